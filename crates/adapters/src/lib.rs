@@ -2,11 +2,11 @@
 //!
 //! Each says at its top what it speaks. None knows what an agent is.
 
+mod factory;
 mod markdown;
 pub mod matrix;
 pub mod telegram;
 pub mod webchat;
 pub mod webhook;
-mod workshop;
 
-pub use workshop::Makers;
+pub use factory::Makers;

@@ -12,7 +12,7 @@ use axum::http::StatusCode;
 use insula_domain::AgentId;
 use insula_registry::AgentContext;
 use insula_store::Approval;
-use insula_turns::approvals::{Answer, AnswerError, Reach};
+use insula_turns::approvals::{AnswerError, ApprovalAnswer, ApprovalDuration};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -68,15 +68,17 @@ pub struct Decide {
 }
 
 impl Decide {
-    fn answer(self) -> Result<Answer, ApiError> {
-        let scope = self.scope.as_deref().unwrap_or(Reach::Once.as_str());
-        let reach = Reach::parse(scope).ok_or_else(|| {
+    fn answer(self) -> Result<ApprovalAnswer, ApiError> {
+        let scope = self.scope.as_deref().unwrap_or(ApprovalDuration::Once.as_str());
+        let reach = ApprovalDuration::parse(scope).ok_or_else(|| {
             let message = format!("`{}` is no scope: once, session, always", scope.escape_debug());
             ApiError::invalid(message)
         })?;
         match self.decision.as_str() {
-            "approve" => Ok(Answer::Approve(reach)),
-            "deny" => Ok(Answer::Deny(self.reason.filter(|reason| !reason.trim().is_empty()))),
+            "approve" => Ok(ApprovalAnswer::Approve(reach)),
+            "deny" => {
+                Ok(ApprovalAnswer::Deny(self.reason.filter(|reason| !reason.trim().is_empty())))
+            }
             other => {
                 let message = format!("`{}` is no decision: approve, deny", other.escape_debug());
                 Err(ApiError::invalid(message))
@@ -183,7 +185,7 @@ pub(crate) async fn decided(
     let engine = api.engine.as_ref().ok_or_else(ApiError::no_daemon)?;
     let done = engine.approvals().answer(agent, approval, answer, &caller.actor()).await?;
     // What it came to, which may be less than was asked for.
-    let scope = done.reach.map(Reach::as_str);
+    let scope = done.reach.map(ApprovalDuration::as_str);
     let outcome = if scope.is_some() { "approved" } else { "denied" };
     Ok(Decided { id: done.approval.id.into(), agent: agent.id.to_string(), outcome, scope })
 }

@@ -31,9 +31,9 @@ type About = dyn Fn(&AgentId) -> Result<(), ApiError> + Send + Sync;
 /// The place that a request takes up: the front counts those that are about one agent, and which
 /// agent that is may stand where only its owner reads.
 #[derive(Clone, Default)]
-pub struct Place(Option<Arc<About>>);
+pub struct RequestSlot(Option<Arc<About>>);
 
-impl Place {
+impl RequestSlot {
     /// One that is counted.
     pub fn new(about: impl Fn(&AgentId) -> Result<(), ApiError> + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(about)))
@@ -45,7 +45,7 @@ impl Place {
     }
 }
 
-impl<S: Send + Sync> FromRequestParts<S> for Place {
+impl<S: Send + Sync> FromRequestParts<S> for RequestSlot {
     type Rejection = Infallible;
 
     /// A request that came by no connection takes up none.

@@ -6,7 +6,7 @@ use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use insula_domain::AgentId;
-use insula_registry::{AgentContext, State as Standing};
+use insula_registry::{AgentContext, AgentState as Standing};
 use std::sync::Arc;
 
 /// The `{id}` of a path. Need not be one of ours, nor an id at all.

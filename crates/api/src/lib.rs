@@ -36,7 +36,7 @@ pub use caller::{Bearer, Caller, Lost, Stranger};
 pub use error::{
     ApiError, ErrorBody, keep_findings_of, not_found, refused_for_good, shaped, wrong_method,
 };
-pub use front::{BODY_LEN_MAX, BODY_TIME_MAX, Endless, Place, TooSlow};
+pub use front::{BODY_LEN_MAX, BODY_TIME_MAX, Endless, RequestSlot, TooSlow};
 pub use id::Id;
 pub use local::LocalOwner;
 pub use openapi::described;

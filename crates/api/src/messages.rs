@@ -19,7 +19,7 @@ use insula_registry::AgentContext;
 use insula_registry::tokens::Verb;
 use insula_store::{IdempotencyKey, Part};
 use insula_turns::{
-    Acknowledge, Engine, Inbound, Mode, SubmitError, TurnEvent, TurnHandle, one_off,
+    Acknowledge, BusyMode, Engine, Inbound, SubmitError, TurnEvent, TurnHandle, one_off,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -117,7 +117,7 @@ pub async fn say(
     let agent = ready(&api, &id)?;
     let Json(said) = body?;
     let mode = said.mode.as_deref().unwrap_or("queue");
-    let mode = Mode::parse(mode).ok_or_else(|| {
+    let mode = BusyMode::parse(mode).ok_or_else(|| {
         ApiError::invalid(format!("`{mode}` is no mode: queue, steer or interrupt"))
     })?;
     if said.text.trim().is_empty() {

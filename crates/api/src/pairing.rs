@@ -11,7 +11,7 @@ use axum::http::StatusCode;
 use insula_domain::{AgentId, Platform};
 use insula_registry::AgentContext;
 use insula_registry::access::PairError;
-use insula_store::{JoinedChat, Pairing, PairingRequest, Visitor};
+use insula_store::{JoinedChat, Pairing, PairingRequest, PlatformUser};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -36,8 +36,8 @@ pub struct PairingView {
     by: Option<String>,
 }
 
-fn who(visitor: &Visitor) -> String {
-    format!("{}:{}", visitor.platform, visitor.user)
+fn who(user: &PlatformUser) -> String {
+    format!("{}:{}", user.platform, user.user)
 }
 
 impl PairingView {

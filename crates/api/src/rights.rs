@@ -3,7 +3,7 @@
 
 use crate::caller::Caller;
 use crate::error::{ApiError, refused_for_good};
-use crate::front::Place;
+use crate::front::RequestSlot;
 use crate::id::Id;
 use axum::extract::{MatchedPath, Request};
 use axum::http::{Method, StatusCode};
@@ -45,7 +45,7 @@ fn verb(method: &Method, path: &str) -> Option<Verb> {
 /// an agent of somebody else's is one that does not exist, before anything else is looked at.
 pub async fn require(
     caller: Result<Caller, ApiError>,
-    place: Place,
+    place: RequestSlot,
     matched: MatchedPath,
     id: Result<Id, ApiError>,
     request: Request,

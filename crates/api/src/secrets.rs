@@ -1,5 +1,5 @@
-//! Secrets of agents: set, list, remove; and how the daemon's are. A value comes in a body and never goes out again, not even in
-//! an answer that says what was wrong with it.
+//! Secrets of agents: set, list, remove; and how the daemon's are. A value comes in a body and
+//! never goes out again, not even in an answer that says what was wrong with it.
 
 use crate::Api;
 use crate::error::{ApiError, ErrorBody};
@@ -10,7 +10,7 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use insula_domain::AgentId;
 use insula_registry::{Actor, Daemon};
-use insula_vault::{Owner, SECRET_BYTES_MAX, Secret, SecretEntry, SecretName};
+use insula_vault::{SECRET_BYTES_MAX, Secret, SecretEntry, SecretName, SecretOwner};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -33,10 +33,10 @@ pub struct SecretView {
 
 impl SecretView {
     /// The secret of this entry.
-    pub fn of(owner: &Owner, entry: &SecretEntry) -> Self {
+    pub fn of(owner: &SecretOwner, entry: &SecretEntry) -> Self {
         let agent = match owner {
-            Owner::Agent(id) => Some(id.to_string()),
-            Owner::Daemon => None,
+            SecretOwner::Agent(id) => Some(id.to_string()),
+            SecretOwner::Daemon => None,
         };
         Self { agent, name: entry.name.to_string(), set: entry.modified.to_string() }
     }
@@ -47,8 +47,8 @@ fn both(path: Result<Path<(String, String)>, PathRejection>) -> Result<(String, 
     path.map(|Path(both)| both).map_err(|_| ApiError::no_agent("\u{fffd}"))
 }
 
-fn owner(agent: &str) -> Result<Owner, ApiError> {
-    AgentId::new(agent).map(Owner::Agent).map_err(|_| ApiError::no_agent(agent))
+fn owner(agent: &str) -> Result<SecretOwner, ApiError> {
+    AgentId::new(agent).map(SecretOwner::Agent).map_err(|_| ApiError::no_agent(agent))
 }
 
 fn named(name: &str) -> Result<SecretName, ApiError> {
@@ -70,7 +70,10 @@ fn value(body: Result<Json<SetSecret>, JsonRejection>) -> Result<Secret, ApiErro
 }
 
 /// The secrets of an owner, by name.
-pub async fn names(daemon: &Daemon, owner: &Owner) -> Result<Json<Vec<SecretView>>, ApiError> {
+pub async fn names(
+    daemon: &Daemon,
+    owner: &SecretOwner,
+) -> Result<Json<Vec<SecretView>>, ApiError> {
     let entries = daemon.list_secrets(owner).await?;
     Ok(Json(entries.iter().map(|entry| SecretView::of(owner, entry)).collect()))
 }
@@ -78,7 +81,7 @@ pub async fn names(daemon: &Daemon, owner: &Owner) -> Result<Json<Vec<SecretView
 /// Sets a secret of an owner.
 pub async fn put(
     daemon: &Daemon,
-    owner: &Owner,
+    owner: &SecretOwner,
     name: &str,
     body: Result<Json<SetSecret>, JsonRejection>,
 ) -> Result<StatusCode, ApiError> {
@@ -90,7 +93,11 @@ pub async fn put(
 }
 
 /// Removes a secret of an owner.
-pub async fn drop_one(daemon: &Daemon, owner: &Owner, name: &str) -> Result<StatusCode, ApiError> {
+pub async fn drop_one(
+    daemon: &Daemon,
+    owner: &SecretOwner,
+    name: &str,
+) -> Result<StatusCode, ApiError> {
     daemon.list_secrets(owner).await?;
     daemon.remove_secret(owner, &named(name)?, &Actor::CommandLine).await?;
     Ok(StatusCode::NO_CONTENT)

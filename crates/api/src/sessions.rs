@@ -13,7 +13,7 @@ use insula_registry::AgentContext;
 use insula_store::{
     Message, MessageSeq, Part, Session, SessionId, SessionRef, SessionState, TurnStatus,
 };
-use insula_turns::desk::text_of;
+use insula_turns::transcript::text_of;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -14,9 +14,9 @@ pub enum Stay {
 }
 
 /// What is asked, as a hash: of whom, by which door, and every word of it.
-pub fn fingerprint(agent: &AgentId, door: &str, words: &[&str]) -> [u8; 32] {
+pub fn fingerprint(agent: &AgentId, endpoint: &str, words: &[&str]) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new_derive_key("insula request 2");
-    for text in [agent.as_str(), door].iter().chain(words) {
+    for text in [agent.as_str(), endpoint].iter().chain(words) {
         hasher.update(&(text.len() as u64).to_le_bytes());
         hasher.update(text.as_bytes());
     }

@@ -56,12 +56,10 @@ impl Daemon {
         Ok(Self { binary: binary.to_owned(), home: home.to_owned(), child, ready })
     }
 
-    /// The process.
     pub fn process(&self) -> Process {
         Process(self.child.id())
     }
 
-    /// Where it listens.
     pub fn listen(&self) -> Result<SocketAddr> {
         for _ in 0..LOOKS_MAX {
             if let Some(listen) = self.announced() {

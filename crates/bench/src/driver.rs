@@ -11,7 +11,6 @@ use std::time::Duration;
 /// Whom to ask, and how.
 #[derive(Debug, Clone)]
 pub struct Load {
-    /// Where to.
     pub target: SocketAddr,
     /// The token to show.
     pub token: String,
@@ -19,7 +18,6 @@ pub struct Load {
     pub agents: Vec<String>,
     /// Sessions at once, each on a connection of its own.
     pub sessions: usize,
-    /// Turns in all.
     pub turns: usize,
     /// Turns after which a session is left and a new one begun.
     pub session_turns: usize,

@@ -61,7 +61,6 @@ pub struct Process(pub u32);
 /// What a process weighs, in MB of 10^6 bytes.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Weight {
-    /// Resident now.
     pub resident_mb: f64,
     /// Resident at most.
     pub peak_mb: f64,

@@ -5,7 +5,7 @@
 //! It counts what it is sent, and looks at no more of it than it must.
 
 use crate::machine;
-use crate::wire::{Door, Heard, Wire, find};
+use crate::wire::{BenchListener, Heard, Wire, find};
 use anyhow::{Context as _, Result};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -36,7 +36,6 @@ struct Counts {
 }
 
 impl Model {
-    /// Starts one.
     pub fn start() -> Result<Self> {
         let counts = Arc::new(Counts::default());
         let (tell, told) = mpsc::channel();
@@ -58,17 +57,17 @@ impl Model {
 }
 
 async fn listen(counts: Arc<Counts>, tell: mpsc::Sender<Result<SocketAddr>>) {
-    let door = match Door::open().await {
-        Ok(door) => door,
+    let listener = match BenchListener::open().await {
+        Ok(listener) => listener,
         Err(error) => {
             // Whoever asked has the error, or has gone.
             let _ = tell.send(Err(error.into()));
             return;
         }
     };
-    let _ = tell.send(door.address().map_err(Into::into));
+    let _ = tell.send(listener.address().map_err(Into::into));
     let answers = Arc::new(Answers::new());
-    while let Ok(wire) = door.accept().await {
+    while let Ok(wire) = listener.accept().await {
         tokio::spawn(serve(wire, counts.clone(), answers.clone()));
     }
 }

@@ -6,7 +6,7 @@
 //! `POST /load` when everybody who spoke was answered; either when nothing changes any more.
 
 use crate::machine;
-use crate::wire::{Door, Wire};
+use crate::wire::{BenchListener, Wire};
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 use std::cell::RefCell;
@@ -32,7 +32,7 @@ struct Bot {
     pending: VecDeque<(usize, String)>,
     next_update: usize,
     listens: bool,
-    bell: Rc<Notify>,
+    wake: Rc<Notify>,
 }
 
 #[derive(Default)]
@@ -82,10 +82,10 @@ pub fn serve(accounts: usize, chats: usize) {
 }
 
 async fn listen(shared: Shared) {
-    let Ok(door) = Door::open().await else { return };
-    let Ok(address) = door.address() else { return };
+    let Ok(listener) = BenchListener::open().await else { return };
+    let Ok(address) = listener.address() else { return };
     println!("{address}");
-    while let Ok(wire) = door.accept().await {
+    while let Ok(wire) = listener.accept().await {
         tokio::task::spawn_local(connection(wire, shared.clone()));
     }
 }
@@ -154,7 +154,7 @@ impl Asked {
         let offset = self.number("offset");
         let mut late = std::pin::pin!(machine::rest(held));
         loop {
-            let bell = {
+            let wake = {
                 let mut state = shared.borrow_mut();
                 let change = state.change.clone();
                 let Some(bot) = state.bots.get_mut(bot) else { return "[]".to_owned() };
@@ -168,10 +168,10 @@ impl Asked {
                     let some = bot.pending.iter().take(UPDATES_MAX).map(|(_, raw)| raw.as_str());
                     return format!("[{}]", some.collect::<Vec<_>>().join(","));
                 }
-                bot.bell.clone()
+                bot.wake.clone()
             };
             tokio::select! {
-                () = bell.notified() => {}
+                () = wake.notified() => {}
                 () = &mut late => return "[]".to_owned(),
             }
         }
@@ -277,7 +277,7 @@ impl State {
             r#"{{"update_id":{id},"message":{{"message_id":{message},"date":1700000000,"chat":{{"id":{person},"type":"private"}},"from":{{"id":{person},"is_bot":false,"first_name":"P"}},"text":"ping"}}}}"#
         );
         bot.pending.push_back((id, raw));
-        bot.bell.notify_one();
+        bot.wake.notify_one();
     }
 
     /// A bot says something to somebody.

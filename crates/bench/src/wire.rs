@@ -19,9 +19,9 @@ const READ_LEN: usize = 64 * 1024;
 const HEAD_LEN_MAX: usize = 64 * 1024;
 
 /// A door that connections come in by.
-pub struct Door(TcpListener);
+pub struct BenchListener(TcpListener);
 
-impl Door {
+impl BenchListener {
     /// Opens one on loopback.
     pub async fn open() -> io::Result<Self> {
         Ok(Self(TcpListener::bind(("127.0.0.1", 0)).await?))
@@ -63,7 +63,6 @@ impl Heard<'_> {
 }
 
 impl Wire {
-    /// Connects.
     pub async fn connect(address: SocketAddr) -> io::Result<Self> {
         Self::over(TcpStream::connect(address).await?)
     }

@@ -8,14 +8,14 @@ mod memory;
 use crate::Capabilities;
 use insula_config::enforcement::{UNENFORCED, WITHOUT_EFFECT};
 use insula_config::render;
-use insula_registry::registry::State;
+use insula_registry::registry::AgentState;
 use insula_registry::secrets::GUESSABLE;
 use rustix::process::{Resource, getrlimit};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What was found about one thing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
+pub struct DoctorFinding {
     /// The thing.
     pub name: String,
     /// How it stands.
@@ -53,7 +53,7 @@ impl Status {
 const DESCRIPTORS_PER_DATABASE: u64 = 3;
 
 /// Looks at the machine and the home.
-pub async fn examine(caps: &Capabilities) -> Vec<Finding> {
+pub async fn examine(caps: &Capabilities) -> Vec<DoctorFinding> {
     let mut findings = vec![folder(caps), configuration(caps), agents(caps), audit(caps).await];
     findings.push(flush(caps).await);
     findings.push(descriptors(caps));
@@ -67,11 +67,11 @@ pub async fn examine(caps: &Capabilities) -> Vec<Finding> {
     findings
 }
 
-fn finding(name: &str, status: Status, detail: impl Into<String>) -> Finding {
-    Finding { name: name.to_owned(), status, detail: detail.into() }
+fn finding(name: &str, status: Status, detail: impl Into<String>) -> DoctorFinding {
+    DoctorFinding { name: name.to_owned(), status, detail: detail.into() }
 }
 
-fn folder(caps: &Capabilities) -> Finding {
+fn folder(caps: &Capabilities) -> DoctorFinding {
     if let Some(refused) = caps.daemon.home.read_by_programs() {
         return finding("home", Status::Bad, refused.to_string());
     }
@@ -86,7 +86,7 @@ fn folder(caps: &Capabilities) -> Finding {
     finding("home", Status::Bad, detail)
 }
 
-fn configuration(caps: &Capabilities) -> Finding {
+fn configuration(caps: &Capabilities) -> DoctorFinding {
     if let Some(reason) = caps.daemon.refused() {
         let detail = format!("the files as they are now are not applied: {reason}");
         return finding("configuration", Status::Bad, detail);
@@ -105,7 +105,7 @@ fn configuration(caps: &Capabilities) -> Finding {
     finding("configuration", status, detail)
 }
 
-fn agents(caps: &Capabilities) -> Finding {
+fn agents(caps: &Capabilities) -> DoctorFinding {
     let snapshot = caps.daemon.snapshot();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for entry in snapshot.agents.values() {
@@ -117,7 +117,7 @@ fn agents(caps: &Capabilities) -> Finding {
     finding("agents", status, detail.join(", "))
 }
 
-async fn audit(caps: &Capabilities) -> Finding {
+async fn audit(caps: &Capabilities) -> DoctorFinding {
     match caps.daemon.store.daemon().audit_verify().await {
         Ok(report) if report.ok => finding(
             "audit of the daemon",
@@ -136,7 +136,7 @@ async fn audit(caps: &Capabilities) -> Finding {
     }
 }
 
-async fn flush(caps: &Capabilities) -> Finding {
+async fn flush(caps: &Capabilities) -> DoctorFinding {
     let (home, clock) = (caps.daemon.home.clone(), caps.daemon.world.clock.clone());
     let measured = caps.daemon.world.storage.run(move || home.measure_flush(&*clock)).await;
     let durability = caps.daemon.snapshot().daemon.store.durability;
@@ -155,7 +155,7 @@ async fn flush(caps: &Capabilities) -> Finding {
     }
 }
 
-fn descriptors(caps: &Capabilities) -> Finding {
+fn descriptors(caps: &Capabilities) -> DoctorFinding {
     let limit = getrlimit(Resource::Nofile).current;
     let wanted = caps.daemon.snapshot().daemon.store.open_max as u64 * DESCRIPTORS_PER_DATABASE;
     match limit {
@@ -172,7 +172,7 @@ fn descriptors(caps: &Capabilities) -> Finding {
 }
 
 /// Whether every secret opens, and is there where it is named.
-fn secrets(caps: &Capabilities) -> Finding {
+fn secrets(caps: &Capabilities) -> DoctorFinding {
     let known = caps.daemon.secrets.known();
     if let Some(first) = known.trouble().first() {
         let more = match known.trouble().len() - 1 {
@@ -206,7 +206,7 @@ fn secrets(caps: &Capabilities) -> Finding {
 }
 
 /// Tools that some agent has and that this version does not run. The model is not shown them.
-fn tools(caps: &Capabilities) -> Option<Finding> {
+fn tools(caps: &Capabilities) -> Option<DoctorFinding> {
     let snapshot = caps.daemon.snapshot();
     let contexts = snapshot.agents.values().filter_map(|entry| entry.state.context());
     let granted: BTreeSet<&str> = contexts.flat_map(|context| context.tools().exposed()).collect();
@@ -218,7 +218,7 @@ fn tools(caps: &Capabilities) -> Option<Finding> {
 }
 
 /// Settings somebody wrote that do nothing yet, with who wrote them.
-fn without_effect(caps: &Capabilities) -> Vec<Finding> {
+fn without_effect(caps: &Capabilities) -> Vec<DoctorFinding> {
     let snapshot = caps.daemon.snapshot();
     let uses = |setting: &str| -> usize {
         let under = |path: &str| {
@@ -238,7 +238,7 @@ fn without_effect(caps: &Capabilities) -> Vec<Finding> {
         }
     }
     let refused = snapshot.agents.values().any(|entry| {
-        matches!(&entry.state, State::Failed(reason) if reason.contains("does not enforce"))
+        matches!(&entry.state, AgentState::Failed(reason) if reason.contains("does not enforce"))
     });
     if refused {
         let names: Vec<&str> = UNENFORCED.iter().map(|rule| rule.path).collect();

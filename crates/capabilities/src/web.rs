@@ -13,7 +13,7 @@ use insula_sandbox::egress::{
     Client, ClientLimits, Egress, Fetch, FetchError, Injection, Policy, Response,
 };
 use insula_store::SessionId;
-use insula_tools::web::readable::Found;
+use insula_tools::web::readable::PageContent;
 use insula_tools::web::{Converted, Page, SearchKind, Work};
 use insula_tools::{HandError, ToolError, Web};
 use std::sync::Arc;
@@ -117,7 +117,7 @@ impl Web for SessionWeb<'_> {
         page(client.fetch(fetch).await.map_err(told)?).await
     }
 
-    async fn apart(&self, work: Work) -> Result<Found, HandError> {
+    async fn apart(&self, work: Work) -> Result<PageContent, HandError> {
         let done = self.caps.daemon.world.storage.run(work).await;
         done.map_err(|_| HandError("what came can't be read".to_owned()))
     }

@@ -7,7 +7,6 @@ use insula_domain::{AccountId, Platform};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// An account.
 pub type AccountKey = (Platform, AccountId);
 
 /// What owners ask of the accounts.

@@ -5,7 +5,7 @@
 //! and calls [`Adapter::listen`] again, later each time, when it fails.
 
 use crate::envelope::{Attachment, Envelope, MessageId};
-use crate::post::{Body, FetchError, Post, PostError, Posted, Target};
+use crate::post::{Body, FetchError, Post, PostError, PostTarget, Posted};
 use crate::tenant::Tenant;
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -18,11 +18,12 @@ use tokio_util::sync::CancellationToken;
 pub trait Adapter: Outbound + 'static {
     /// Asks the platform who we are there, and whether it lets us do what we need. For
     /// `insula doctor` and the state of the account.
-    async fn identify(&self) -> Result<Identity, Fault>;
+    async fn identify(&self) -> Result<BotIdentity, ConnectFault>;
 
     /// Listens until `stop`, or until the connection fails. An event is acknowledged to the
     /// platform only after [`Inbox::take`] returned for it.
-    async fn listen(&self, inbox: &dyn Inbox, stop: &CancellationToken) -> Result<(), Fault>;
+    async fn listen(&self, inbox: &dyn Inbox, stop: &CancellationToken)
+    -> Result<(), ConnectFault>;
 
     /// Takes a request that reached the daemon's listener for this account, where the
     /// platform calls us.
@@ -61,25 +62,30 @@ pub trait Outbound: Send + Sync {
     /// Makes an earlier message of ours read otherwise, where [`Features::can_edit`].
     async fn edit(
         &self,
-        target: &Target,
+        target: &PostTarget,
         message: &MessageId,
         body: &Body,
     ) -> Result<(), PostError>;
 
     /// Shows that something is being written. It fades by itself; failing is not worth telling.
-    async fn typing(&self, target: &Target) {
+    async fn typing(&self, target: &PostTarget) {
         let _ = target;
     }
 
     /// Marks what came up to `message` as read.
-    async fn read(&self, target: &Target, message: &MessageId) {
+    async fn read(&self, target: &PostTarget, message: &MessageId) {
         let (_, _) = (target, message);
     }
 
     /// Whether a message of a chat came after another one there, by what the platform itself
     /// tells: by its names for them, or by the order in which it showed them. `None` where it
     /// does not tell, and times have to do.
-    fn is_after(&self, target: &Target, later: &MessageId, earlier: &MessageId) -> Option<bool> {
+    fn is_after(
+        &self,
+        target: &PostTarget,
+        later: &MessageId,
+        earlier: &MessageId,
+    ) -> Option<bool> {
         let (_, _, _) = (target, later, earlier);
         None
     }
@@ -93,7 +99,7 @@ pub trait Outbound: Send + Sync {
     async fn fetch(&self, attachment: &Attachment, limit: u64) -> Result<Bytes, FetchError>;
 
     /// Joins a chat our account was invited to, where that takes a step of ours.
-    async fn join(&self, target: &Target) -> Result<(), PostError> {
+    async fn join(&self, target: &PostTarget) -> Result<(), PostError> {
         let _ = target;
         Ok(())
     }
@@ -118,7 +124,7 @@ pub struct Features {
 
 /// Who we are on a platform.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Identity {
+pub struct BotIdentity {
     /// The platform's id for our account.
     pub id: Box<str>,
     /// What people see.
@@ -129,7 +135,7 @@ pub struct Identity {
 
 /// Why a connection failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+pub enum ConnectFault {
     /// The platform refused the account's credentials. Trying again soon is pointless.
     #[error("{0}")]
     Refused(Box<str>),
@@ -183,12 +189,10 @@ pub struct WebRequest {
     pub body: Bytes,
 }
 
-/// What to answer to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebAnswer {
     /// The HTTP status.
     pub status: u16,
-    /// The body.
     pub body: Bytes,
 }
 

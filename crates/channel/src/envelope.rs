@@ -23,7 +23,6 @@ pub struct Envelope {
     pub sender: Sender,
     /// When the platform says it happened.
     pub at: Timestamp,
-    /// What happened.
     pub what: Happening,
 }
 
@@ -38,7 +37,6 @@ pub struct Sender {
     pub is_bot: bool,
 }
 
-/// What happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Happening {
     /// Something was said.
@@ -84,7 +82,6 @@ pub struct Message {
 /// Something that came with a message. Its content is fetched when somebody may have it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attachment {
-    /// What it is.
     pub kind: AttachmentKind,
     /// The name its sender gave it; nothing may be opened by it.
     pub name: Box<str>,
@@ -114,7 +111,6 @@ pub enum AttachmentKind {
 /// What a message replies to or quotes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Quoted {
-    /// The message.
     pub id: MessageId,
     /// Who said it, where the platform tells.
     pub author: Option<UserId>,

@@ -15,14 +15,15 @@ mod tenant;
 
 pub use accounts::{AccountKey, Accounts, OnUncertain};
 pub use adapter::{
-    Adapter, Cursor, Fault, Features, Identity, Inbox, NotTaken, Outbound, WebAnswer, WebRequest,
+    Adapter, BotIdentity, ConnectFault, Cursor, Features, Inbox, NotTaken, Outbound, WebAnswer,
+    WebRequest,
 };
 pub use envelope::{
     Attachment, AttachmentKind, Envelope, EventId, Happening, Message, MessageId, Press, Quoted,
     Sender,
 };
 pub use owner::{Arrival, EventKey, Hearing, Ledger, Owner, Path, Refusals, Sent, Spoken, Taken};
-pub use pacing::{Pacing, Slot, SlotGuard, Whom};
-pub use post::{Body, Button, FetchError, File, Post, PostError, Posted, Reach, Target};
-pub use settings::{AccountSettings, Workshop};
+pub use pacing::{Pacing, Slot, SlotGuard, WakeRule};
+pub use post::{Body, Button, FetchError, File, Post, PostError, PostTarget, Posted, WaitScope};
+pub use settings::{AccountSettings, AdapterFactory};
 pub use tenant::Tenant;

@@ -57,9 +57,7 @@ pub trait Owner: Send + Sync {
 /// The name of an event, with the account that heard it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct EventKey {
-    /// The platform.
     pub platform: Platform,
-    /// Our account on it.
     pub account: AccountId,
     /// The platform's name for the event.
     pub event: EventId,
@@ -141,7 +139,6 @@ pub struct Spoken {
     pub id: Box<str>,
     /// Who said it; nobody for the agent.
     pub user: Option<Box<str>>,
-    /// What.
     pub text: String,
 }
 

@@ -8,7 +8,7 @@
 //! mean the account.
 
 use crate::accounts::AccountKey;
-use crate::post::Reach;
+use crate::post::WaitScope;
 use insula_domain::AgentId;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -38,13 +38,13 @@ struct Account {
     refused_until: Duration,
     /// The chats that have to wait while the others go on; who is over it is taken out when the
     /// next is put in.
-    held: HashMap<Box<str>, Held>,
+    held: HashMap<Box<str>, ChatBackoff>,
     /// The agents that found no slot.
     queue: VecDeque<AgentId>,
 }
 
 /// A chat that has to wait.
-struct Held {
+struct ChatBackoff {
     told_at: Duration,
     until: Duration,
 }
@@ -59,10 +59,10 @@ impl Account {
     /// Lets a chat wait, and all of them when too many are told to.
     fn hold(&mut self, chat: &str, until: Duration, now: Duration) {
         self.held.retain(|_, held| held.until > now);
-        let held = self.held.entry(chat.into()).or_insert(Held { told_at: now, until });
+        let held = self.held.entry(chat.into()).or_insert(ChatBackoff { told_at: now, until });
         held.told_at = now;
         held.until = held.until.max(until);
-        let is_recent = |held: &&Held| now.saturating_sub(held.told_at) <= TOLD_WITHIN;
+        let is_recent = |held: &&ChatBackoff| now.saturating_sub(held.told_at) <= TOLD_WITHIN;
         if self.held.values().filter(is_recent).count() >= CHATS_TOLD_MAX {
             self.rests_until = self.rests_until.max(until);
         }
@@ -119,7 +119,7 @@ impl Pacing {
         &self,
         key: &AccountKey,
         chat: &str,
-        (reach, asked): (Reach, Duration),
+        (reach, asked): (WaitScope, Duration),
         now: Duration,
     ) -> Duration {
         let wait = asked.min(ASKED_WAIT_MAX);
@@ -127,8 +127,8 @@ impl Pacing {
         let mut accounts = self.lock();
         let account = accounts.entry(key.clone()).or_default();
         match reach {
-            Reach::Account => account.rests_until = account.rests_until.max(until),
-            Reach::Chat => account.hold(chat, until, now),
+            WaitScope::Account => account.rests_until = account.rests_until.max(until),
+            WaitScope::Chat => account.hold(chat, until, now),
         }
         wait
     }
@@ -149,9 +149,9 @@ impl Pacing {
     /// The agents that may come again: all that found no slot, once many are free (looking
     /// through an outbox for each single one would cost more than it brings), or because
     /// somebody made room for them.
-    pub fn called(&self, key: &AccountKey, whom: Whom) -> Vec<AgentId> {
+    pub fn called(&self, key: &AccountKey, whom: WakeRule) -> Vec<AgentId> {
         match self.lock().get_mut(key) {
-            Some(account) if whom == Whom::Everybody || account.busy <= AT_ONCE_MAX / 2 => {
+            Some(account) if whom == WakeRule::Everybody || account.busy <= AT_ONCE_MAX / 2 => {
                 account.queue.drain(..).collect()
             }
             _ => Vec::new(),
@@ -166,7 +166,7 @@ impl Pacing {
 
 /// Who is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whom {
+pub enum WakeRule {
     /// All, if enough slots are free.
     IfFree,
     /// All.
@@ -206,13 +206,13 @@ mod tests {
         assert!(slots.iter().all(|slot| matches!(slot, Slot::Free(_))));
         assert!(matches!(enter("one"), Slot::Full));
         assert!(matches!(enter("two"), Slot::Free(_)));
-        assert_eq!(accounts.called(&key("one"), Whom::IfFree), []);
+        assert_eq!(accounts.called(&key("one"), WakeRule::IfFree), []);
         slots.truncate(AT_ONCE_MAX / 2);
         assert!(accounts.is_waited_for(&key("one")));
-        assert_eq!(accounts.called(&key("one"), Whom::IfFree).len(), 1);
-        assert_eq!(accounts.called(&key("one"), Whom::Everybody), []);
+        assert_eq!(accounts.called(&key("one"), WakeRule::IfFree).len(), 1);
+        assert_eq!(accounts.called(&key("one"), WakeRule::Everybody), []);
         for seconds in [2, 1] {
-            let asked = (Reach::Account, Duration::from_secs(seconds));
+            let asked = (WaitScope::Account, Duration::from_secs(seconds));
             accounts.hold(&key("one"), "other", asked, now);
         }
         assert!(matches!(enter("one"), Slot::Rests(until) if until.as_secs() == 12));
@@ -230,7 +230,7 @@ mod tests {
         let accounts = Pacing::default();
         let at = Duration::from_secs;
         for (chat, second) in told {
-            let wait = accounts.hold(&key("one"), chat, (Reach::Chat, at(40)), at(*second));
+            let wait = accounts.hold(&key("one"), chat, (WaitScope::Chat, at(40)), at(*second));
             assert_eq!(wait, at(40));
         }
         let now = told.last().map_or(Duration::ZERO, |(_, second)| at(*second));
@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn no_platform_can_ask_for_a_wait_without_end_and_nothing_is_kept_of_those_who_waited() {
         let accounts = Pacing::default();
-        let forever = (Reach::Chat, Duration::from_secs(u64::MAX / 2));
+        let forever = (WaitScope::Chat, Duration::from_secs(u64::MAX / 2));
         for day in 0..100 {
             let now = Duration::from_secs(day * 86_400);
             let wait = accounts.hold(&key("one"), &format!("c{day}"), forever, now);

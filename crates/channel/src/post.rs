@@ -8,22 +8,19 @@ use std::time::Duration;
 
 /// A place of one account's to send to, and whose conversation it is there.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Target {
+pub struct PostTarget {
     /// Whose words these are. Who keeps something of a chat keeps it by this.
     pub tenant: Tenant,
-    /// The chat.
     pub chat: ChatId,
     /// What kind of chat.
     pub chat_type: ChatType,
-    /// The topic in it.
     pub topic: Option<TopicId>,
 }
 
 /// One message of ours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Post {
-    /// Where to.
-    pub target: Target,
+    pub target: PostTarget,
     /// What it answers, to be shown as a reply where the platform can.
     pub reply_to: Option<MessageId>,
     /// The same whenever this message is sent again; for platforms that recognise it.
@@ -56,11 +53,9 @@ pub struct Button {
 /// A file on its way out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct File {
-    /// Its name.
     pub name: Box<str>,
     /// What its content is.
     pub media_type: Box<str>,
-    /// The content.
     pub content: Bytes,
 }
 
@@ -82,7 +77,7 @@ pub enum PostError {
         /// How long it asks us to wait.
         wait: Option<Duration>,
         /// What has to wait that long.
-        reach: Reach,
+        reach: WaitScope,
     },
     /// The request may or may not have arrived. Sending again could say it twice, except where
     /// [`Features::is_idempotent`](crate::Features).
@@ -107,7 +102,7 @@ pub enum PostError {
 
 /// What a platform means when it asks us to wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
+pub enum WaitScope {
     /// The chat that was sent to, as far as can be told: platforms that limit both chats and
     /// accounts may say it in the same words.
     Chat,

@@ -1,21 +1,20 @@
 //! What an account is made from.
 
-use crate::adapter::{Adapter, Fault};
+use crate::adapter::{Adapter, ConnectFault};
 use insula_domain::{AccountId, Platform};
 use insula_vault::Secret;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Makes adapters. Knows the platforms, so that the gateway need not.
-pub trait Workshop: Send + Sync {
+pub trait AdapterFactory: Send + Sync {
     /// Makes the adapter of an account. Connects to nothing yet.
-    fn make(&self, account: &AccountSettings) -> Result<Arc<dyn Adapter>, Fault>;
+    fn make(&self, account: &AccountSettings) -> Result<Arc<dyn Adapter>, ConnectFault>;
 }
 
 /// What an account is made from. Two that are equal make the same adapter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccountSettings {
-    /// The platform.
     pub platform: Platform,
     /// The account's name in the configuration.
     pub name: AccountId,

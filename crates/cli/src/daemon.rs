@@ -1,4 +1,4 @@
-//! The daemon: opens the house, serves, follows edits and signals, and ends in order.
+//! The daemon: opens the daemon, serves, follows edits and signals, and ends in order.
 
 use crate::failure::Failure;
 use crate::reach::{Occupied, Running, SOCKET, occupied};
@@ -14,12 +14,12 @@ use insula_http::{AdminToken, Listening, Platforms, Server};
 use insula_models::Transport;
 use insula_owner::Messaging;
 use insula_registry::daemon::Purpose;
-use insula_registry::home::Mode;
+use insula_registry::home::FileMode;
 use insula_registry::watch::{ConfigWatch, Method};
 use insula_registry::{Actor, Daemon, Front, Home, RuntimeError};
 use insula_turns::Engine;
 use insula_vault::Secret;
-use insula_world::{Listener, LocalDoor, World};
+use insula_world::{Listener, LocalListener, World};
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
@@ -54,7 +54,7 @@ pub enum Follow {
 
 /// Runs until told to stop.
 pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
-    // From the first moment: a signal that comes while the house is opened is not lost, and
+    // From the first moment: a signal that comes while the daemon is opened is not lost, and
     // does not end the process by its default.
     let mut signals = Signals::listen()?;
     let home = setting.home.clone();
@@ -70,24 +70,24 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
     let variables = setting.environment.variables.clone();
     let world = setting.world.clone();
     let caps = Capabilities::open(home.clone(), lock, world, variables, Purpose::Serve).await?;
-    let house = caps.daemon.clone();
-    let snapshot = house.snapshot();
+    let daemon = caps.daemon.clone();
+    let snapshot = daemon.snapshot();
     let user_home = setting.environment.variables.get("HOME").map(String::as_str);
-    logging::start(&snapshot.daemon.logging, user_home, house.secrets.clone())?;
-    house.log_secrets();
+    logging::start(&snapshot.daemon.logging, user_home, daemon.secrets.clone())?;
+    daemon.log_secrets();
     caps.warn_of_void_grants().await;
     let wanted = options.listen.unwrap_or(snapshot.daemon.listen);
     let listener = listen(&setting.world, wanted).await?;
     let address = listener.local_addr()?;
     let listening = Listening { pid: setting.environment.pid, address };
     let admin = AdminToken::generate(&setting.world);
-    house.conceal(Secret::new(admin.reveal())).await;
-    home.write(&home.admin_token_file(), admin.reveal().as_bytes(), Mode::Private)?;
-    let door = local_door(&home);
-    let socket = door.as_ref().map(|_| SOCKET);
+    daemon.conceal(Secret::new(admin.reveal())).await;
+    home.write(&home.admin_token_file(), admin.reveal().as_bytes(), FileMode::Private)?;
+    let local = local_listener(&home);
+    let socket = local.as_ref().map(|_| SOCKET);
     let about = json!({ "pid": listening.pid, "listen": address.to_string(), "socket": socket });
-    home.write(&home.daemon_file(), about.to_string().as_bytes(), Mode::Private)?;
-    welcome(&house, &listening, is_new, &setting, options.follow);
+    home.write(&home.daemon_file(), about.to_string().as_bytes(), FileMode::Private)?;
+    welcome(&daemon, &listening, is_new, &setting, options.follow);
     if !address.ip().is_loopback() {
         tracing::warn!(%address, "others on the network can reach this address; use a tunnel or a proxy that authenticates");
     }
@@ -99,18 +99,18 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
     engine.resume().await.map_err(|error| Failure::Failed(error.to_string()))?;
     let stop = CancellationToken::new();
     // After the turns that a crash cut off: what is said now comes after what was said then.
-    let front = Front::of(&house);
+    let front = Front::of(&daemon);
     let accounts = Connections::new(front.clone(), makers.clone());
     let outbound: Arc<dyn Accounts> = accounts.clone();
     makers.connect(&outbound);
-    let messaging = Messaging::new(house.clone(), engine.clone(), outbound);
+    let messaging = Messaging::new(daemon.clone(), engine.clone(), outbound);
     let api =
-        Api { daemon: house.clone(), capabilities: caps.clone(), engine: Some(engine.clone()) };
+        Api { daemon: daemon.clone(), capabilities: caps.clone(), engine: Some(engine.clone()) };
     let owner = LocalOwner::new(api, Some(messaging.clone()));
     let gateway = Gateway::new(front, accounts, owner.clone());
     let platforms = Platforms { gateway: Some(gateway.clone()), makers: Some(makers) };
     let server = Server {
-        daemon: house.clone(),
+        daemon: daemon.clone(),
         capabilities: caps,
         owner,
         admin,
@@ -118,9 +118,9 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
         platforms,
     };
     let router = insula_http::router(server);
-    let commands = door.map(|door| {
+    let commands = local.map(|local| {
         let (router, world) = (router.clone(), setting.world.clone());
-        tokio::spawn(insula_http::serve_local(door, router, world, stop.clone()))
+        tokio::spawn(insula_http::serve_local(local, router, world, stop.clone()))
     });
     let server =
         tokio::spawn(insula_http::serve(listener, router, setting.world.clone(), stop.clone()));
@@ -128,22 +128,22 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
         let stop = stop.clone();
         tokio::spawn(async move { tokio::join!(gateway.run(stop.clone()), messaging.run(stop)) })
     };
-    let tidy = tokio::spawn(tidy(house.clone(), stop.clone()));
-    let follow = tokio::spawn(follow(house.clone(), watch, stop.clone()));
+    let tidy = tokio::spawn(tidy(daemon.clone(), stop.clone()));
+    let follow = tokio::spawn(follow(daemon.clone(), watch, stop.clone()));
     tracing::info!(address = %address, "ready");
 
     let name = loop {
         match signals.next().await {
-            Told::Reload => {
-                reload(&house, &Actor::Signal).await;
+            SignalAction::Reload => {
+                reload(&daemon, &Actor::Signal).await;
             }
-            Told::Stop(name) => break name,
+            SignalAction::Stop(name) => break name,
         }
     };
     tracing::info!(signal = name, "stopping");
     stop.cancel();
     // Streams of events have no end of their own to wait for.
-    house.registry.hub.close();
+    daemon.registry.hub.close();
     let served = async {
         let served = server.await.is_ok();
         match commands {
@@ -164,7 +164,7 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
     home.remove(&home.daemon_file())?;
     home.remove(&home.run().join(SOCKET))?;
     home.remove(&home.admin_token_file())?;
-    house.close().await?;
+    daemon.close().await?;
     tracing::info!("stopped");
     Ok(())
 }
@@ -176,7 +176,7 @@ fn furnish(home: &Home) -> Result<bool, Failure> {
     if !home.is_new() && home.read(&mark)?.is_none() {
         return Ok(false);
     }
-    home.write(&mark, b"", Mode::Private)?;
+    home.write(&mark, b"", FileMode::Private)?;
     for (path, text) in starter::files() {
         let path = home.root().join(path);
         if home.read(&path)?.is_none() {
@@ -188,12 +188,12 @@ fn furnish(home: &Home) -> Result<bool, Failure> {
 }
 
 /// The door of the command line. Where there can be none, commands go by the listener.
-fn local_door(home: &Home) -> Option<LocalDoor> {
-    let door = LocalDoor::open(&home.run(), SOCKET);
+fn local_listener(home: &Home) -> Option<LocalListener> {
+    let local = LocalListener::open(&home.run(), SOCKET);
     let told = |error: &std::io::Error| {
         tracing::warn!(%error, "commands have no socket of their own here and share the listener with everybody");
     };
-    door.inspect_err(told).ok()
+    local.inspect_err(told).ok()
 }
 
 fn already_running(home: &Home, Running { pid, listen, .. }: Running) -> Failure {
@@ -219,13 +219,19 @@ async fn listen(
     })
 }
 
-fn welcome(house: &Daemon, listening: &Listening, is_new: bool, setting: &Setting, follow: Follow) {
-    let snapshot = house.snapshot();
+fn welcome(
+    daemon: &Daemon,
+    listening: &Listening,
+    is_new: bool,
+    setting: &Setting,
+    follow: Follow,
+) {
+    let snapshot = daemon.snapshot();
     let names = |state: &str| {
         let those = snapshot.agents.iter().filter(|(_, entry)| entry.state.as_str() == state);
         those.map(|(id, _)| id.to_string()).collect::<Vec<_>>()
     };
-    let root = house.home.root().display();
+    let root = daemon.home.root().display();
     let ready = names("ready");
     let mut facts = vec![
         ("home", format!("{root}{}", if is_new { " (new)" } else { "" })),
@@ -292,8 +298,8 @@ enum Settled {
     NotYet,
 }
 
-async fn reload(house: &Daemon, actor: &Actor) -> Settled {
-    match house.reload(None, actor).await {
+async fn reload(daemon: &Daemon, actor: &Actor) -> Settled {
+    match daemon.reload(None, actor).await {
         Ok(_) => Settled::Yes,
         Err(RuntimeError::Configuration(report)) => {
             for found in report.errors().skip(1) {
@@ -312,7 +318,7 @@ fn watch(home: &Home, follow: Follow) -> Option<ConfigWatch> {
 }
 
 /// Applies edits as files change.
-async fn follow(house: Arc<Daemon>, watch: Option<ConfigWatch>, stop: CancellationToken) {
+async fn follow(daemon: Arc<Daemon>, watch: Option<ConfigWatch>, stop: CancellationToken) {
     let Some(mut watch) = watch else { return };
     if watch.method() == Method::Polled {
         tracing::warn!("files can't be watched here and are looked at every few seconds");
@@ -321,29 +327,29 @@ async fn follow(house: Arc<Daemon>, watch: Option<ConfigWatch>, stop: Cancellati
     loop {
         tokio::select! {
             () = stop.cancelled() => return,
-            () = watch.changed(&house.world) => {}
-            () = house.world.clock.sleep(RETRY_AFTER), if settled == Settled::NotYet => {}
+            () = watch.changed(&daemon.world) => {}
+            () = daemon.world.clock.sleep(RETRY_AFTER), if settled == Settled::NotYet => {}
         }
         // Watched before it is read: what is written into a new folder meanwhile shows.
-        if let Err(error) = watch.cover(&house.home) {
+        if let Err(error) = watch.cover(&daemon.home) {
             tracing::warn!(%error, "a folder can't be watched; `insula reload` applies its edits");
         }
-        settled = reload(&house, &Actor::FileWatch).await;
+        settled = reload(&daemon, &Actor::FileWatch).await;
     }
 }
 
 /// Closes databases that nobody used for a while.
-async fn tidy(house: Arc<Daemon>, stop: CancellationToken) {
+async fn tidy(daemon: Arc<Daemon>, stop: CancellationToken) {
     loop {
         tokio::select! {
             () = stop.cancelled() => return,
-            () = house.world.clock.sleep(TIDY_EVERY) => {}
+            () = daemon.world.clock.sleep(TIDY_EVERY) => {}
         }
-        house.store.close_idle(house.snapshot().daemon.store.idle_close).await;
+        daemon.store.close_idle(daemon.snapshot().daemon.store.idle_close).await;
     }
 }
 
-enum Told {
+enum SignalAction {
     Reload,
     Stop(&'static str),
 }
@@ -363,11 +369,11 @@ impl Signals {
         })
     }
 
-    async fn next(&mut self) -> Told {
+    async fn next(&mut self) -> SignalAction {
         tokio::select! {
-            _ = self.hangup.recv() => Told::Reload,
-            _ = self.interrupt.recv() => Told::Stop("SIGINT"),
-            _ = self.terminate.recv() => Told::Stop("SIGTERM"),
+            _ = self.hangup.recv() => SignalAction::Reload,
+            _ = self.interrupt.recv() => SignalAction::Stop("SIGINT"),
+            _ = self.terminate.recv() => SignalAction::Stop("SIGTERM"),
         }
     }
 }

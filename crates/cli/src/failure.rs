@@ -1,6 +1,6 @@
 //! How a command fails: what happened, and the exit code that says so.
 
-use insula_config::{Report, render};
+use insula_config::{LoadReport, render};
 use insula_registry::RuntimeError;
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ pub enum Failure {
         exit: u8,
     },
     /// The configuration has errors.
-    Configuration(Box<Report>),
+    Configuration(Box<LoadReport>),
     /// The configuration has errors, as a daemon reported them.
     RemoteConfiguration(serde_json::Value),
 }

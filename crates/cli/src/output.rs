@@ -78,7 +78,6 @@ pub fn heading(text: &str) {
     put(&heading_text(text));
 }
 
-/// A heading.
 pub fn heading_text(text: &str) -> String {
     format!("{BOLD}{}{RESET}\n", clean(text))
 }

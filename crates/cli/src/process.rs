@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 /// The environment the process was started with.
 #[derive(Debug, Clone)]
 pub struct Environment {
-    /// Its variables.
     pub variables: BTreeMap<String, String>,
     /// Its process id.
     pub pid: u32,

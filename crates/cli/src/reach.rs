@@ -1,8 +1,8 @@
 //! How a command reaches the agents: through the daemon that runs in the home, or, when
 //! none runs, through the same API inside this process, without a socket.
 
+use crate::endpoint::{Answer, Broken, DaemonEndpoint};
 use crate::failure::{FAILED, Failure, WRONG_USE};
-use crate::line::{Answer, Broken, Line};
 use crate::setting::Setting;
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -37,7 +37,6 @@ pub const SOCKET: &str = "cli.sock";
 pub struct Running {
     /// Its process id.
     pub pid: u32,
-    /// Where it listens.
     pub listen: SocketAddr,
     /// The socket of the command line beside the file, where it has one.
     pub socket: Option<String>,
@@ -60,9 +59,9 @@ impl Running {
     }
 
     /// The way to it.
-    fn line(&self, home: &Home, world: &World) -> Result<Line, Failure> {
+    fn line(&self, home: &Home, world: &World) -> Result<DaemonEndpoint, Failure> {
         let local = self.local(home)?.map(Arc::new);
-        Ok(Line { local, listen: self.listen, network: world.network.clone() })
+        Ok(DaemonEndpoint { local, listen: self.listen, network: world.network.clone() })
     }
 }
 
@@ -111,9 +110,9 @@ pub async fn occupied(home: &Home, world: &World) -> Result<Occupied, Failure> {
 /// A way to the API.
 pub enum Reach {
     /// Over the daemon's socket, or its listener.
-    Daemon { line: Line, running: Running, token: String },
+    Daemon { line: DaemonEndpoint, running: Running, token: String },
     /// In this process.
-    Here { router: Router, house: Arc<Daemon>, token: AdminToken },
+    Here { router: Router, daemon: Arc<Daemon>, token: AdminToken },
 }
 
 impl Reach {
@@ -130,21 +129,21 @@ impl Reach {
                 let env = setting.environment.variables.clone();
                 let home = home.clone();
                 let caps = Capabilities::open(home, lock, world.clone(), env, purpose).await?;
-                let house = caps.daemon.clone();
+                let daemon = caps.daemon.clone();
                 let token = AdminToken::generate(world);
                 // What the doctor asks platforms by; nothing else here connects to any.
                 let makers = Transport::new(world, &[]).ok();
                 let makers = makers.map(|it| Arc::new(Makers::new(world.clone(), it)));
-                let api = Api { daemon: house.clone(), capabilities: caps.clone(), engine: None };
+                let api = Api { daemon: daemon.clone(), capabilities: caps.clone(), engine: None };
                 let server = Server {
-                    daemon: house.clone(),
+                    daemon: daemon.clone(),
                     capabilities: caps,
                     owner: LocalOwner::new(api, None),
                     admin: token.clone(),
                     listening: None,
                     platforms: Platforms { gateway: None, makers },
                 };
-                Ok(Self::Here { router: insula_http::router(server), house, token })
+                Ok(Self::Here { router: insula_http::router(server), daemon, token })
             }
         }
     }
@@ -157,8 +156,8 @@ impl Reach {
     /// Refuses where the configuration can't be used and the answer would follow from it.
     pub fn require_configuration(&self) -> Result<(), Failure> {
         match self {
-            Self::Here { house, .. } if house.refused().is_some() => {
-                Err(Failure::Configuration(Box::new((*house.report()).clone())))
+            Self::Here { daemon, .. } if daemon.refused().is_some() => {
+                Err(Failure::Configuration(Box::new((*daemon.report()).clone())))
             }
             _ => Ok(()),
         }
@@ -194,15 +193,14 @@ impl Reach {
         answer(status, &bytes).and(Err(Failure::Failed(format!("the daemon answered {status}"))))
     }
 
-    /// Deletes.
     pub async fn delete(&self, path: &str) -> Result<Value, Failure> {
         self.request(Method::DELETE, path, None).await
     }
 
     /// Lets go of the home properly.
     pub async fn close(self) {
-        if let Self::Here { house, .. } = self {
-            house.store.shutdown().await;
+        if let Self::Here { daemon, .. } = self {
+            daemon.store.shutdown().await;
         }
     }
 

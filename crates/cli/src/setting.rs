@@ -8,17 +8,14 @@ use serde_json::Value;
 
 /// What a command works with.
 pub struct Setting {
-    /// The home.
     pub home: Home,
     /// The world outside.
     pub world: World,
     /// What the process was started with.
     pub environment: Environment,
-    /// How to answer.
     pub answer: Answer,
 }
 
-/// How to answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     /// For people.

@@ -2,8 +2,8 @@
 //! `cargo run --release -p insula-config --example load_bench [AGENTS] [BINDINGS]`.
 #![allow(clippy::disallowed_methods, reason = "a measurement reads the clock and its arguments")]
 
-use insula_config::files::{FileState, Snapshot};
-use insula_config::{Applied, Outcome, diff, load};
+use insula_config::files::{FileState, FilesSnapshot};
+use insula_config::{AgentOutcome, Applied, diff, load};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Instant;
@@ -14,7 +14,8 @@ fn main() {
     let bindings: usize = counts.next().unwrap_or(agents);
     let text = generate(agents, bindings);
     let bytes = text.len();
-    let snapshot = Snapshot { config: FileState::Text(text.into()), ..Snapshot::default() };
+    let snapshot =
+        FilesSnapshot { config: FileState::Text(text.into()), ..FilesSnapshot::default() };
 
     let mut fastest = f64::INFINITY;
     for _ in 0..5 {
@@ -25,7 +26,8 @@ fn main() {
             println!("refused: {} errors", report.errors().count());
             return;
         };
-        let ready = loaded.agents.values().filter(|it| matches!(it, Outcome::Ready(_))).count();
+        let ready =
+            loaded.agents.values().filter(|it| matches!(it, AgentOutcome::Ready(_))).count();
         assert_eq!((ready, loaded.router.bindings().len()), (agents, bindings));
     }
     println!("{agents} agents, {bindings} bindings, {bytes} bytes: loaded in {fastest:.0} ms");

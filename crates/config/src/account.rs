@@ -1,14 +1,14 @@
 //! One connection to a platform, as its operator wrote it. What is wrong in one account keeps
 //! that account from connecting, and nothing else.
 
-use crate::diagnostic::{Diagnostic, Owner, Report, Severity};
+use crate::diagnostic::{Diagnostic, FindingOwner, LoadReport, Severity};
 use crate::resolve::metadata;
 use crate::rules::{Reference, destination, references};
 use crate::schema::{ACCOUNT, AccountKeys, CONNECTED, EVERY_ACCOUNT};
 use crate::sensitive::looks_like_credential;
 use crate::shape::{Checker, Shape, quoted, shorten};
 use crate::source::Span;
-use crate::yaml::{Entry, Node, Value};
+use crate::yaml::{MapEntry, Node, Value};
 use insula_domain::{AccountId, Metadata, Platform};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,9 +19,7 @@ pub const CREDENTIALS: [&str; 3] = ["token", "app_token", "secret"];
 /// One connection to a platform.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
-    /// The platform.
     pub platform: Platform,
-    /// Its name there.
     pub name: AccountId,
     /// Whether it is to connect.
     pub enabled: bool,
@@ -64,14 +62,14 @@ pub enum Uncertain {
 
 /// Where accounts and their settings stand.
 #[derive(Debug, Clone, Default)]
-pub struct AccountPlaces {
+pub struct AccountSpans {
     /// By platform and name: the account's own place, and those of its settings.
-    accounts: BTreeMap<(Box<str>, Box<str>), (Span, SettingPlaces)>,
+    accounts: BTreeMap<(Box<str>, Box<str>), (Span, SettingSpans)>,
 }
 
-type SettingPlaces = BTreeMap<Box<str>, Span>;
+type SettingSpans = BTreeMap<Box<str>, Span>;
 
-impl AccountPlaces {
+impl AccountSpans {
     pub(crate) fn of(channels: Option<&Node>) -> Self {
         let mut accounts = BTreeMap::new();
         for channel in channels.map(Node::entries).unwrap_or_default() {
@@ -96,7 +94,7 @@ impl AccountPlaces {
 
 /// Reads the accounts of `channels`. `env` is the environment at start.
 pub fn read(
-    report: &mut Report,
+    report: &mut LoadReport,
     channels: Option<&Node>,
     env: &BTreeMap<String, String>,
 ) -> Vec<Account> {
@@ -109,12 +107,12 @@ pub fn read(
             let message = format!("this version does not connect to {platform}");
             let known: Vec<&str> = CONNECTED.iter().map(|keys| keys.platform).collect();
             let help = format!("its accounts stay off; it connects to {}", known.join(", "));
-            let found = Diagnostic::warning(&Owner::Shared, channel.key_span, message);
+            let found = Diagnostic::warning(&FindingOwner::Shared, channel.key_span, message);
             report.push(found.help(help));
         }
         for entry in channel.value.get("accounts").map(Node::entries).unwrap_or_default() {
             let Ok(name) = AccountId::new(&*entry.key) else { continue };
-            let owner = Owner::Account(format!("{platform}.{name}").into());
+            let owner = FindingOwner::Account(format!("{platform}.{name}").into());
             let mut reader = Reader { report, owner, env };
             let mut account = reader.account(platform, name, keys, entry);
             reader.refuse_same_token(&accounts, &mut account, entry);
@@ -138,8 +136,8 @@ pub fn read(
 }
 
 struct Reader<'r> {
-    report: &'r mut Report,
-    owner: Owner,
+    report: &'r mut LoadReport,
+    owner: FindingOwner,
     env: &'r BTreeMap<String, String>,
 }
 
@@ -149,7 +147,7 @@ impl Reader<'_> {
         platform: Platform,
         name: AccountId,
         keys: Option<&AccountKeys>,
-        entry: &Entry,
+        entry: &MapEntry,
     ) -> Account {
         let mut node = entry.value.clone();
         let subject = format!("account `{platform}.{name}`");
@@ -211,7 +209,7 @@ impl Reader<'_> {
     }
 
     /// Two connections with one token take each other's events, or answer all of them twice.
-    fn refuse_same_token(&mut self, others: &[Account], account: &mut Account, entry: &Entry) {
+    fn refuse_same_token(&mut self, others: &[Account], account: &mut Account, entry: &MapEntry) {
         let Some(token) = account.values.get("token").filter(|_| account.enabled) else { return };
         let is_same = |other: &&Account| {
             other.enabled

@@ -5,7 +5,7 @@ use crate::mcp::McpServer;
 use crate::model::ModelRef;
 use crate::programs::Programs;
 use crate::settings::Setting;
-use crate::skills::Shelf;
+use crate::skills::SkillSet;
 use crate::web::SearchConfig;
 use insula_domain::expr::Expression;
 use insula_domain::{
@@ -18,15 +18,12 @@ use std::time::Duration;
 /// What an agent is built from.
 #[derive(Debug, Clone)]
 pub struct AgentConfig {
-    /// Its id.
     pub id: AgentId,
     /// Whether it answers where no binding matches.
     pub answers_by_default: bool,
     /// What people see it called.
     pub name: Box<str>,
-    /// What it is for.
     pub description: Option<Box<str>>,
-    /// Who it is.
     pub soul: Soul,
     /// What its operator tells it, where there is a file for that.
     pub instructions: Option<Instructions>,
@@ -39,7 +36,7 @@ pub struct AgentConfig {
     /// Which tools its other settings make possible.
     pub possible: Possible,
     /// Its skills: its own folder's and those of bundles.
-    pub skills: Arc<Shelf>,
+    pub skills: Arc<SkillSet>,
     /// How it remembers; `None` when it does not.
     pub memory: Option<MemoryConfig>,
     /// Which scope a message belongs to, also where memory is off.
@@ -52,7 +49,6 @@ pub struct AgentConfig {
     pub search: Option<SearchConfig>,
     /// Another folder than the usual one for its files.
     pub workspace_path: Option<Box<str>>,
-    /// Its MCP servers.
     pub mcp_servers: Vec<McpServer>,
     /// What is known of their tools: the text of its `mcp.json`, where there is one.
     pub mcp_pins: Option<Arc<str>>,
@@ -65,7 +61,7 @@ pub struct AgentConfig {
     /// Who may approve and change it.
     pub admins: Admins,
     /// Who may talk to it, and how it behaves among people.
-    pub door: Door,
+    pub access: AccessPolicy,
     /// What is asked and told, in order.
     pub hooks: Vec<Hook>,
     /// Values for hooks and expressions.
@@ -93,7 +89,7 @@ impl AgentConfig {
 
 /// Who may talk to an agent on platforms, and how it behaves there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Door {
+pub struct AccessPolicy {
     /// Whom it lets in.
     pub allow: AllowList,
     /// What becomes of others.
@@ -112,7 +108,7 @@ pub struct Door {
     pub attachment_bytes: u64,
 }
 
-impl Default for Door {
+impl Default for AccessPolicy {
     fn default() -> Self {
         Self {
             allow: AllowList::default(),
@@ -142,7 +138,6 @@ pub enum Busy {
 /// Who an agent is, in its own words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Soul {
-    /// The text.
     pub text: Arc<str>,
     /// Where it comes from, for people: a file, `personality`, or `built-in`.
     pub origin: Arc<str>,
@@ -151,7 +146,6 @@ pub struct Soul {
 /// What an operator tells an agent, in a file that no agent can write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Instructions {
-    /// The text.
     pub text: Arc<str>,
     /// The file, for people.
     pub origin: Arc<str>,

@@ -6,7 +6,7 @@
 //! different ([`Authority::settings`]). What follows from a difference is in
 //! [`crate::changes`].
 
-pub use crate::changes::{Change, ChangeKind, diff};
+pub use crate::changes::{ConfigChange, ConfigChangeKind, diff};
 mod written;
 
 use crate::mcp::{McpSends, OnChange};
@@ -15,7 +15,7 @@ use crate::account::{Account, AccountValue};
 use crate::agent::AgentConfig;
 use crate::budget::{DaemonBudget, ModelPrice};
 use crate::daemon::DaemonConfig;
-use crate::load::{Loaded, Outcome};
+use crate::load::{AgentOutcome, Loaded};
 use crate::rules;
 use crate::sensitive::{HIDDEN, is_sensitive, only_refers};
 use crate::settings::Setting;
@@ -91,8 +91,8 @@ impl Applied {
     /// What a configuration lets its agents do.
     pub fn of(loaded: &Loaded) -> Self {
         let ready = loaded.agents.iter().filter_map(|(id, outcome)| match outcome {
-            Outcome::Ready(config) => Some((id.to_string(), Authority::of(config))),
-            Outcome::Failed(_) => None,
+            AgentOutcome::Ready(config) => Some((id.to_string(), Authority::of(config))),
+            AgentOutcome::Failed(_) => None,
         });
         Self { agents: ready.collect(), ..Self::shared(loaded) }
     }
@@ -100,7 +100,7 @@ impl Applied {
     /// The same without what each agent may do, which is kept with the agent.
     pub fn shared(loaded: &Loaded) -> Self {
         let failed =
-            loaded.agents.iter().filter(|(_, outcome)| matches!(outcome, Outcome::Failed(_)));
+            loaded.agents.iter().filter(|(_, outcome)| matches!(outcome, AgentOutcome::Failed(_)));
         Self {
             agents: BTreeMap::new(),
             failed: failed.map(|(id, _)| id.to_string()).collect(),

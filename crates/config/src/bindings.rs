@@ -1,7 +1,7 @@
 //! Bindings: three ways to write a rule, one meaning.
 
 use crate::agent::AgentConfig;
-use crate::diagnostic::{Diagnostic, Owner, Report};
+use crate::diagnostic::{Diagnostic, FindingOwner, LoadReport};
 use crate::resolve::{metadata, nearest_agent};
 use crate::schema::BINDING;
 use crate::shape::{Checker, Shape, shorten};
@@ -32,12 +32,13 @@ pub struct Written {
 
 /// Reads every rule; one that can't be read is an error of the shared part, because leaving
 /// it out would send its messages to somebody else.
-pub fn read(report: &mut Report, list: Option<Node>) -> Vec<Written> {
+pub fn read(report: &mut LoadReport, list: Option<Node>) -> Vec<Written> {
     let Some(Node { value: Value::List(nodes), .. }) = list else { return Vec::new() };
     let mut rules = Vec::with_capacity(nodes.len());
     for (index, mut node) in nodes.into_iter().enumerate() {
         let span = node.span;
-        let mut checker = Checker::new(report, Owner::Shared, format!("binding {}", index + 1));
+        let mut checker =
+            Checker::new(report, FindingOwner::Shared, format!("binding {}", index + 1));
         let before = checker.report.diagnostics.len();
         if !checker.admit(&Shape::Object(&BINDING), &mut node)
             || checker.report.diagnostics.len() > before
@@ -51,14 +52,14 @@ pub fn read(report: &mut Report, list: Option<Node>) -> Vec<Written> {
                         "`priority` has no effect in binding {}, which names no role",
                         index + 1
                     );
-                    report.push(Diagnostic::warning(&Owner::Shared, span, message));
+                    report.push(Diagnostic::warning(&FindingOwner::Shared, span, message));
                 }
                 let at = |key| node.get(key).map_or(span, |value: &Node| value.span);
                 let (agent_span, model_span) = (at("agent"), at("model"));
                 rules.push(Written { number: index + 1, binding, span, agent_span, model_span });
             }
             Err((span, message)) => {
-                report.push(Diagnostic::error(&Owner::Shared, span, message));
+                report.push(Diagnostic::error(&FindingOwner::Shared, span, message));
             }
         }
     }
@@ -212,14 +213,14 @@ impl<'n> Fields<'n> {
 /// Checks that each rule's agent exists and has its model. A rule that fails stays in the
 /// table and refuses, because without it the next best rule would answer.
 pub fn check_targets(
-    report: &mut Report,
+    report: &mut LoadReport,
     rules: &mut [Written],
     agents: &BTreeSet<AgentId>,
     ready: &BTreeMap<AgentId, Arc<AgentConfig>>,
 ) {
     for rule in rules {
         if let Some(refusal) = &rule.binding.refusal {
-            let found = Diagnostic::error(&Owner::Binding, rule.agent_span, &**refusal);
+            let found = Diagnostic::error(&FindingOwner::Binding, rule.agent_span, &**refusal);
             report.push(found.help("correct the name, or remove the binding"));
             continue;
         }
@@ -238,7 +239,7 @@ pub fn check_targets(
         };
         if let Some((span, message, help)) = problem {
             rule.binding.refusal = Some(message.as_str().into());
-            report.push(Diagnostic::error(&Owner::Binding, span, message).help(help));
+            report.push(Diagnostic::error(&FindingOwner::Binding, span, message).help(help));
         }
     }
 }

@@ -10,7 +10,6 @@ pub type Prices = BTreeMap<Box<str>, ModelPrice>;
 /// What all agents together may spend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DaemonBudget {
-    /// In all.
     pub own: BudgetLimits,
     /// For each principal, whichever agents they talk to.
     pub per_user: BudgetLimits,

@@ -10,11 +10,11 @@ use std::fmt;
 
 /// One difference between two configurations.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct ConfigChange {
     /// Whose it is; `None` for the daemon.
     pub agent: Option<String>,
     /// Which way it goes.
-    pub kind: ChangeKind,
+    pub kind: ConfigChangeKind,
     /// What kind of thing: `tool`, `host`, `budget usd_per_day`.
     pub axis: String,
     /// Which one of them, where there are several.
@@ -25,7 +25,7 @@ pub struct Change {
 
 /// Which way a change goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ChangeKind {
+pub enum ConfigChangeKind {
     /// More is possible.
     Grants,
     /// Less is possible.
@@ -34,7 +34,7 @@ pub enum ChangeKind {
     Changes,
 }
 
-impl ChangeKind {
+impl ConfigChangeKind {
     /// The word for it.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -54,14 +54,14 @@ impl ChangeKind {
     }
 }
 
-impl fmt::Display for Change {
+impl fmt::Display for ConfigChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.what)
     }
 }
 
 /// Every difference, by agent, what is granted first.
-pub fn diff(before: &Applied, after: &Applied) -> Vec<Change> {
+pub fn diff(before: &Applied, after: &Applied) -> Vec<ConfigChange> {
     let mut changes = Changes::default();
     for id in union(&before.known(), &after.known()) {
         changes.agent = Some(id.clone());
@@ -70,18 +70,23 @@ pub fn diff(before: &Applied, after: &Applied) -> Vec<Change> {
         let old = before.routes.get(&id).unwrap_or(&none);
         let new = after.routes.get(&id).unwrap_or(&none);
         for rule in new.difference(old) {
-            changes.push(ChangeKind::Grants, "route", rule, format!("{id} now answers {rule}"));
+            changes.push(
+                ConfigChangeKind::Grants,
+                "route",
+                rule,
+                format!("{id} now answers {rule}"),
+            );
         }
         for rule in old.difference(new) {
             let what = format!("{id} no longer answers {rule}");
-            changes.push(ChangeKind::Takes, "route", rule, what);
+            changes.push(ConfigChangeKind::Takes, "route", rule, what);
         }
     }
     changes.agent = None;
     changes.settings("the daemon", &before.daemon, &after.daemon);
     let mut found = changes.found;
     found.sort_by(|a, b| {
-        let key = |it: &Change| (it.agent.is_none(), it.agent.clone(), it.kind);
+        let key = |it: &ConfigChange| (it.agent.is_none(), it.agent.clone(), it.kind);
         key(a).cmp(&key(b))
     });
     found
@@ -100,13 +105,13 @@ fn union(a: &BTreeSet<String>, b: &BTreeSet<String>) -> BTreeSet<String> {
 #[derive(Default)]
 struct Changes {
     agent: Option<String>,
-    found: Vec<Change>,
+    found: Vec<ConfigChange>,
 }
 
 impl Changes {
-    fn push(&mut self, kind: ChangeKind, axis: &str, item: &str, what: String) {
+    fn push(&mut self, kind: ConfigChangeKind, axis: &str, item: &str, what: String) {
         let (axis, item) = (axis.to_owned(), item.to_owned());
-        self.found.push(Change { agent: self.agent.clone(), kind, axis, item, what });
+        self.found.push(ConfigChange { agent: self.agent.clone(), kind, axis, item, what });
     }
 
     fn agent(&mut self, id: &str, before: &Applied, after: &Applied) {
@@ -116,15 +121,15 @@ impl Changes {
             (Some(old), Some(new)) => self.authority(id, old, new),
             (None, Some(_)) => {
                 let how = if was_failed { "can start again" } else { "is added" };
-                self.push(ChangeKind::Grants, "agent", "", format!("agent `{id}` {how}"));
+                self.push(ConfigChangeKind::Grants, "agent", "", format!("agent `{id}` {how}"));
             }
             (Some(_), None) => {
                 let how = if is_failed { "can no longer start" } else { "is removed" };
-                self.push(ChangeKind::Takes, "agent", "", format!("agent `{id}` {how}"));
+                self.push(ConfigChangeKind::Takes, "agent", "", format!("agent `{id}` {how}"));
             }
             (None, None) if was_failed != is_failed => {
                 let how = if is_failed { "is added and can't start" } else { "is removed" };
-                self.push(ChangeKind::Changes, "agent", "", format!("agent `{id}` {how}"));
+                self.push(ConfigChangeKind::Changes, "agent", "", format!("agent `{id}` {how}"));
             }
             (None, None) => {}
         }
@@ -138,11 +143,11 @@ impl Changes {
                 (old.grants.get(&axis).unwrap_or(&none), grants.get(&axis).unwrap_or(&none));
             for item in is.difference(was).filter(|item| !is_within(&axis, item, was)) {
                 let what = format!("{id} gains {}", named(&axis, item));
-                self.push(ChangeKind::Grants, &axis, item, what);
+                self.push(ConfigChangeKind::Grants, &axis, item, what);
             }
             for item in was.difference(is).filter(|item| !is_within(&axis, item, is)) {
                 let what = format!("{id} loses {}", named(&axis, item));
-                self.push(ChangeKind::Takes, &axis, item, what);
+                self.push(ConfigChangeKind::Takes, &axis, item, what);
             }
         }
         for axis in union(&keys(&old.guards), &keys(guards)) {
@@ -150,11 +155,11 @@ impl Changes {
                 (old.guards.get(&axis).unwrap_or(&none), guards.get(&axis).unwrap_or(&none));
             for item in was.difference(is) {
                 let what = format!("{id} is no longer held back by {}", named(&axis, item));
-                self.push(ChangeKind::Grants, &axis, item, what);
+                self.push(ConfigChangeKind::Grants, &axis, item, what);
             }
             for item in is.difference(was) {
                 let what = format!("{id} is now held back by {}", named(&axis, item));
-                self.push(ChangeKind::Takes, &axis, item, what);
+                self.push(ConfigChangeKind::Takes, &axis, item, what);
             }
         }
         for axis in union(&keys(&old.limits), &keys(limits)) {
@@ -173,16 +178,17 @@ impl Changes {
         };
         let (kind, how) = match (old, new) {
             (Some(old), Some(new)) if old < new => {
-                (ChangeKind::Grants, format!("raised from {} to {}", show(old), show(new)))
+                (ConfigChangeKind::Grants, format!("raised from {} to {}", show(old), show(new)))
             }
             (Some(old), Some(new)) if old > new => {
-                (ChangeKind::Takes, format!("lowered from {} to {}", show(old), show(new)))
+                (ConfigChangeKind::Takes, format!("lowered from {} to {}", show(old), show(new)))
             }
-            (Some(old), None) => {
-                (ChangeKind::Grants, format!("lifted, so there is no limit; it was {}", show(old)))
-            }
+            (Some(old), None) => (
+                ConfigChangeKind::Grants,
+                format!("lifted, so there is no limit; it was {}", show(old)),
+            ),
             (None, Some(new)) => {
-                (ChangeKind::Takes, format!("limited to {}; there was no limit", show(new)))
+                (ConfigChangeKind::Takes, format!("limited to {}; there was no limit", show(new)))
             }
             _ => return,
         };
@@ -193,9 +199,9 @@ impl Changes {
         // A scale that one side does not have goes with something else that is told.
         let (Some(old), Some(new)) = (old, new) else { return };
         let (kind, how) = match old.rank.cmp(&new.rank) {
-            Ordering::Less => (ChangeKind::Grants, "loosened"),
-            Ordering::Greater => (ChangeKind::Takes, "tightened"),
-            Ordering::Equal if old.name != new.name => (ChangeKind::Changes, "changed"),
+            Ordering::Less => (ConfigChangeKind::Grants, "loosened"),
+            Ordering::Greater => (ConfigChangeKind::Takes, "tightened"),
+            Ordering::Equal if old.name != new.name => (ConfigChangeKind::Changes, "changed"),
             Ordering::Equal => return,
         };
         let what = format!("{id}: {axis} {how} from `{}` to `{}`", old.name, new.name);
@@ -224,7 +230,7 @@ impl Changes {
                 (Some(old), None) => format!("removed; it was `{}`", shorten(old)),
                 (None, None) => continue,
             };
-            self.push(ChangeKind::Changes, &axis, "", format!("{whose}: {axis} {how}"));
+            self.push(ConfigChangeKind::Changes, &axis, "", format!("{whose}: {axis} {how}"));
         }
     }
 }

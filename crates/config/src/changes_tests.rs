@@ -2,13 +2,14 @@
 
 use super::*;
 use crate::authority::Level;
-use crate::files::{FileState, Snapshot};
+use crate::files::{FileState, FilesSnapshot};
 use crate::load::load;
 use proptest::collection::{btree_map, btree_set};
 use proptest::prelude::*;
 
 fn applied(yaml: &str) -> Applied {
-    let snapshot = Snapshot { config: FileState::Text(yaml.into()), ..Snapshot::default() };
+    let snapshot =
+        FilesSnapshot { config: FileState::Text(yaml.into()), ..FilesSnapshot::default() };
     let (report, loaded) = load(&snapshot, &BTreeMap::new());
     let loaded = loaded.unwrap_or_else(|| {
         panic!("{}", crate::render::text(&report, crate::render::Colour::Plain))
@@ -97,7 +98,7 @@ fn budgets_are_told_in_money() {
         told(Some(500_000), None),
         "coder: budget usd_per_day lifted, so there is no limit; it was 0.5"
     );
-    assert_eq!(diff(&all(None), &all(Some(1)))[0].kind, ChangeKind::Takes);
+    assert_eq!(diff(&all(None), &all(Some(1)))[0].kind, ConfigChangeKind::Takes);
 }
 
 #[test]
@@ -139,7 +140,10 @@ prop_compose! {
     }
 }
 
-fn of_kind(changes: &[Change], kind: ChangeKind) -> BTreeSet<(Option<String>, String, String)> {
+fn of_kind(
+    changes: &[ConfigChange],
+    kind: ConfigChangeKind,
+) -> BTreeSet<(Option<String>, String, String)> {
     let of_kind = changes.iter().filter(|change| change.kind == kind);
     of_kind.map(|it| (it.agent.clone(), it.axis.clone(), it.item.clone())).collect()
 }
@@ -153,7 +157,7 @@ proptest! {
     #[test]
     fn what_an_edit_grants_its_undoing_takes(a in any_applied(), b in any_applied()) {
         let (there, back) = (diff(&a, &b), diff(&b, &a));
-        for kind in [ChangeKind::Grants, ChangeKind::Takes, ChangeKind::Changes] {
+        for kind in [ConfigChangeKind::Grants, ConfigChangeKind::Takes, ConfigChangeKind::Changes] {
             prop_assert_eq!(of_kind(&there, kind), of_kind(&back, kind.reversed()));
         }
     }

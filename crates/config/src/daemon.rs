@@ -2,7 +2,7 @@
 
 use crate::account::{self, Account};
 use crate::budget::{self, DaemonBudget, Prices};
-use crate::diagnostic::{Diagnostic, Owner, Report};
+use crate::diagnostic::{Diagnostic, FindingOwner, LoadReport};
 use crate::model::{Provider, Providers};
 use crate::resolve::check_hook;
 use crate::rules::{self, Reference, references};
@@ -23,7 +23,6 @@ pub const DEFAULT_LISTEN: SocketAddr =
 /// What the daemon itself runs by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DaemonConfig {
-    /// Where it listens.
     pub listen: SocketAddr,
     /// What it writes about its work.
     pub logging: Logging,
@@ -108,13 +107,13 @@ impl Durability {
 }
 
 /// Reads the shared part of a checked tree. `env` is the environment at start.
-pub fn read(report: &mut Report, top: &Node, env: &BTreeMap<String, String>) -> DaemonConfig {
+pub fn read(report: &mut LoadReport, top: &Node, env: &BTreeMap<String, String>) -> DaemonConfig {
     let mut reader = Reader { report, env };
     if let Some(kind) = top.get("store").and_then(|store| store.get("kind"))
         && kind.text() == Some("postgres")
     {
         let found = Diagnostic::error(
-            &Owner::Shared,
+            &FindingOwner::Shared,
             kind.span,
             "PostgreSQL is not available in this version",
         );
@@ -134,7 +133,7 @@ pub fn read(report: &mut Report, top: &Node, env: &BTreeMap<String, String>) -> 
             // A way that is written wrongly was said before, and is none.
             let is_said = reader.report.errors().any(|found| within(found.span));
             if let (false, Some(problem)) = (is_said, check_hook(hook, &event.key)) {
-                reader.report.push(Diagnostic::error(&Owner::Shared, hook.span, problem));
+                reader.report.push(Diagnostic::error(&FindingOwner::Shared, hook.span, problem));
             }
         }
     }
@@ -194,17 +193,17 @@ fn boards(node: Option<&Node>) -> BTreeMap<AgentId, Vec<Box<str>>> {
 }
 
 struct Reader<'r> {
-    report: &'r mut Report,
+    report: &'r mut LoadReport,
     env: &'r BTreeMap<String, String>,
 }
 
 impl Reader<'_> {
     fn warn(&mut self, node: &Node, message: String, help: &str) {
-        self.report.push(Diagnostic::warning(&Owner::Shared, node.span, message).help(help));
+        self.report.push(Diagnostic::warning(&FindingOwner::Shared, node.span, message).help(help));
     }
 
     fn warn_of_credential(&mut self, node: &Node, message: String) {
-        let found = Diagnostic::warning(&Owner::Shared, node.span, message);
+        let found = Diagnostic::warning(&FindingOwner::Shared, node.span, message);
         self.report.push(found.help("write `${secret:NAME}` instead").conceal());
     }
 
@@ -221,7 +220,7 @@ impl Reader<'_> {
                     }
                 }
                 Err(problem) => {
-                    self.report.push(Diagnostic::error(&Owner::Shared, node.span, problem));
+                    self.report.push(Diagnostic::error(&FindingOwner::Shared, node.span, problem));
                 }
             },
             Value::List(items) => items.iter().for_each(|item| self.check_references(item)),
@@ -236,7 +235,7 @@ impl Reader<'_> {
             Reference::Secret(name) => {
                 let message = format!("secret `{name}` of the daemon is not set");
                 let help = format!("set it with `insula secret set --daemon {name}`");
-                let found = Diagnostic::warning(&Owner::Shared, node.span, message);
+                let found = Diagnostic::warning(&FindingOwner::Shared, node.span, message);
                 self.report.push(found.help(help).unless_set(name));
             }
             Reference::Env(name) if !self.env.contains_key(name) => {
@@ -283,7 +282,8 @@ impl Reader<'_> {
                     |near| format!("did you mean `{near}`?"),
                 );
                 let message = format!("`default_provider` names `{name}`, which does not exist");
-                self.report.push(Diagnostic::error(&Owner::Shared, node.span, message).help(help));
+                self.report
+                    .push(Diagnostic::error(&FindingOwner::Shared, node.span, message).help(help));
             }
         }
         providers

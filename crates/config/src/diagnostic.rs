@@ -17,9 +17,8 @@ pub enum Severity {
     Warning,
 }
 
-/// Whose finding it is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Owner {
+pub enum FindingOwner {
     /// The part every agent depends on.
     Shared,
     /// Every agent, none of which can be used; the rest of the shared part can.
@@ -37,9 +36,7 @@ pub enum Owner {
 pub struct Diagnostic {
     /// How bad it is.
     pub severity: Severity,
-    /// Whose it is.
-    pub owner: Owner,
-    /// Where it is.
+    pub owner: FindingOwner,
     pub span: Span,
     /// What is wrong.
     pub message: String,
@@ -52,7 +49,7 @@ pub struct Diagnostic {
     /// Whether the text at the place may be shown.
     pub shows: Shows,
     /// The secret of its owner that this holds for only while it is not set. Which secrets
-    /// are set is not written in any file; see [`Report::settle`].
+    /// are set is not written in any file; see [`LoadReport::settle`].
     pub unless_set: Option<Box<str>>,
 }
 
@@ -68,16 +65,21 @@ pub enum Shows {
 
 impl Diagnostic {
     /// An error of `owner` at `span`.
-    pub fn error(owner: &Owner, span: Span, message: impl Into<String>) -> Self {
+    pub fn error(owner: &FindingOwner, span: Span, message: impl Into<String>) -> Self {
         Self::new(Severity::Error, owner, span, message)
     }
 
     /// A warning of `owner` at `span`.
-    pub fn warning(owner: &Owner, span: Span, message: impl Into<String>) -> Self {
+    pub fn warning(owner: &FindingOwner, span: Span, message: impl Into<String>) -> Self {
         Self::new(Severity::Warning, owner, span, message)
     }
 
-    fn new(severity: Severity, owner: &Owner, span: Span, message: impl Into<String>) -> Self {
+    fn new(
+        severity: Severity,
+        owner: &FindingOwner,
+        span: Span,
+        message: impl Into<String>,
+    ) -> Self {
         Self {
             severity,
             owner: owner.clone(),
@@ -130,7 +132,7 @@ impl Diagnostic {
 
 /// Everything found in one load, with the texts it was found in.
 #[derive(Debug, Clone, Default)]
-pub struct Report {
+pub struct LoadReport {
     /// The findings, in the order of their places.
     pub diagnostics: Vec<Diagnostic>,
     /// The texts.
@@ -139,24 +141,22 @@ pub struct Report {
     hidden: Vec<Span>,
 }
 
-impl Report {
+impl LoadReport {
     /// Adds a finding.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         self.diagnostics.push(diagnostic);
     }
 
-    /// The errors.
     pub fn errors(&self) -> impl Iterator<Item = &Diagnostic> {
         self.diagnostics.iter().filter(|found| found.severity == Severity::Error)
     }
 
-    /// The warnings.
     pub fn warnings(&self) -> impl Iterator<Item = &Diagnostic> {
         self.diagnostics.iter().filter(|found| found.severity == Severity::Warning)
     }
 
     /// Whether `owner` has an error.
-    pub fn has_error(&self, owner: &Owner) -> bool {
+    pub fn has_error(&self, owner: &FindingOwner) -> bool {
         self.errors().any(|found| found.owner == *owner)
     }
 
@@ -194,7 +194,7 @@ impl Report {
 
     /// Drops findings about secrets that are set after all; `is_set` knows the secrets of one
     /// agent, or of the daemon where the owner is the shared part.
-    pub fn settle(&mut self, is_set: impl Fn(&Owner, &str) -> bool) {
+    pub fn settle(&mut self, is_set: impl Fn(&FindingOwner, &str) -> bool) {
         self.diagnostics.retain(|found| {
             found.unless_set.as_deref().is_none_or(|secret| !is_set(&found.owner, secret))
         });

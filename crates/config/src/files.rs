@@ -31,7 +31,7 @@ pub const CONFIGURED: &str = "run/configured";
 
 /// All files of a configuration, as they were at one moment.
 #[derive(Debug, Clone, Default)]
-pub struct Snapshot {
+pub struct FilesSnapshot {
     /// What `config.yaml` is called in messages, when another file stands in for it.
     pub config_name: Option<Arc<str>>,
     /// `config.yaml`.
@@ -39,14 +39,14 @@ pub struct Snapshot {
     /// The home's `SOUL.md`.
     pub soul: FileState,
     /// The folders below `agents/`, by name.
-    pub folders: BTreeMap<String, Folder>,
+    pub folders: BTreeMap<String, FolderFiles>,
     /// The bundles of skills below `skills/`, by name.
     pub bundles: BTreeMap<String, Arc<SkillFolder>>,
 }
 
 /// The files of one agent's folder.
 #[derive(Debug, Clone, Default)]
-pub struct Folder {
+pub struct FolderFiles {
     /// `agent.yaml`.
     pub config: FileState,
     /// `SOUL.md`.
@@ -59,7 +59,6 @@ pub struct Folder {
     pub mcp: FileState,
 }
 
-/// One file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum FileState {
     /// It does not exist.
@@ -71,7 +70,7 @@ pub enum FileState {
     Unreadable(String),
 }
 
-impl Snapshot {
+impl FilesSnapshot {
     /// Reads the files below `home`.
     pub fn read(home: &Path) -> io::Result<Self> {
         let mut folders = BTreeMap::new();
@@ -91,7 +90,7 @@ impl Snapshot {
                         config = FileState::Unreadable(why.to_owned());
                     }
                     let skills = skill_files::read(&entry.path().join("skills"), Top::IsFolder);
-                    let folder = Folder {
+                    let folder = FolderFiles {
                         config,
                         soul: read("SOUL.md", SOUL_BYTES_MAX),
                         instructions: read_instructions(&entry.path()),
@@ -138,7 +137,7 @@ impl FileState {
     }
 }
 
-impl Snapshot {
+impl FilesSnapshot {
     /// Tells two states of the files apart.
     pub fn digest(&self) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new();

@@ -10,7 +10,6 @@ pub const HOOK_TIMEOUT: Duration = Duration::from_secs(5);
 /// Longest time a hook may be given: whatever asks it waits.
 pub const HOOK_TIMEOUT_MAX: Duration = Duration::from_secs(60);
 
-/// One hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hook {
     /// When it is asked.

@@ -4,10 +4,10 @@
 //! two exceptions that keep a guard from being lost by accident: what any layer denies
 //! stays denied, and hooks of every layer run.
 
-use crate::diagnostic::Owner;
+use crate::diagnostic::FindingOwner;
 use crate::schema::MOVED;
 use crate::shape::Checker;
-use crate::yaml::{Entry, Node, Value};
+use crate::yaml::{MapEntry, Node, Value};
 
 /// Joins the two files an agent may be written in; a key in both is an error.
 pub fn join_files(checker: &mut Checker<'_>, first: Node, second: Node) -> Node {
@@ -60,17 +60,17 @@ pub fn relocate(checker: &mut Checker<'_>, node: &mut Node) {
 
 fn place(
     checker: &mut Checker<'_>,
-    entries: &mut Vec<Entry>,
-    from: &Entry,
+    entries: &mut Vec<MapEntry>,
+    from: &MapEntry,
     (outer, inner): (&str, &str),
     value: Node,
 ) {
-    let new = Entry { key: inner.into(), key_span: from.key_span, value };
+    let new = MapEntry { key: inner.into(), key_span: from.key_span, value };
     let home = entries.iter_mut().find(|entry| &*entry.key == outer);
     let home = home.map(|entry| &mut entry.value);
     let is_empty = home.as_ref().is_some_and(|node| node.is_null());
     match home.map(|node| &mut node.value) {
-        None => entries.push(Entry {
+        None => entries.push(MapEntry {
             key: outer.into(),
             key_span: from.key_span,
             value: Node { value: Value::Map(vec![new]), ..Node::empty_map(from.key_span) },
@@ -154,6 +154,6 @@ fn concatenate(first: &Node, second: Node) -> Node {
 }
 
 /// The owner and the name in messages of one agent's part.
-pub fn agent_part(id: &str) -> (Owner, String) {
-    (Owner::Agent(id.into()), format!("agent `{}`", crate::shape::shorten(id)))
+pub fn agent_part(id: &str) -> (FindingOwner, String) {
+    (FindingOwner::Agent(id.into()), format!("agent `{}`", crate::shape::shorten(id)))
 }

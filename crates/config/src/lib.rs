@@ -1,7 +1,7 @@
 //! Files to validated, layered, spanned configuration, and the difference between two.
 //!
-//! Knows nothing that runs. [`files::Snapshot`] reads a home once; [`load::load`] turns it
-//! into a [`load::Loaded`] and a [`diagnostic::Report`] of everything that is wrong, each
+//! Knows nothing that runs. [`files::FilesSnapshot`] reads a home once; [`load::load`] turns it
+//! into a [`load::Loaded`] and a [`diagnostic::LoadReport`] of everything that is wrong, each
 //! finding with its place and its owner.
 
 pub mod account;
@@ -38,13 +38,13 @@ mod warnings;
 pub mod web;
 pub mod yaml;
 
-pub use account::{Account, AccountPlaces, AccountValue, Uncertain};
+pub use account::{Account, AccountSpans, AccountValue, Uncertain};
 pub use agent::AgentConfig;
 pub use authority::{Applied, Authority};
-pub use changes::{Change, ChangeKind, diff};
+pub use changes::{ConfigChange, ConfigChangeKind, diff};
 pub use daemon::DaemonConfig;
-pub use diagnostic::{Diagnostic, Owner, Report, Severity};
-pub use files::Snapshot;
-pub use load::{Loaded, Outcome, load};
+pub use diagnostic::{Diagnostic, FindingOwner, LoadReport, Severity};
+pub use files::FilesSnapshot;
+pub use load::{AgentOutcome, Loaded, load};
 pub use resolve::hook_host;
 pub use sensitive::looks_like_credential;

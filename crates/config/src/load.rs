@@ -3,21 +3,21 @@
 //! Everything that is wrong is reported. What is wrong in one agent's part fails that agent;
 //! what is wrong in the shared part fails the whole, and the caller keeps what it had.
 
-use crate::account::AccountPlaces;
+use crate::account::AccountSpans;
 use crate::agent::{AgentConfig, Instructions, Soul};
 use crate::bindings::{self, Written};
 use crate::daemon::{self, DaemonConfig};
-use crate::diagnostic::{Diagnostic, Owner, Report};
+use crate::diagnostic::{Diagnostic, FindingOwner, LoadReport};
 use crate::enforcement;
-use crate::files::{FileState, Snapshot};
+use crate::files::{FileState, FilesSnapshot};
 use crate::layers::{agent_part, join_files, merge, relocate};
-use crate::resolve::{Shared, Surroundings, resolve};
+use crate::resolve::{SharedTables, Surroundings, resolve};
 use crate::schema::{AGENT, MOVED, TOP};
 use crate::shape::{Checker, Shape, shorten};
 use crate::source::{Sources, Span};
 use crate::suggest::nearest;
 use crate::warnings;
-use crate::yaml::{self, Entry, Layer, Node, Value};
+use crate::yaml::{self, Layer, MapEntry, Node, Value};
 use insula_domain::scan::{Use, scan};
 use insula_domain::{AgentId, ConflictKind, Defaults, Router};
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,8 +27,7 @@ use std::sync::Arc;
 pub struct Loaded {
     /// What the daemon itself runs by.
     pub daemon: DaemonConfig,
-    /// Every agent, by id.
-    pub agents: BTreeMap<AgentId, Outcome>,
+    pub agents: BTreeMap<AgentId, AgentOutcome>,
     /// Which agent answers which message.
     pub router: Arc<Router>,
     /// The agents that `config.yaml` names.
@@ -38,12 +37,12 @@ pub struct Loaded {
     /// Where each binding stands, as `file:line:column`.
     pub binding_places: Vec<String>,
     /// Where each account stands.
-    pub account_places: AccountPlaces,
+    pub account_spans: AccountSpans,
 }
 
 /// What became of one agent's configuration.
 #[derive(Debug, Clone)]
-pub enum Outcome {
+pub enum AgentOutcome {
     /// It can be built.
     Ready(Arc<AgentConfig>),
     /// It can't; why.
@@ -58,16 +57,19 @@ const BUILT_IN_SOUL: &str =
     "You are a capable, honest assistant. Be brief, and say plainly when you do not know.";
 
 /// Loads a snapshot. `env` is the environment the process was started with.
-pub fn load(snapshot: &Snapshot, env: &BTreeMap<String, String>) -> (Report, Option<Loaded>) {
-    let mut report = Report::default();
+pub fn load(
+    snapshot: &FilesSnapshot,
+    env: &BTreeMap<String, String>,
+) -> (LoadReport, Option<Loaded>) {
+    let mut report = LoadReport::default();
     let loaded = Loader { report: &mut report, snapshot }.load(env);
     report.tidy();
     (report, loaded)
 }
 
 struct Loader<'l> {
-    report: &'l mut Report,
-    snapshot: &'l Snapshot,
+    report: &'l mut LoadReport,
+    snapshot: &'l FilesSnapshot,
 }
 
 /// One agent before it is resolved: its own part over what it inherits.
@@ -113,7 +115,7 @@ impl Loader<'_> {
             boards: &daemon.boards,
             files: self.snapshot,
         };
-        let mut shared = Shared::default();
+        let mut shared = SharedTables::default();
         let mut ready = BTreeMap::new();
         for (id, draft) in drafts {
             let soul = soul(self.report, &draft, &home_soul);
@@ -136,7 +138,7 @@ impl Loader<'_> {
             _ => agents.iter().find(|id| id.as_str() == "main").cloned(),
         });
         let router = self.router(&rules, Defaults { everywhere: default, cli });
-        if self.report.has_error(&Owner::Shared) {
+        if self.report.has_error(&FindingOwner::Shared) {
             return None;
         }
         let sources = &self.report.sources;
@@ -150,7 +152,7 @@ impl Loader<'_> {
                 .iter()
                 .map(|rule| sources.describe(rule.span).to_string())
                 .collect(),
-            account_places: AccountPlaces::of(top.get("channels")),
+            account_spans: AccountSpans::of(top.get("channels")),
         })
     }
 
@@ -163,7 +165,11 @@ impl Loader<'_> {
             FileState::Unreadable(why) => {
                 let message = format!("{name} {why}");
                 let id = self.report.sources.add(name, "");
-                self.report.push(Diagnostic::error(&Owner::Shared, Sources::whole(id), message));
+                self.report.push(Diagnostic::error(
+                    &FindingOwner::Shared,
+                    Sources::whole(id),
+                    message,
+                ));
                 return None;
             }
         };
@@ -172,7 +178,7 @@ impl Loader<'_> {
             Ok(node) => node,
             Err(error) => {
                 self.report.push(
-                    Diagnostic::error(&Owner::Shared, error.span, error.message)
+                    Diagnostic::error(&FindingOwner::Shared, error.span, error.message)
                         .maybe_help(error.help.map(str::to_owned)),
                 );
                 return None;
@@ -180,7 +186,7 @@ impl Loader<'_> {
         };
         self.report.hide_credentials(&node);
         adopt_agent_keys(&mut node);
-        let mut checker = Checker::new(self.report, Owner::Shared, &*name);
+        let mut checker = Checker::new(self.report, FindingOwner::Shared, &*name);
         if let Value::Map(entries) = &mut node.value {
             // Room for anchors and notes, as in other tools' files.
             entries.retain(|entry| !entry.key.starts_with("x-"));
@@ -201,7 +207,7 @@ impl Loader<'_> {
                     format!("board `{}` names agent `{id}`, which does not exist", board.key);
                 let near = nearest(id, agents.iter().map(AgentId::as_str));
                 let help = near.map(|name| format!("did you mean `{name}`?"));
-                let found = Diagnostic::error(&Owner::Shared, node.span, message);
+                let found = Diagnostic::error(&FindingOwner::Shared, node.span, message);
                 self.report.push(found.maybe_help(help));
             }
         }
@@ -311,7 +317,7 @@ impl Loader<'_> {
 
     /// Tells what is odd about instructions. They are the operator's, and hold all the same; but
     /// operators copy such files from elsewhere, and do not see everything that is in them.
-    fn look_into(&mut self, owner: &Owner, file: String, text: &Arc<str>) {
+    fn look_into(&mut self, owner: &FindingOwner, file: String, text: &Arc<str>) {
         let findings = scan(text, Use::Skill);
         if findings.is_empty() {
             return;
@@ -325,7 +331,7 @@ impl Loader<'_> {
     }
 
     /// A file that can't be used fails whose it is.
-    fn unusable(&mut self, owner: &Owner, file: &str, why: &str) {
+    fn unusable(&mut self, owner: &FindingOwner, file: &str, why: &str) {
         let source = self.report.sources.add(file.to_owned(), "");
         let message = format!("{file} {why}");
         self.report.push(Diagnostic::error(owner, Sources::whole(source), message));
@@ -338,7 +344,11 @@ impl Loader<'_> {
             FileState::Unreadable(why) => {
                 let id = self.report.sources.add("SOUL.md", "");
                 let message = format!("SOUL.md {why}");
-                self.report.push(Diagnostic::error(&Owner::Shared, Sources::whole(id), message));
+                self.report.push(Diagnostic::error(
+                    &FindingOwner::Shared,
+                    Sources::whole(id),
+                    message,
+                ));
                 Soul { text: "".into(), origin: "SOUL.md".into() }
             }
         }
@@ -359,7 +369,7 @@ impl Loader<'_> {
         }
         for (id, span) in &claims {
             let mut found = Diagnostic::error(
-                &Owner::Agent(id.as_str().into()),
+                &FindingOwner::Agent(id.as_str().into()),
                 *span,
                 format!("agent `{id}` is not the only one with `default: true`"),
             )
@@ -378,7 +388,7 @@ impl Loader<'_> {
             let message =
                 format!("`{path}` restricts every agent and this version does not enforce it");
             self.report.push(
-                Diagnostic::error(&Owner::EveryAgent, node.span, message)
+                Diagnostic::error(&FindingOwner::EveryAgent, node.span, message)
                     .help("remove it to run the agents without that guard"),
             );
         }
@@ -387,7 +397,7 @@ impl Loader<'_> {
     /// Leaves those without an error, so that nothing more is said about the others.
     fn drop_failed(&self, ready: &mut BTreeMap<AgentId, Arc<AgentConfig>>) {
         for found in self.report.errors() {
-            if let Owner::Agent(name) = &found.owner {
+            if let FindingOwner::Agent(name) = &found.owner {
                 ready.remove(&**name);
             }
         }
@@ -397,7 +407,7 @@ impl Loader<'_> {
         &self,
         agents: &BTreeSet<AgentId>,
         mut ready: BTreeMap<AgentId, Arc<AgentConfig>>,
-    ) -> BTreeMap<AgentId, Outcome> {
+    ) -> BTreeMap<AgentId, AgentOutcome> {
         let mut reasons: BTreeMap<&str, (String, usize)> = BTreeMap::new();
         let mut of_all = None;
         // Where others wrote something else, an agent stays the same failed agent.
@@ -407,21 +417,21 @@ impl Loader<'_> {
         };
         for found in self.report.errors() {
             match &found.owner {
-                Owner::Agent(name) => {
+                FindingOwner::Agent(name) => {
                     reasons.entry(name).or_insert_with(|| reason(found)).1 += 1;
                 }
-                Owner::EveryAgent => of_all.get_or_insert_with(|| reason(found)).1 += 1,
-                Owner::Shared | Owner::Binding | Owner::Account(_) => {}
+                FindingOwner::EveryAgent => of_all.get_or_insert_with(|| reason(found)).1 += 1,
+                FindingOwner::Shared | FindingOwner::Binding | FindingOwner::Account(_) => {}
             }
         }
         let why = |id: &AgentId| reasons.get(id.as_str()).or(of_all.as_ref());
         let outcome = |id: &AgentId| match (why(id), ready.remove(id)) {
-            (None, Some(config)) => Outcome::Ready(config),
-            (Some((reason, 1)), _) => Outcome::Failed(reason.as_str().into()),
+            (None, Some(config)) => AgentOutcome::Ready(config),
+            (Some((reason, 1)), _) => AgentOutcome::Failed(reason.as_str().into()),
             (Some((reason, count)), _) => {
-                Outcome::Failed(format!("{reason} (and {} more)", count - 1).into())
+                AgentOutcome::Failed(format!("{reason} (and {} more)", count - 1).into())
             }
-            (None, None) => Outcome::Failed("its configuration could not be resolved".into()),
+            (None, None) => AgentOutcome::Failed("its configuration could not be resolved".into()),
         };
         let mut outcome = outcome;
         agents.iter().map(|id| (id.clone(), outcome(id))).collect()
@@ -445,7 +455,7 @@ impl Loader<'_> {
                         ),
                     };
                     self.report.push(
-                        Diagnostic::error(&Owner::Shared, second.span, message)
+                        Diagnostic::error(&FindingOwner::Shared, second.span, message)
                             .related(first.span, format!("binding {}", first.number))
                             .help(help),
                     );
@@ -485,12 +495,12 @@ fn adopt_agent_keys(top: &mut Node) {
     let span = top.span;
     let Value::Map(entries) = &mut top.value else { return };
     let is_adopted = |key: &str| key == "toolsets" || MOVED.iter().any(|moved| moved.name == key);
-    let adopted: Vec<Entry> = entries.extract_if(.., |entry| is_adopted(&entry.key)).collect();
+    let adopted: Vec<MapEntry> = entries.extract_if(.., |entry| is_adopted(&entry.key)).collect();
     if adopted.is_empty() {
         return;
     }
     let at = entries.iter().position(|entry| &*entry.key == "defaults").unwrap_or_else(|| {
-        entries.push(Entry {
+        entries.push(MapEntry {
             key: "defaults".into(),
             key_span: span,
             value: Node::empty_map(span),
@@ -520,7 +530,7 @@ fn take(node: &mut Node, key: &str) -> Option<Node> {
     Some(entries.remove(at).value)
 }
 
-fn soul(report: &Report, draft: &Draft, home: &Soul) -> Soul {
+fn soul(report: &LoadReport, draft: &Draft, home: &Soul) -> Soul {
     match (draft.node.get("personality"), &draft.soul) {
         (Some(node), _) => Soul {
             text: node.text().unwrap_or_default().into(),

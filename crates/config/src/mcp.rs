@@ -10,7 +10,6 @@ pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a connection is kept that nobody uses, unless configured.
 pub const IDLE: Duration = Duration::from_secs(15 * 60);
 
-/// One server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct McpServer {
     /// Its name, which stands in the names of its tools.
@@ -47,7 +46,6 @@ pub enum McpWay {
     },
     /// A server that speaks HTTP.
     Http {
-        /// Where.
         url: Box<str>,
         /// What is sent with every request.
         headers: BTreeMap<Box<str>, Box<str>>,

@@ -15,9 +15,7 @@ pub const BUILT_IN_MODEL: &str = "rehearsal/rehearsal";
 /// A model and who serves it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ModelRef {
-    /// The provider.
     pub provider: Box<str>,
-    /// The model's name there.
     pub name: Box<str>,
 }
 
@@ -40,7 +38,6 @@ impl ModelRef {
 pub struct Provider {
     /// Which protocol it speaks.
     pub kind: Box<str>,
-    /// Where it is.
     pub base_url: Option<Box<str>>,
     /// The key as it was written: a reference, or a literal.
     pub api_key: Option<Box<str>>,

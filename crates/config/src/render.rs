@@ -3,7 +3,7 @@
 //! What stands in a file may be anything, so nothing of it reaches a terminal before its
 //! control characters are replaced, and no place, however odd, is taken on trust.
 
-use crate::diagnostic::{Diagnostic, Owner, Report, Severity};
+use crate::diagnostic::{Diagnostic, FindingOwner, LoadReport, Severity};
 use crate::source::{Sources, Span};
 use annotate_snippets::{AnnotationKind, Element, Level, Origin, Renderer, Snippet};
 use serde_json::{Value as Json, json};
@@ -30,7 +30,7 @@ const WIDTH: usize = 120;
 
 /// Every finding, errors first, and a closing line with their number; empty when there is
 /// none.
-pub fn text(report: &Report, colour: Colour) -> String {
+pub fn text(report: &LoadReport, colour: Colour) -> String {
     let renderer = match colour {
         Colour::Plain => Renderer::plain(),
         Colour::Ansi => Renderer::styled(),
@@ -52,7 +52,7 @@ pub fn text(report: &Report, colour: Colour) -> String {
 }
 
 /// `{ok, errors: [{file, line, column, message, help, agent}], warnings: [same]}`.
-pub fn json(report: &Report) -> Json {
+pub fn json(report: &LoadReport) -> Json {
     let list = |findings: Vec<&Diagnostic>| -> Json {
         findings.into_iter().map(|found| one(found, &report.sources)).collect()
     };
@@ -64,7 +64,7 @@ pub fn json(report: &Report) -> Json {
 }
 
 /// "3 errors, 1 warning".
-pub fn counts(report: &Report) -> String {
+pub fn counts(report: &LoadReport) -> String {
     let count = |number: usize, word: &str| match number {
         0 => None,
         1 => Some(format!("1 {word}")),
@@ -86,20 +86,22 @@ fn one(found: &Diagnostic, sources: &Sources) -> Json {
         "message": found.message,
         "help": found.help,
         "agent": match &found.owner {
-            Owner::Agent(name) => Some(name),
-            Owner::Shared | Owner::EveryAgent | Owner::Binding | Owner::Account(_) => None,
+            FindingOwner::Agent(name) => Some(name),
+            FindingOwner::Shared | FindingOwner::EveryAgent | FindingOwner::Binding | FindingOwner::Account(_) => None,
         },
     })
 }
 
 /// What an error means for whoever owns it.
-fn consequence(owner: &Owner) -> Option<String> {
+fn consequence(owner: &FindingOwner) -> Option<String> {
     match owner {
-        Owner::Shared => Some("nothing of this configuration is applied".to_owned()),
-        Owner::EveryAgent => Some("no agent is started".to_owned()),
-        Owner::Agent(name) => Some(format!("agent `{}` is not started", printable(name))),
-        Owner::Binding => Some("messages that match this binding are refused".to_owned()),
-        Owner::Account(name) => Some(format!("account `{}` does not connect", printable(name))),
+        FindingOwner::Shared => Some("nothing of this configuration is applied".to_owned()),
+        FindingOwner::EveryAgent => Some("no agent is started".to_owned()),
+        FindingOwner::Agent(name) => Some(format!("agent `{}` is not started", printable(name))),
+        FindingOwner::Binding => Some("messages that match this binding are refused".to_owned()),
+        FindingOwner::Account(name) => {
+            Some(format!("account `{}` does not connect", printable(name)))
+        }
     }
 }
 

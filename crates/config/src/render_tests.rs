@@ -3,13 +3,13 @@
 use super::*;
 use proptest::prelude::*;
 
-fn report(text: &str, span: (u32, u32, u32, u32), message: &str) -> Report {
-    let mut report = Report::default();
+fn report(text: &str, span: (u32, u32, u32, u32), message: &str) -> LoadReport {
+    let mut report = LoadReport::default();
     let source = report.sources.add("config.yaml", text);
     let (line, column, start, end) = span;
     let span = Span { source, line, column, start, end };
     report.push(
-        Diagnostic::error(&Owner::Agent("coder".into()), span, message)
+        Diagnostic::error(&FindingOwner::Agent("coder".into()), span, message)
             .label("did you mean `tools`?")
             .help("did you mean `tools`?"),
     );
@@ -51,8 +51,8 @@ error: unknown key `tolls` in agent `coder`
 
 #[test]
 fn nothing_found_says_nothing() {
-    assert_eq!(text(&Report::default(), Colour::Plain), "");
-    assert_eq!(json(&Report::default())["ok"], true);
+    assert_eq!(text(&LoadReport::default(), Colour::Plain), "");
+    assert_eq!(json(&LoadReport::default())["ok"], true);
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! From one agent's merged settings to its [`AgentConfig`], with every reference checked.
 
+mod access;
 mod arguments;
 mod boundary;
 mod credentials;
-mod door;
 mod hooks;
 mod mcp;
 mod people;
@@ -15,14 +15,14 @@ mod web;
 pub use hooks::check_hook;
 
 use crate::agent::{AgentConfig, GlobalWrites, Instructions, MemoryConfig, Soul};
-use crate::diagnostic::{Diagnostic, Owner, Report};
+use crate::diagnostic::{Diagnostic, FindingOwner, LoadReport};
 use crate::enforcement;
-use crate::files::Snapshot;
+use crate::files::FilesSnapshot;
 use crate::mcp::McpSends;
 use crate::model::{BUILT_IN_MODEL, ModelRef, Providers};
 use crate::rules;
 use crate::settings::flatten;
-use crate::skills::shelf::SharedSkills;
+use crate::skills::skill_set::SharedSkills;
 use crate::source::Span;
 use crate::suggest::nearest;
 use crate::yaml::{Layer, Node};
@@ -44,11 +44,11 @@ pub struct Surroundings<'s> {
     /// Which boards each agent may use.
     pub boards: &'s BTreeMap<AgentId, Vec<Box<str>>>,
     /// The files, for the skills among them.
-    pub files: &'s Snapshot,
+    pub files: &'s FilesSnapshot,
 }
 
 impl Surroundings<'_> {
-    fn nearest_agent(&self, report: &Report, wanted: &AgentId) -> Option<&str> {
+    fn nearest_agent(&self, report: &LoadReport, wanted: &AgentId) -> Option<&str> {
         nearest_agent(report, self.agents, wanted)
     }
 }
@@ -56,7 +56,7 @@ impl Surroundings<'_> {
 /// The agent that was probably meant. Who makes hundreds of mistakes gets no suggestion for
 /// the rest of them: each one looks at every agent.
 pub fn nearest_agent<'a>(
-    report: &Report,
+    report: &LoadReport,
     agents: &'a BTreeSet<AgentId>,
     wanted: &AgentId,
 ) -> Option<&'a str> {
@@ -69,12 +69,12 @@ pub fn nearest_agent<'a>(
 
 /// Tables that many agents have in common, made once.
 #[derive(Default)]
-pub struct Shared {
+pub struct SharedTables {
     tables: HashMap<(ToolPolicy, Possible), Arc<ToolTable>>,
     skills: SharedSkills,
 }
 
-impl Shared {
+impl SharedTables {
     fn table(&mut self, policy: &ToolPolicy, possible: Possible) -> Arc<ToolTable> {
         let make = || Arc::new(ToolTable::build(policy, &possible));
         self.tables.entry((policy.clone(), possible)).or_insert_with(make).clone()
@@ -85,14 +85,14 @@ pub use hooks::host_of as hook_host;
 
 /// Resolves the agent `id`; `None` when it has an error, which is in `report`.
 pub fn resolve(
-    report: &mut Report,
-    shared: &mut Shared,
+    report: &mut LoadReport,
+    shared: &mut SharedTables,
     around: &Surroundings<'_>,
     id: &AgentId,
     node: &Node,
     (soul, instructions): (Soul, Option<Instructions>),
 ) -> Option<AgentConfig> {
-    let owner = Owner::Agent(id.as_str().into());
+    let owner = FindingOwner::Agent(id.as_str().into());
     let mut reader = Reader { report, owner, id, around, node, failed: false };
     reader.refuse_unenforced();
     reader.check_references(node);
@@ -104,7 +104,7 @@ pub fn resolve(
     let send = reader.links();
     let people = reader.people();
     let admins = reader.admins(&people);
-    let door = reader.door(&people);
+    let access = reader.access(&people);
     let search = reader.search();
     let messages = reader.send_grants();
     let possible = Possible {
@@ -150,8 +150,13 @@ pub fn resolve(
     }
     reader.warn_of_missing_bundles();
     let bundles = reader.texts("skills");
-    let skills =
-        shared.skills.shelf(reader.report, around.files, id.as_str(), bundles, &boundary.secrets);
+    let skills = shared.skills.skill_set(
+        reader.report,
+        around.files,
+        id.as_str(),
+        bundles,
+        &boundary.secrets,
+    );
     let settings = flatten(node, &reader.report.sources);
     let mut config = AgentConfig {
         id: id.clone(),
@@ -177,7 +182,7 @@ pub fn resolve(
         sessions: reader.sessions(),
         people,
         admins,
-        door,
+        access,
         hooks,
         metadata: metadata(reader.at("metadata")),
         settings,
@@ -235,8 +240,8 @@ fn digest(config: &AgentConfig, around: &Surroundings<'_>) -> [u8; 32] {
 }
 
 struct Reader<'r> {
-    report: &'r mut Report,
-    owner: Owner,
+    report: &'r mut LoadReport,
+    owner: FindingOwner,
     id: &'r AgentId,
     around: &'r Surroundings<'r>,
     node: &'r Node,

@@ -1,8 +1,8 @@
 //! What a configuration comes to, every value with its origin, for people and programs.
 
 use crate::agent::AgentConfig;
-use crate::diagnostic::Report;
-use crate::load::{Loaded, Outcome};
+use crate::diagnostic::LoadReport;
+use crate::load::{AgentOutcome, Loaded};
 use crate::render;
 use crate::schema::AGENT;
 use crate::sensitive::{HIDDEN, is_sensitive, only_refers};
@@ -12,7 +12,7 @@ use serde_json::{Map, Value as Json, json};
 use std::fmt::Write as _;
 
 /// Everything as one value: what `check --json` says, and the agents and bindings besides.
-pub fn resolved(report: &Report, loaded: &Loaded) -> Json {
+pub fn resolved(report: &LoadReport, loaded: &Loaded) -> Json {
     let mut all = render::json(report);
     let agents: Map<String, Json> =
         loaded.agents.iter().map(|(id, outcome)| (id.to_string(), agent(outcome))).collect();
@@ -29,10 +29,10 @@ pub fn resolved_text(loaded: &Loaded) -> String {
     let mut out = String::new();
     for (id, outcome) in &loaded.agents {
         match outcome {
-            Outcome::Failed(reason) => {
+            AgentOutcome::Failed(reason) => {
                 let _ = writeln!(out, "agent {id}: failed\n  {}\n", shown(reason));
             }
-            Outcome::Ready(config) => {
+            AgentOutcome::Ready(config) => {
                 let _ = writeln!(out, "agent {id}: ready");
                 table(&mut out, &rows(config));
                 out.push('\n');
@@ -59,10 +59,10 @@ pub fn resolved_text(loaded: &Loaded) -> String {
     out
 }
 
-fn agent(outcome: &Outcome) -> Json {
+fn agent(outcome: &AgentOutcome) -> Json {
     let config = match outcome {
-        Outcome::Failed(reason) => return json!({"state": "failed", "reason": &**reason}),
-        Outcome::Ready(config) => config,
+        AgentOutcome::Failed(reason) => return json!({"state": "failed", "reason": &**reason}),
+        AgentOutcome::Ready(config) => config,
     };
     let settings: Map<String, Json> = config
         .settings

@@ -8,7 +8,7 @@ use crate::suggest::nearest;
 use insula_domain::percent::Encoded;
 use insula_domain::platform::PLATFORMS;
 use insula_domain::{
-    AccountId, AgentId, ChatId, FlowSource, HostPattern, Places, Platform, Selector, TopicId,
+    AccountId, AgentId, ChatId, ChatSelector, FlowSource, HostPattern, Platform, Selector, TopicId,
 };
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -231,7 +231,7 @@ rule!(
     /// A place of an account's, or all of them.
     PLACES, "a place such as `telegram:main:-100123`, `telegram:main:-100123:7` or `telegram:main:*`",
     "^[a-z]+:[^:]+:[^:]+(:[^:]+)?$",
-    |text| text.parse::<Places>().map(drop).map_err(|error| no_place(text, &error.to_string()))
+    |text| text.parse::<ChatSelector>().map(drop).map_err(|error| no_place(text, &error.to_string()))
 );
 rule!(
     /// Where words come from.
@@ -260,19 +260,15 @@ rule!(
 
 /// A chat of one of our accounts, as a configuration names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Destination {
-    /// The platform.
+pub struct ChatDestination {
     pub platform: Platform,
-    /// Our account there.
     pub account: AccountId,
-    /// The chat.
     pub chat: ChatId,
-    /// The topic in it.
     pub topic: Option<TopicId>,
 }
 
 /// Reads `platform:account:chat[:topic]`. A `:` inside an id is written `%3A`.
-pub fn destination(text: &str) -> Result<Destination, Problem> {
+pub fn destination(text: &str) -> Result<ChatDestination, Problem> {
     let wrong = |why: &str| {
         Problem::new(format!("`{}` is no destination: {why}", shorten(text))).help(
             "write `platform:account:chat` or `platform:account:chat:topic`, and `%3A` for a `:` inside an id",
@@ -288,7 +284,7 @@ pub fn destination(text: &str) -> Result<Destination, Problem> {
     (NAME.check)(account)?;
     let plain = |part: &str| part.replace("%3A", ":").replace("%3a", ":").replace("%25", "%");
     let id = |error: insula_domain::IdError| wrong(&error.to_string());
-    Ok(Destination {
+    Ok(ChatDestination {
         platform: Platform::new(platform).map_err(id)?,
         account: AccountId::new(*account).map_err(id)?,
         chat: ChatId::new(plain(chat)).map_err(id)?,

@@ -12,10 +12,9 @@ use std::sync::Arc;
 pub struct Setting {
     /// Its name, parts joined by dots: `memory.scope`.
     pub path: Box<str>,
-    /// Its value.
     pub value: Json,
     /// Where it was written.
-    pub origin: Origin,
+    pub origin: SettingOrigin,
 }
 
 impl Setting {
@@ -28,18 +27,17 @@ impl Setting {
 
 /// Where a setting was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Origin {
+pub struct SettingOrigin {
     /// The file, below the home.
     pub file: Arc<str>,
     /// Line, from 1.
     pub line: u32,
     /// Column, from 1.
     pub column: u32,
-    /// Which layer that was.
     pub layer: Layer,
 }
 
-impl Origin {
+impl SettingOrigin {
     /// The file and the layer, for whoever may know about one agent only: lines move with what
     /// others wrote.
     pub fn in_general(&self) -> String {
@@ -55,7 +53,7 @@ impl Origin {
     }
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for SettingOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}{}", self.file, self.line, self.column, self.of_layer())
     }
@@ -84,7 +82,7 @@ fn collect(node: &Node, path: String, sources: &Sources, settings: &mut Vec<Sett
         _ => settings.push(Setting {
             path: path.into(),
             value: to_json(node),
-            origin: Origin {
+            origin: SettingOrigin {
                 file: sources.get(node.span.source).name.clone(),
                 line: node.span.line,
                 column: node.span.column,

@@ -6,10 +6,10 @@
 //! shorthands become the long form, and what is wrong is taken out after it was reported,
 //! so that the code that reads values never sees a malformed one.
 
-use crate::diagnostic::{Diagnostic, Owner, Report};
+use crate::diagnostic::{Diagnostic, FindingOwner, LoadReport};
 use crate::source::Span;
 use crate::suggest::nearest;
-use crate::yaml::{Entry, Node, Value};
+use crate::yaml::{MapEntry, Node, Value};
 use std::collections::HashMap;
 
 /// What a value may look like.
@@ -63,7 +63,6 @@ pub struct Object {
 /// A known key.
 #[derive(Debug, Clone, Copy)]
 pub struct Field {
-    /// Its name.
     pub name: &'static str,
     /// Other spellings that mean the same.
     pub aliases: &'static [&'static str],
@@ -118,7 +117,6 @@ impl Field {
     }
 }
 
-/// A rule for texts.
 #[derive(Debug)]
 pub struct TextRule {
     /// What the text is, with an article: "a duration such as `60s`".
@@ -201,9 +199,9 @@ pub fn quoted(names: &[&str]) -> String {
 /// Checks one owner's part of the configuration.
 pub struct Checker<'r> {
     /// Where findings go.
-    pub report: &'r mut Report,
+    pub report: &'r mut LoadReport,
     /// Whose part it is.
-    pub owner: Owner,
+    pub owner: FindingOwner,
     /// What the part is called in messages: "agent `coder`".
     pub subject: String,
     path: Vec<String>,
@@ -211,7 +209,11 @@ pub struct Checker<'r> {
 
 impl<'r> Checker<'r> {
     /// A checker for the part called `subject`.
-    pub fn new(report: &'r mut Report, owner: Owner, subject: impl Into<String>) -> Self {
+    pub fn new(
+        report: &'r mut LoadReport,
+        owner: FindingOwner,
+        subject: impl Into<String>,
+    ) -> Self {
         Self { report, owner, subject: subject.into(), path: Vec::new() }
     }
 
@@ -303,7 +305,7 @@ impl<'r> Checker<'r> {
         false
     }
 
-    fn admit_map(&mut self, keys: &TextRule, values: &Shape, entries: &mut Vec<Entry>) {
+    fn admit_map(&mut self, keys: &TextRule, values: &Shape, entries: &mut Vec<MapEntry>) {
         self.report_duplicates(entries);
         entries.retain_mut(|entry| {
             if let Err(problem) = (keys.check)(&entry.key) {
@@ -314,7 +316,7 @@ impl<'r> Checker<'r> {
         });
     }
 
-    fn admit_object(&mut self, object: &Object, entries: &mut Vec<Entry>, span: Span) {
+    fn admit_object(&mut self, object: &Object, entries: &mut Vec<MapEntry>, span: Span) {
         self.report_duplicates(entries);
         self.report_missing(object, entries, span);
         entries.retain_mut(|entry| {
@@ -341,11 +343,12 @@ impl<'r> Checker<'r> {
         self.report_twice_spelled(entries);
     }
 
-    fn report_missing(&mut self, object: &Object, entries: &[Entry], span: Span) {
+    fn report_missing(&mut self, object: &Object, entries: &[MapEntry], span: Span) {
         let required = |field: &&Field| object.required.contains(&field.name);
         for field in object.fields.iter().filter(required) {
-            let is_there =
-                |entry: &Entry| field.name == &*entry.key || field.aliases.contains(&&*entry.key);
+            let is_there = |entry: &MapEntry| {
+                field.name == &*entry.key || field.aliases.contains(&&*entry.key)
+            };
             if !entries.iter().any(is_there) {
                 let place = self.place();
                 self.error(span, format!("{place} needs `{}`", field.name));
@@ -353,7 +356,7 @@ impl<'r> Checker<'r> {
         }
     }
 
-    fn unknown_key(&mut self, object: &Object, entry: &Entry) {
+    fn unknown_key(&mut self, object: &Object, entry: &MapEntry) {
         let names: Vec<&str> = object.fields.iter().map(|field| field.name).collect();
         let every = object
             .fields
@@ -378,7 +381,7 @@ impl<'r> Checker<'r> {
         }
     }
 
-    fn report_duplicates(&mut self, entries: &[Entry]) {
+    fn report_duplicates(&mut self, entries: &[MapEntry]) {
         let mut seen = HashMap::with_capacity(entries.len());
         for entry in entries {
             let Some(first) = seen.insert(&*entry.key, entry.key_span) else { continue };
@@ -392,12 +395,12 @@ impl<'r> Checker<'r> {
     }
 
     /// After other spellings got their proper names, two entries may name one setting.
-    fn report_twice_spelled(&mut self, entries: &[Entry]) {
-        let text = |report: &Report, span: Span| {
+    fn report_twice_spelled(&mut self, entries: &[MapEntry]) {
+        let text = |report: &LoadReport, span: Span| {
             let source = &report.sources.get(span.source).text;
             source.get(span.start as usize..span.end as usize).unwrap_or_default().to_owned()
         };
-        let mut seen: HashMap<&str, &Entry> = HashMap::with_capacity(entries.len());
+        let mut seen: HashMap<&str, &MapEntry> = HashMap::with_capacity(entries.len());
         for entry in entries {
             let Some(first) = seen.insert(&entry.key, entry) else { continue };
             let (one, two) = (text(self.report, first.key_span), text(self.report, entry.key_span));

@@ -8,7 +8,6 @@ use std::sync::Arc;
 /// showing them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Span {
-    /// Which source.
     pub source: SourceId,
     /// Line, from 1.
     pub line: u32,
@@ -26,29 +25,28 @@ pub struct SourceId(u32);
 
 /// One file as it was read.
 #[derive(Debug, Clone)]
-pub struct Source {
+pub struct SourceFile {
     /// Its path below the home, with `/` between parts.
     pub name: Arc<str>,
-    /// Its text.
     pub text: Arc<str>,
 }
 
 /// All files of one load.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
-    files: Vec<Source>,
+    files: Vec<SourceFile>,
 }
 
 impl Sources {
     /// Adds a file and names it.
     pub fn add(&mut self, name: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> SourceId {
         let id = SourceId(u32::try_from(self.files.len()).unwrap_or(u32::MAX));
-        self.files.push(Source { name: name.into(), text: text.into() });
+        self.files.push(SourceFile { name: name.into(), text: text.into() });
         id
     }
 
     /// The file of that name.
-    pub fn get(&self, id: SourceId) -> &Source {
+    pub fn get(&self, id: SourceId) -> &SourceFile {
         &self.files[id.0 as usize]
     }
 

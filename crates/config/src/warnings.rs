@@ -3,7 +3,7 @@
 use crate::agent::AgentConfig;
 use crate::bindings::Written;
 use crate::daemon::DaemonConfig;
-use crate::diagnostic::{Diagnostic, Owner, Report};
+use crate::diagnostic::{Diagnostic, FindingOwner, LoadReport};
 use crate::settings::Setting;
 use insula_domain::boundary::WorkspaceScope;
 use insula_domain::{AccountId, AgentId, Effect, Platform};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// Adds the warnings that take more than one part of the configuration to see.
 pub fn collect(
-    report: &mut Report,
+    report: &mut LoadReport,
     daemon: &DaemonConfig,
     ready: &BTreeMap<AgentId, Arc<AgentConfig>>,
     rules: &[Written],
@@ -33,22 +33,30 @@ pub fn collect(
                 agent.id, rule.number
             );
             report.push(
-                Diagnostic::warning(&Owner::Agent(agent.id.as_str().into()), rule.span, message)
-                    .help("name people under its `access.allow`"),
+                Diagnostic::warning(
+                    &FindingOwner::Agent(agent.id.as_str().into()),
+                    rule.span,
+                    message,
+                )
+                .help("name people under its `access.allow`"),
             );
         }
         if shares_one_desk(agent, &mine, default) {
             let message = format!("agent `{}` serves several chats from one workspace", agent.id);
             report.push(
-                Diagnostic::warning(&Owner::Agent(agent.id.as_str().into()), rule.span, message)
-                    .help("files written in one chat can be read in another"),
+                Diagnostic::warning(
+                    &FindingOwner::Agent(agent.id.as_str().into()),
+                    rule.span,
+                    message,
+                )
+                .help("files written in one chat can be read in another"),
             );
         }
     }
 }
 
 /// Once for each platform or account that is missing, at its first rule.
-fn without_channel(report: &mut Report, daemon: &DaemonConfig, rules: &[Written]) {
+fn without_channel(report: &mut LoadReport, daemon: &DaemonConfig, rules: &[Written]) {
     let accounts: BTreeSet<_> = daemon.accounts.iter().map(|it| (it.platform, &it.name)).collect();
     let platforms: BTreeSet<Platform> = accounts.iter().map(|(platform, _)| *platform).collect();
     let mut missing: BTreeMap<(Platform, Option<&AccountId>), Vec<&Written>> = BTreeMap::new();
@@ -80,7 +88,7 @@ fn without_channel(report: &mut Report, daemon: &DaemonConfig, rules: &[Written]
                 format!("add it under `channels.{platform}.accounts`"),
             ),
         };
-        report.push(Diagnostic::warning(&Owner::Shared, first.span, message).help(help));
+        report.push(Diagnostic::warning(&FindingOwner::Shared, first.span, message).help(help));
     }
 }
 

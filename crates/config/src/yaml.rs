@@ -22,7 +22,6 @@ pub struct Node {
     pub span: Span,
     /// Which layer of the configuration it came from.
     pub layer: Layer,
-    /// What it is.
     pub value: Value,
 }
 
@@ -37,12 +36,10 @@ pub enum Layer {
     TopLevel,
 }
 
-/// What a value is.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// A scalar as written. `plain` scalars may be numbers, booleans or null.
     Scalar {
-        /// The text.
         text: Box<str>,
         /// Whether it stood without quotes.
         plain: bool,
@@ -50,17 +47,15 @@ pub enum Value {
     /// A list.
     List(Vec<Node>),
     /// A map, in the order it was written.
-    Map(Vec<Entry>),
+    Map(Vec<MapEntry>),
 }
 
 /// One key of a map with its value.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entry {
-    /// The key.
+pub struct MapEntry {
     pub key: Box<str>,
     /// Where the key stands.
     pub key_span: Span,
-    /// The value.
     pub value: Node,
 }
 
@@ -110,7 +105,7 @@ impl Node {
     }
 
     /// The entries of a map; none for anything else.
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[MapEntry] {
         match &self.value {
             Value::Map(entries) => entries,
             _ => &[],
@@ -150,7 +145,7 @@ impl Node {
     /// A map in place of this value, with this value under `key`: how shorthands expand.
     pub fn under(self, key: &str) -> Self {
         let (span, layer) = (self.span, self.layer);
-        let entry = Entry { key: key.into(), key_span: span, value: self };
+        let entry = MapEntry { key: key.into(), key_span: span, value: self };
         Self { span, layer, value: Value::Map(vec![entry]) }
     }
 
@@ -273,7 +268,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn map(&mut self, depth: usize) -> Result<(Vec<Entry>, u32), SyntaxError> {
+    fn map(&mut self, depth: usize) -> Result<(Vec<MapEntry>, u32), SyntaxError> {
         let mut entries = Vec::new();
         let mut merged = Vec::new();
         let end = loop {
@@ -290,7 +285,7 @@ impl<'t> Reader<'t> {
             if &*key == "<<" {
                 merged.push(value);
             } else {
-                entries.push(Entry { key, key_span, value });
+                entries.push(MapEntry { key, key_span, value });
             }
         };
         self.merge(&mut entries, merged)?;
@@ -299,7 +294,7 @@ impl<'t> Reader<'t> {
 
     /// `<<: *anchor`: the anchor's keys, where the map has none of its own, wherever in it
     /// they stand.
-    fn merge(&self, entries: &mut Vec<Entry>, merged: Vec<Node>) -> Result<(), SyntaxError> {
+    fn merge(&self, entries: &mut Vec<MapEntry>, merged: Vec<Node>) -> Result<(), SyntaxError> {
         if merged.is_empty() {
             return Ok(());
         }

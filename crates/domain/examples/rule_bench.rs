@@ -8,7 +8,9 @@
 )]
 #![allow(clippy::unwrap_used, reason = "the rules here are good")]
 
-use insula_domain::argument::{Absent, Arguments, Bound, Call, Demand, Earlier, Found, VARIABLES};
+use insula_domain::argument::{
+    Absent, Arguments, Bound, CallArguments, Demand, Earlier, FoundArgument, VARIABLES,
+};
 use insula_domain::expr::{Expression, Record, Value};
 use insula_domain::{ArgumentRule, ArgumentRules, Selector};
 use std::borrow::Cow;
@@ -21,12 +23,12 @@ const ROUNDS: u32 = 50_000;
 struct Made(&'static str, &'static str);
 
 impl Arguments for Made {
-    fn at(&self, path: &[Box<str>]) -> Found<'_> {
-        if *path[0] == *self.0 { Found::Text(self.1.into()) } else { Found::Absent }
+    fn at(&self, path: &[Box<str>]) -> FoundArgument<'_> {
+        if *path[0] == *self.0 { FoundArgument::Text(self.1.into()) } else { FoundArgument::Absent }
     }
 }
 
-impl Call for Made {
+impl CallArguments for Made {
     fn arguments(&self) -> Value {
         Record::new().with(self.0, Value::text(self.1)).build()
     }

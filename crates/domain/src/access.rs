@@ -55,7 +55,6 @@ pub struct Roster {
     pub joined: BTreeMap<(Platform, AccountId, ChatId), UserId>,
 }
 
-/// Who asks.
 #[derive(Debug, Clone, Copy)]
 pub struct Asker<'a> {
     /// Where they speak, and the id and roles they have there.
@@ -270,7 +269,7 @@ impl Default for GroupRule {
 
 /// What becomes of a message of somebody who may talk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Heed {
+pub enum Handling {
     /// It is answered.
     Answer,
     /// It is kept as context for the next answer.
@@ -281,7 +280,7 @@ pub enum Heed {
 
 impl GroupRule {
     /// What becomes of a message: `is_addressed` says whether it was said to the agent.
-    pub fn heed(self, chat: ChatType, is_addressed: bool) -> Heed {
+    pub fn handling(self, chat: ChatType, is_addressed: bool) -> Handling {
         let answers = match (chat, self.respond) {
             (ChatType::Dm, _) => true,
             (_, Respond::All) => true,
@@ -289,9 +288,9 @@ impl GroupRule {
             (_, Respond::Never) => false,
         };
         match (answers, self.observe) {
-            (true, _) => Heed::Answer,
-            (false, true) => Heed::Observe,
-            (false, false) => Heed::Pass,
+            (true, _) => Handling::Answer,
+            (false, true) => Handling::Observe,
+            (false, false) => Handling::Pass,
         }
     }
 }

@@ -156,15 +156,15 @@ fn a_chat_is_open_for_as_long_as_its_inviter_may_talk() {
 fn a_group_is_answered_as_configured() {
     let rule = |respond, observe| GroupRule { respond, observe, invites: true };
     for (chat, rule, addressed, expected) in [
-        (ChatType::Dm, rule(Respond::Never, false), false, Heed::Answer),
-        (ChatType::Group, rule(Respond::Mention, false), true, Heed::Answer),
-        (ChatType::Group, rule(Respond::Mention, false), false, Heed::Pass),
-        (ChatType::Group, rule(Respond::Mention, true), false, Heed::Observe),
-        (ChatType::Thread, rule(Respond::All, true), false, Heed::Answer),
-        (ChatType::Group, rule(Respond::Never, true), true, Heed::Observe),
-        (ChatType::Channel, rule(Respond::Never, false), true, Heed::Pass),
+        (ChatType::Dm, rule(Respond::Never, false), false, Handling::Answer),
+        (ChatType::Group, rule(Respond::Mention, false), true, Handling::Answer),
+        (ChatType::Group, rule(Respond::Mention, false), false, Handling::Pass),
+        (ChatType::Group, rule(Respond::Mention, true), false, Handling::Observe),
+        (ChatType::Thread, rule(Respond::All, true), false, Handling::Answer),
+        (ChatType::Group, rule(Respond::Never, true), true, Handling::Observe),
+        (ChatType::Channel, rule(Respond::Never, false), true, Handling::Pass),
     ] {
-        assert_eq!(rule.heed(chat, addressed), expected, "{chat} {rule:?} {addressed}");
+        assert_eq!(rule.handling(chat, addressed), expected, "{chat} {rule:?} {addressed}");
     }
 }
 

@@ -49,7 +49,7 @@ pub enum Actor {
     /// An MCP server of the agent's, which its conversations have in common.
     Server(Arc<str>),
     /// Somebody on a platform. What they may do is looked up at the agent they act on.
-    User(Arc<Identity>),
+    User(Arc<PlatformIdentity>),
     /// A name that says nothing: what an older version wrote, or nobody.
     Other(Arc<str>),
 }
@@ -67,12 +67,11 @@ impl Bearer {
 
 /// Somebody on a platform.
 #[derive(Debug, Clone)]
-pub struct Identity {
-    /// The platform.
+pub struct PlatformIdentity {
     pub platform: Platform,
-    /// The platform's id for them.
     pub user: UserId,
-    /// The roles they have where they speak. Only a platform knows them: what was read back has none.
+    /// The roles they have where they speak. Only a platform knows them: what was read back has
+    /// none.
     pub roles: Box<[RoleId]>,
     text: Box<str>,
 }
@@ -96,7 +95,7 @@ impl Actor {
     /// The same, with the roles they have where they speak.
     pub fn with_roles(platform: Platform, user: UserId, roles: Box<[RoleId]>) -> Self {
         let text = format!("{platform}:{user}").into();
-        Self::User(Arc::new(Identity { platform, user, roles, text }))
+        Self::User(Arc::new(PlatformIdentity { platform, user, roles, text }))
     }
 
     /// The roles they have where they speak.

@@ -18,7 +18,6 @@ use std::sync::Arc;
 pub struct Boundary {
     /// How hard the wall around its programs is.
     pub isolation: Isolation,
-    /// Which tools it has.
     pub tools: Arc<ToolTable>,
     /// What those may be called with.
     pub rules: ArgumentRules,
@@ -118,7 +117,6 @@ impl WorkspaceScope {
 /// A path outside the workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SharedPath {
-    /// Where it is.
     pub path: Box<str>,
     /// What may be done there.
     pub mode: AccessMode,
@@ -177,7 +175,6 @@ impl StaleWrites {
 /// What an agent may spend, in all and for some of those it works for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Budget {
-    /// In all.
     pub own: BudgetLimits,
     /// For each principal.
     pub per_user: BudgetLimits,
@@ -190,9 +187,7 @@ pub struct Budget {
 pub struct BudgetLimits {
     /// Millionths of a dollar in a day.
     pub usd_micros_per_day: Option<u64>,
-    /// Tokens in a day.
     pub tokens_per_day: Option<u64>,
-    /// Turns in a minute.
     pub turns_per_minute: Option<u32>,
 }
 
@@ -205,7 +200,6 @@ pub struct ApprovalRule {
     pub timeout_ms: u64,
     /// Whether the one who asked may not be the one who agrees.
     pub separation: Switch,
-    /// What children have of this.
     pub in_children: ChildApprovals,
     /// What becomes of a command that can't be looked through.
     pub opaque: OpaqueRule,

@@ -88,7 +88,6 @@ impl fmt::Display for Role {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ChildRequest {
-    /// What it is for.
     pub role: Role,
     /// Keep only these tools; absent keeps all.
     pub only_tools: Option<Vec<Selector>>,

@@ -12,9 +12,7 @@ const PART: u64 = 20;
 /// What a file system has and has left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Space {
-    /// Bytes that are free.
     pub free_bytes: u64,
-    /// Bytes in all.
     pub total_bytes: u64,
     /// Files that can still be made.
     pub free_files: u64,

@@ -47,13 +47,9 @@ pub enum Why {
         by: Reason,
     },
     /// It is for another platform.
-    OtherPlatform {
-        /// Which one it wants.
-        wants: Platform,
-    },
+    OtherPlatform { wants: Platform },
     /// The message has another value than the rule asks for.
     Differs {
-        /// Which field it is.
         field: Field,
         /// What the message has.
         is: Box<str>,
@@ -61,10 +57,7 @@ pub enum Why {
         wants: Box<str>,
     },
     /// The message has no value where the rule asks for one.
-    Absent {
-        /// Which field it is.
-        field: Field,
-    },
+    Absent { field: Field },
 }
 
 /// What makes one matching rule preferred to another.
@@ -78,7 +71,6 @@ pub enum Reason {
     Priority {
         /// Of the rule that won.
         winner: i32,
-        /// Of this one.
         loser: i32,
     },
     /// Same agent and priority, and its role comes first by name.

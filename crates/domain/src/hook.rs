@@ -6,7 +6,7 @@ use std::fmt;
 
 /// What the answer of a hook can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Part {
+pub enum HookPower {
     /// It can stop what is about to happen. When it fails, that does not happen.
     Decides,
     /// It takes a text and gives another. When it fails, there is no text.
@@ -34,8 +34,8 @@ macro_rules! events {
             }
 
             /// What an answer can do.
-            pub fn part(self) -> Part {
-                match self { $(Self::$variant => Part::$part,)* }
+            pub fn part(self) -> HookPower {
+                match self { $(Self::$variant => HookPower::$part,)* }
             }
 
             /// When it is, for people.

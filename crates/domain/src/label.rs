@@ -21,11 +21,9 @@ const NOBODY: &str = "nobody";
 /// A place whose readers may see something.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Audience {
-    /// Where it is.
     pub platform: Platform,
     /// By which connection of ours.
     pub account: AccountId,
-    /// Which chat.
     pub chat: ChatId,
     /// Which topic of it; absent is the chat as a whole.
     pub topic: Option<TopicId>,

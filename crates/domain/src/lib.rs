@@ -48,9 +48,9 @@ pub mod tool_table;
 pub mod words;
 
 pub use access::{
-    AccessRules, Admission, AllowList, Asker, GroupRule, Heed, Respond, Roster, Unknown,
+    AccessRules, Admission, AllowList, Asker, GroupRule, Handling, Respond, Roster, Unknown,
 };
-pub use actor::{Actor, Bearer, Identity};
+pub use actor::{Actor, Bearer, PlatformIdentity};
 pub use address::{Address, ChatType, Community};
 pub use argument::{ArgumentRule, ArgumentRules};
 pub use binding::{Binding, Field, Match, Metadata, Tier};
@@ -73,8 +73,8 @@ pub use router::{Conflict, ConflictKind, Defaults, Route, Router};
 pub use scope::{ContextId, CustomId, MemoryScope, Scope, ScopeError};
 pub use scope_rule::{MemoryOperation, SCOPE_VARIABLES, ScopeDenied, ScopePayload, ScopeRule};
 pub use selector::{McpName, McpPattern, Selector, UnknownTool};
-pub use send::{FlowGrant, FlowSource, Places, SendGrants, Sending};
+pub use send::{ChatSelector, FlowGrant, FlowSource, SendGrants, Sending};
 pub use session_key::{DmSessions, GroupSessions, SessionKey, SessionKeyError, SessionRule};
 pub use tool::{Backend, Effect, Grant, Group, ToolSpec, known_names};
-pub use tool_table::{Rule, ToolTable, Verdict};
-pub use words::{Source, Words};
+pub use tool_table::{Rule, ToolTable, ToolVerdict};
+pub use words::{WordSource, Words};

@@ -14,9 +14,7 @@ pub struct NetworkGrants {
 /// A header that is set on requests to a host, where neither program nor model sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostCredential {
-    /// The hosts it is for.
     pub host: HostPattern,
-    /// The header.
     pub header: Box<str>,
     /// Its value, with names of secrets in place of the secrets.
     pub value: Box<str>,

@@ -88,7 +88,6 @@ pub struct ToolPolicy {
 /// What the other settings of an agent make possible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Possible {
-    /// It has a memory.
     pub memory: Switch,
     /// A board is granted to it.
     pub boards: Switch,

@@ -40,7 +40,7 @@ const LOOKED_AT: &str = "looked at: its words as they stand; not looked at:";
 
 /// Where a call would begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Folder<'a> {
+pub enum StartFolder<'a> {
     /// It begins nowhere: it runs no program.
     Nowhere,
     /// Where programs of its conversation begin.
@@ -49,7 +49,6 @@ pub enum Folder<'a> {
     In(&'a str),
 }
 
-/// What an argument is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Argument {
     /// A text.
@@ -60,9 +59,9 @@ pub enum Argument {
 
 /// A call that has to be allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Call<'a> {
+pub struct AskedCall<'a> {
     /// Where it would begin.
-    pub folder: Folder<'a>,
+    pub folder: StartFolder<'a>,
     /// The command of the process that would read it; the folder is where that one began.
     pub process: Option<&'a str>,
     /// What of it nobody looked at before it was asked about.
@@ -79,7 +78,7 @@ pub struct Call<'a> {
 pub struct TooLong;
 
 /// Shows a call.
-pub fn show(call: &Call<'_>) -> Result<String, TooLong> {
+pub fn show(call: &AskedCall<'_>) -> Result<String, TooLong> {
     let bytes: usize = call
         .arguments
         .iter()
@@ -94,9 +93,9 @@ pub fn show(call: &Call<'_>) -> Result<String, TooLong> {
     }
     let mut page = Page::default();
     match call.folder {
-        Folder::Nowhere => {}
-        Folder::Usual => page.line("where its programs begin", &[]),
-        Folder::In(folder) => {
+        StartFolder::Nowhere => {}
+        StartFolder::Usual => page.line("where its programs begin", &[]),
+        StartFolder::In(folder) => {
             let mut shown = written(folder, &['"']);
             shown.push("\"".to_owned());
             page.line("in \"", &shown);

@@ -3,9 +3,9 @@
 use super::*;
 use proptest::prelude::*;
 
-fn call(folder: Folder<'static>, arguments: &[(&str, Argument)]) -> Call<'static> {
+fn call(folder: StartFolder<'static>, arguments: &[(&str, Argument)]) -> AskedCall<'static> {
     let arguments = arguments.iter().map(|(name, it)| ((*name).to_owned(), it.clone()));
-    Call { folder, process: None, unseen: None, arguments: arguments.collect() }
+    AskedCall { folder, process: None, unseen: None, arguments: arguments.collect() }
 }
 
 fn text(text: &str) -> Argument {
@@ -13,13 +13,13 @@ fn text(text: &str) -> Argument {
 }
 
 fn shown(command: &str) -> String {
-    show(&call(Folder::Nowhere, &[("command", text(command))])).unwrap()
+    show(&call(StartFolder::Nowhere, &[("command", text(command))])).unwrap()
 }
 
 #[test]
 fn what_is_written_to_a_process_is_shown_below_its_folder_and_its_command() {
-    let call = |process: &'static str| Call {
-        folder: Folder::In("/srv"),
+    let call = |process: &'static str| AskedCall {
+        folder: StartFolder::In("/srv"),
         process: Some(process),
         unseen: None,
         arguments: vec![("data".to_owned(), text("rm -r x"))],
@@ -35,7 +35,8 @@ fn what_is_written_to_a_process_is_shown_below_its_folder_and_its_command() {
 fn what_was_not_looked_at_is_the_last_line() {
     let arguments = vec![("command".to_owned(), text("echo $(date)"))];
     let unseen = Some(crate::command::Unseen::Substitution);
-    let seen = show(&Call { folder: Folder::Usual, process: None, unseen, arguments }).unwrap();
+    let seen =
+        show(&AskedCall { folder: StartFolder::Usual, process: None, unseen, arguments }).unwrap();
     let expected = "where its programs begin\ncommand:\n| echo $(date)\nlooked at: its words as they stand; not looked at: what `$(…)` or `<(…)` gives, which is only known ";
     assert!(seen.starts_with(expected.get(..100).unwrap()), "{seen}");
     assert!(seen.contains("not looked at: what `$(…)`"), "{seen}");
@@ -100,7 +101,7 @@ fn decode(shown: &str) -> String {
 #[test]
 fn the_folder_comes_first_and_every_argument_is_shown() {
     let asked = call(
-        Folder::In("/srv/a \"b\""),
+        StartFolder::In("/srv/a \"b\""),
         &[("timeout", Argument::Json("5".into())), ("command", text("rm -r x\nls"))],
     );
     assert_eq!(
@@ -108,7 +109,7 @@ fn the_folder_comes_first_and_every_argument_is_shown() {
         "in \"/srv/a ⟦U+0022⟧b⟦U+0022⟧\"\ncommand:\n| rm -r x\n| ls\ntimeout = 5"
     );
     assert_eq!(
-        show(&call(Folder::Usual, &[("command", text("ls"))])).unwrap(),
+        show(&call(StartFolder::Usual, &[("command", text("ls"))])).unwrap(),
         "where its programs begin\ncommand:\n| ls"
     );
 }
@@ -159,7 +160,7 @@ fn nothing_is_pushed_out_of_sight() {
     for long in
         ["x".repeat(SHOWN_CHARS_MAX), "x\n".repeat(SHOWN_LINES_MAX), "\u{200b}".repeat(2_000)]
     {
-        assert_eq!(show(&call(Folder::Nowhere, &[("command", text(&long))])), Err(TooLong));
+        assert_eq!(show(&call(StartFolder::Nowhere, &[("command", text(&long))])), Err(TooLong));
     }
 }
 
@@ -200,11 +201,11 @@ proptest! {
     ) {
         let arguments: Vec<(String, Argument)> = arguments.into_iter().collect();
         let place = match &folder {
-            None => Folder::Nowhere,
-            Some(None) => Folder::Usual,
-            Some(Some(folder)) => Folder::In(folder),
+            None => StartFolder::Nowhere,
+            Some(None) => StartFolder::Usual,
+            Some(Some(folder)) => StartFolder::In(folder),
         };
-        let Ok(shown) = show(&Call { folder: place, process: None, unseen: None, arguments: arguments.clone() }) else {
+        let Ok(shown) = show(&AskedCall { folder: place, process: None, unseen: None, arguments: arguments.clone() }) else {
             return Ok(());
         };
         if !shown.is_empty() {

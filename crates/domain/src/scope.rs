@@ -29,29 +29,23 @@ pub enum ContextId {
         platform: Platform,
         /// By which connection of ours.
         account: AccountId,
-        /// Who they are there.
         user: UserId,
     },
     /// A person with linked identities, wherever they speak.
     Person(PersonId),
     /// One chat.
     Chat {
-        /// Where it is.
         platform: Platform,
         /// By which connection of ours.
         account: AccountId,
-        /// Which chat.
         chat: ChatId,
     },
     /// One topic of a chat.
     Topic {
-        /// Where it is.
         platform: Platform,
         /// By which connection of ours.
         account: AccountId,
-        /// Which chat.
         chat: ChatId,
-        /// Which topic.
         topic: TopicId,
     },
     /// What a hook or an expression answered.

@@ -100,9 +100,7 @@ impl fmt::Display for Selector {
 /// could pass for another: see [`is_mcp_server_name`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct McpName<'a> {
-    /// Which server.
     pub server: &'a str,
-    /// Which tool of it.
     pub tool: &'a str,
 }
 

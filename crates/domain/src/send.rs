@@ -13,7 +13,7 @@ const ANY: &str = "*";
 
 /// Some places of one account: a topic, a chat with its topics, or every chat.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Places {
+pub struct ChatSelector {
     platform: Platform,
     account: AccountId,
     within: Within,
@@ -26,7 +26,7 @@ enum Within {
     Topic(ChatId, TopicId),
 }
 
-impl Places {
+impl ChatSelector {
     /// Whether a place is one of them.
     pub fn has(&self, place: &Audience) -> bool {
         let is_within = match &self.within {
@@ -55,7 +55,7 @@ impl Places {
     }
 }
 
-impl fmt::Display for Places {
+impl fmt::Display for ChatSelector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.named() {
             Some(place) => place.fmt(f),
@@ -64,7 +64,7 @@ impl fmt::Display for Places {
     }
 }
 
-impl FromStr for Places {
+impl FromStr for ChatSelector {
     type Err = LabelError;
 
     fn from_str(text: &str) -> Result<Self, LabelError> {
@@ -92,7 +92,7 @@ pub enum FlowSource {
     /// Anywhere, also from where it is not known who reads.
     Anywhere,
     /// From these places.
-    Places(Places),
+    Places(ChatSelector),
 }
 
 impl fmt::Display for FlowSource {
@@ -115,10 +115,8 @@ impl FromStr for FlowSource {
 /// An operator's word that what was said in one place may go to another.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FlowGrant {
-    /// From where.
     pub from: FlowSource,
-    /// To where.
-    pub to: Places,
+    pub to: ChatSelector,
 }
 
 impl FlowGrant {
@@ -137,7 +135,7 @@ impl FlowGrant {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SendGrants {
     /// Where it may send.
-    pub to: Vec<Places>,
+    pub to: Vec<ChatSelector>,
     /// What may go there although somebody there could not read it where it was said.
     pub flows: Vec<FlowGrant>,
 }

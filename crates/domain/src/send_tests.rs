@@ -77,11 +77,11 @@ fn a_granted_flow_opens_that_flow() {
 #[test]
 fn places_have_one_text() {
     for text in ["telegram:main:*", "telegram:main:-1", "telegram:main:-1:7", "matrix:a:%21x%3Ay"] {
-        assert_eq!(text.parse::<Places>().unwrap().to_string(), text);
+        assert_eq!(text.parse::<ChatSelector>().unwrap().to_string(), text);
     }
     assert_eq!("*".parse::<FlowSource>().unwrap().to_string(), "*");
     for bad in ["*", "telegram:*", "telegram:*:*", "telegram:main:*:7", "nowhere:main:*", "", ":"] {
-        assert!(bad.parse::<Places>().is_err(), "{bad}");
+        assert!(bad.parse::<ChatSelector>().is_err(), "{bad}");
     }
 }
 
@@ -89,7 +89,7 @@ fn audience() -> impl Strategy<Value = Audience> {
     prop_oneof![3 => small_address(), 1 => hostile_address()].prop_map(|at| Audience::of(&at))
 }
 
-fn places() -> impl Strategy<Value = Places> {
+fn places() -> impl Strategy<Value = ChatSelector> {
     (audience(), any::<bool>()).prop_map(|(place, all)| {
         match all {
             true => format!("{}:{}:*", place.platform, Encoded(place.account.as_str())),

@@ -67,11 +67,8 @@ pub struct SessionKey {
     pub platform: Platform,
     /// By which connection of ours.
     pub account: AccountId,
-    /// In what kind of chat.
     pub kind: ChatType,
-    /// In which chat.
     pub chat: ChatId,
-    /// In which topic of it.
     pub topic: Option<TopicId>,
     /// With whom, where each person has a conversation of their own.
     pub user: Option<UserId>,

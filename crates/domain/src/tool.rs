@@ -207,7 +207,6 @@ pub enum Backend {
     Missing(&'static str),
 }
 
-/// One tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ToolSpec {
     /// What models and configurations call it.

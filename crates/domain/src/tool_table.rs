@@ -13,14 +13,14 @@ use std::sync::Arc;
 
 /// Whether an agent has a tool, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Verdict {
+pub enum ToolVerdict {
     /// It has it.
     In(Rule),
     /// It does not.
     Out(Rule),
 }
 
-impl Verdict {
+impl ToolVerdict {
     /// Whether the agent has the tool.
     pub fn is_in(&self) -> bool {
         matches!(self, Self::In(_))
@@ -34,7 +34,7 @@ impl Verdict {
     }
 }
 
-impl fmt::Display for Verdict {
+impl fmt::Display for ToolVerdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.rule().fmt(f)
     }
@@ -135,7 +135,7 @@ impl fmt::Display for Rule {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ToolTable {
     /// One for each tool of the catalogue, in its order.
-    verdicts: Box<[Verdict]>,
+    verdicts: Box<[ToolVerdict]>,
     mcp: McpRules,
 }
 
@@ -210,7 +210,7 @@ impl ToolTable {
     }
 
     /// Every tool of the catalogue with its verdict, by name.
-    pub fn entries(&self) -> impl Iterator<Item = (&'static ToolSpec, &Verdict)> {
+    pub fn entries(&self) -> impl Iterator<Item = (&'static ToolSpec, &ToolVerdict)> {
         CATALOGUE.iter().zip(&self.verdicts)
     }
 
@@ -220,13 +220,13 @@ impl ToolTable {
     }
 
     /// Whether the agent has the tool of that name, an MCP tool's included.
-    pub fn verdict(&self, name: &str) -> Verdict {
+    pub fn verdict(&self, name: &str) -> ToolVerdict {
         if let Some(index) = tool::position(name) {
             return self.verdicts[index].clone();
         }
         match McpName::parse(name) {
             Some(name) => self.mcp.decide(name),
-            None => Verdict::Out(Rule::Unknown),
+            None => ToolVerdict::Out(Rule::Unknown),
         }
     }
 
@@ -234,12 +234,12 @@ impl ToolTable {
     #[must_use]
     pub fn narrow(&self, narrowing: &ToolNarrowing) -> Self {
         let by: Arc<str> = narrowing.by.as_ref().into();
-        let less = |(tool, verdict): (&'static ToolSpec, &Verdict)| match verdict {
-            Verdict::In(rule) => match taken_away(Subject::Known(tool), narrowing, &by) {
-                Some(rule) => Verdict::Out(rule),
-                None => Verdict::In(rule.clone()),
+        let less = |(tool, verdict): (&'static ToolSpec, &ToolVerdict)| match verdict {
+            ToolVerdict::In(rule) => match taken_away(Subject::Known(tool), narrowing, &by) {
+                Some(rule) => ToolVerdict::Out(rule),
+                None => ToolVerdict::In(rule.clone()),
             },
-            Verdict::Out(rule) => Verdict::Out(rule.clone()),
+            ToolVerdict::Out(rule) => ToolVerdict::Out(rule.clone()),
         };
         let narrowings = self.mcp.narrowings.iter().cloned();
         let narrowings = narrowings.chain([Arc::new(narrowing.clone())]).collect();
@@ -258,21 +258,21 @@ impl ToolTable {
 }
 
 impl McpRules {
-    fn decide(&self, name: McpName<'_>) -> Verdict {
+    fn decide(&self, name: McpName<'_>) -> ToolVerdict {
         let subject = Subject::Mcp(name, self.effects(name.server));
         let verdict = match self.servers {
-            Switch::Off => Verdict::Out(Rule::NoMcpServer),
+            Switch::Off => ToolVerdict::Out(Rule::NoMcpServer),
             Switch::On => match denied(subject, &self.policy) {
-                Some(rule) => Verdict::Out(rule),
+                Some(rule) => ToolVerdict::Out(rule),
                 None => decide_lists(subject, &self.policy),
             },
         };
-        let Verdict::In(_) = verdict else { return verdict };
+        let ToolVerdict::In(_) = verdict else { return verdict };
         let mut rules = self.narrowings.iter().filter_map(|narrowing| {
             let by: Arc<str> = narrowing.by.as_ref().into();
             taken_away(subject, narrowing, &by)
         });
-        rules.next().map_or(verdict, Verdict::Out)
+        rules.next().map_or(verdict, ToolVerdict::Out)
     }
 
     /// What the tools of a server are taken to do.
@@ -304,28 +304,28 @@ impl McpRules {
     }
 }
 
-fn decide_known(tool: &'static ToolSpec, policy: &ToolPolicy, possible: &Possible) -> Verdict {
+fn decide_known(tool: &'static ToolSpec, policy: &ToolPolicy, possible: &Possible) -> ToolVerdict {
     let subject = Subject::Known(tool);
     if let Backend::Missing(why) = tool.backend {
-        return Verdict::Out(Rule::NotAvailable(why));
+        return ToolVerdict::Out(Rule::NotAvailable(why));
     }
     if let Some(rule) = denied(subject, policy) {
-        return Verdict::Out(rule);
+        return ToolVerdict::Out(rule);
     }
     if let Some(rule) = impossible(tool, possible) {
-        return Verdict::Out(rule);
+        return ToolVerdict::Out(rule);
     }
     // `memory` follows its switch alone. What goes with it comes along too, unless somebody
     // wrote an exact list: then that list is exact.
     if tool.name == "memory" || tool.group == Group::Memory && policy.allow.is_none() {
-        return Verdict::In(Rule::MemoryOn);
+        return ToolVerdict::In(Rule::MemoryOn);
     }
     let mut lists = policy.also_allow.iter().chain(policy.allow.iter().flatten());
     if tool.grant == Grant::ByName && !lists.any(|selector| selector.is_name_of(tool)) {
-        return Verdict::Out(Rule::NeedsGrant);
+        return ToolVerdict::Out(Rule::NeedsGrant);
     }
     if tool.name == "send_message" && possible.sending == Switch::Off {
-        return Verdict::Out(Rule::NoTarget);
+        return ToolVerdict::Out(Rule::NoTarget);
     }
     decide_lists(subject, policy)
 }
@@ -350,7 +350,7 @@ fn denied(subject: Subject<'_>, policy: &ToolPolicy) -> Option<Rule> {
 }
 
 /// (profile ∪ also_allow, or everything without a profile) ∩ allow, if given.
-fn decide_lists(subject: Subject<'_>, policy: &ToolPolicy) -> Verdict {
+fn decide_lists(subject: Subject<'_>, policy: &ToolPolicy) -> ToolVerdict {
     let given = |list: &[Selector]| list.iter().find(|it| subject.is_given_by(it)).cloned();
     let profile = policy.profile.unwrap_or(Profile::Full);
     let in_profile = match subject {
@@ -360,14 +360,14 @@ fn decide_lists(subject: Subject<'_>, policy: &ToolPolicy) -> Verdict {
     let base = match given(&policy.also_allow) {
         Some(selector) if !in_profile => Rule::AlsoAllowed(selector),
         None if !in_profile && profile != Profile::Full => {
-            return Verdict::Out(Rule::NotInProfile(profile));
+            return ToolVerdict::Out(Rule::NotInProfile(profile));
         }
         _ => Rule::InProfile(profile),
     };
     match policy.allow.as_deref().map(given) {
-        None => Verdict::In(base),
-        Some(Some(selector)) => Verdict::In(Rule::Allowed(selector)),
-        Some(None) => Verdict::Out(Rule::NotAllowed),
+        None => ToolVerdict::In(base),
+        Some(Some(selector)) => ToolVerdict::In(Rule::Allowed(selector)),
+        Some(None) => ToolVerdict::Out(Rule::NotAllowed),
     }
 }
 

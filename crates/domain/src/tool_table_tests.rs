@@ -244,7 +244,7 @@ fn a_group_or_a_profile_never_grants_what_must_be_named() {
     ] {
         let table = ToolTable::build(&policy, &ALL_ON);
         for name in ["send_message", "message_agent"] {
-            assert_eq!(table.verdict(name), Verdict::Out(Rule::NeedsGrant));
+            assert_eq!(table.verdict(name), ToolVerdict::Out(Rule::NeedsGrant));
         }
     }
     let named = ToolPolicy { also_allow: list(&["message_agent"]), ..of(Profile::Minimal) };

@@ -7,7 +7,7 @@
 
 /// What words are that their sender did not type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Source {
+pub enum WordSource {
     /// A message of somebody else's that was passed on, its caption included.
     Forwarded,
     /// Words that another program wrote into the sender's line.
@@ -42,7 +42,7 @@ pub enum Source {
     Other,
 }
 
-impl Source {
+impl WordSource {
     /// Every source.
     pub const ALL: [Self; 16] = [
         Self::Forwarded,
@@ -85,7 +85,7 @@ impl Source {
         }
     }
 
-    /// The source stored as this; what no version wrote is [`Source::Other`].
+    /// The source stored as this; what no version wrote is [`WordSource::Other`].
     pub fn parse(text: &str) -> Self {
         Self::ALL.into_iter().find(|it| it.as_str() == text).unwrap_or(Self::Other)
     }
@@ -131,8 +131,7 @@ pub enum Piece {
 /// Words that their sender did not type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Foreign {
-    /// What they are.
-    pub source: Source,
+    pub source: WordSource,
     /// Whose they are, as the platform names them; chosen by them.
     pub by: Option<String>,
     /// The words.
@@ -161,7 +160,7 @@ impl Words {
     }
 
     /// Words that somebody else wrote, and nothing besides.
-    pub fn foreign(source: Source, text: &str) -> Self {
+    pub fn foreign(source: WordSource, text: &str) -> Self {
         let mut words = Self::new();
         words.push_foreign(source, None, text);
         words
@@ -179,7 +178,7 @@ impl Words {
     }
 
     /// Goes on with something that they did not.
-    pub fn push_foreign(&mut self, source: Source, by: Option<&str>, text: &str) {
+    pub fn push_foreign(&mut self, source: WordSource, by: Option<&str>, text: &str) {
         if text.is_empty() {
             return;
         }
@@ -188,7 +187,7 @@ impl Words {
     }
 
     /// The same words, none of them the sender's own: as where all of a message was passed on.
-    pub fn made_foreign(self, source: Source, by: Option<&str>) -> Self {
+    pub fn made_foreign(self, source: WordSource, by: Option<&str>) -> Self {
         let mut words = Self::new();
         for piece in self.0 {
             match piece {
@@ -226,12 +225,13 @@ impl Words {
     /// The text in which a command or an answer may stand: what was typed, where nothing of
     /// anybody else's stands in the message. Otherwise nothing.
     pub fn instruction(&self) -> &str {
-        let counts =
-            |piece: &&Piece| !matches!(piece, Piece::Foreign(it) if it.source == Source::Payload);
+        let counts = |piece: &&Piece| !matches!(piece, Piece::Foreign(it) if it.source == WordSource::Payload);
         let mut pieces = self.0.iter().filter(counts);
         match (pieces.next(), pieces.next()) {
             (Some(Piece::Typed(text)), None) => text.trim(),
-            (Some(Piece::Foreign(it)), None) if it.source == Source::Rewritten => it.text.trim(),
+            (Some(Piece::Foreign(it)), None) if it.source == WordSource::Rewritten => {
+                it.text.trim()
+            }
             _ => "",
         }
     }
@@ -241,9 +241,9 @@ impl Words {
     pub fn rewritten(&self, text: &str) -> Self {
         let is_own = self.0.iter().all(|piece| match piece {
             Piece::Typed(_) => true,
-            Piece::Foreign(it) => matches!(it.source, Source::Payload | Source::Rewritten),
+            Piece::Foreign(it) => matches!(it.source, WordSource::Payload | WordSource::Rewritten),
         });
-        Self::foreign(if is_own { Source::Rewritten } else { Source::Other }, text)
+        Self::foreign(if is_own { WordSource::Rewritten } else { WordSource::Other }, text)
     }
 
     /// All of it, for somebody who reads it and does nothing by it.
@@ -276,7 +276,7 @@ mod tests {
     #[test]
     fn only_what_was_typed_counts_and_no_word_goes_across_a_gap() {
         let mut words = Words::typed("pay Ann");
-        words.push_foreign(Source::Name, None, "DE89");
+        words.push_foreign(WordSource::Name, None, "DE89");
         words.push_typed("a now");
         assert!(stands_in("Ann", &words.said()));
         assert!(!stands_in("Anna", &words.said()));
@@ -289,13 +289,13 @@ mod tests {
     #[test]
     fn a_command_is_what_was_typed_alone() {
         assert_eq!(Words::typed(" /new ").instruction(), "/new");
-        assert_eq!(Words::foreign(Source::Forwarded, "/new").instruction(), "");
+        assert_eq!(Words::foreign(WordSource::Forwarded, "/new").instruction(), "");
         let mut start = Words::typed("/start ");
-        start.push_foreign(Source::Payload, None, "pay DE89");
+        start.push_foreign(WordSource::Payload, None, "pay DE89");
         assert_eq!(start.instruction(), "/start");
         assert_eq!(start.said(), "/start ");
         let mut link = Words::typed("ok");
-        link.push_foreign(Source::Link, None, "https://evil.net/");
+        link.push_foreign(WordSource::Link, None, "https://evil.net/");
         assert_eq!(link.instruction(), "");
         assert_eq!(Words::typed("!n").rewritten("/new").instruction(), "/new");
         assert_eq!(Words::typed("!n").rewritten("/new").said(), "");
@@ -305,24 +305,24 @@ mod tests {
     #[test]
     fn what_is_passed_on_is_nobodys_own() {
         let mut words = Words::typed("ok");
-        words.push_foreign(Source::Link, None, "https://evil.net/");
-        let passed = words.made_foreign(Source::Forwarded, Some("Eve"));
+        words.push_foreign(WordSource::Link, None, "https://evil.net/");
+        let passed = words.made_foreign(WordSource::Forwarded, Some("Eve"));
         assert_eq!((passed.said().as_str(), passed.instruction()), ("", ""));
         assert_eq!(passed.all(), "ok\nhttps://evil.net/");
     }
 
     #[test]
     fn sources_come_back_by_name() {
-        for source in Source::ALL {
-            assert_eq!(Source::parse(source.as_str()), source);
+        for source in WordSource::ALL {
+            assert_eq!(WordSource::parse(source.as_str()), source);
         }
-        assert_eq!(Source::parse("of a later version"), Source::Other);
+        assert_eq!(WordSource::parse("of a later version"), WordSource::Other);
     }
 
     proptest! {
         #[test]
         fn words_of_others_never_become_typed(
-            pieces in proptest::collection::vec((any::<bool>(), 0..Source::ALL.len(), "[a-c/ ]{0,6}"), 0..8),
+            pieces in proptest::collection::vec((any::<bool>(), 0..WordSource::ALL.len(), "[a-c/ ]{0,6}"), 0..8),
         ) {
             let mut words = Words::new();
             for (at, (typed, source, text)) in pieces.iter().enumerate() {
@@ -330,7 +330,7 @@ mod tests {
                     true => words.push_typed(text),
                     false => {
                         let text = format!("{text}f{at}@evil.net https://evil.net/{at} f{at}");
-                        words.push_foreign(Source::ALL[*source], None, &text);
+                        words.push_foreign(WordSource::ALL[*source], None, &text);
                     }
                 }
             }
@@ -341,9 +341,9 @@ mod tests {
                 let foreign = format!("f{at}");
                 prop_assert!(!stands_in(&foreign, &said));
             }
-            let passed = words.clone().made_foreign(Source::Forwarded, None).said();
+            let passed = words.clone().made_foreign(WordSource::Forwarded, None).said();
             prop_assert!(passed.is_empty(), "{:?}", passed);
-            let has_foreign = words.pieces().iter().any(|it| matches!(it, Piece::Foreign(f) if !matches!(f.source, Source::Payload | Source::Rewritten)));
+            let has_foreign = words.pieces().iter().any(|it| matches!(it, Piece::Foreign(f) if !matches!(f.source, WordSource::Payload | WordSource::Rewritten)));
             prop_assert!(!has_foreign || words.instruction().is_empty());
         }
     }

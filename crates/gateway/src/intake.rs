@@ -5,8 +5,8 @@ use async_trait::async_trait;
 use insula_channel::{Arrival, Envelope, EventId, EventKey, Ledger, NotTaken, Owner, Path, Taken};
 use insula_domain::AgentId;
 use insula_registry::Front;
-use insula_registry::access::Visit;
-use insula_registry::routing::Refusal;
+use insula_registry::access::InboundOutcome;
+use insula_registry::routing::RouteRefusal;
 use insula_store::{AccountLease, Reserved, StoreError};
 use insula_world::Timestamp;
 use std::sync::Arc;
@@ -48,12 +48,14 @@ impl Intake {
                 }
                 Taken::NotServing(envelope) => {
                     let reason = "the agent it was for does not serve".into();
-                    return self.refuse(&Refusal::NotServing { agent, reason }, *envelope).await;
+                    return self
+                        .refuse(&RouteRefusal::NotServing { agent, reason }, *envelope)
+                        .await;
                 }
                 Taken::Send(to, sent) => {
                     let Some(other) = self.front.leads(&sent.envelope.address, &to) else {
                         tracing::warn!(%agent, "a hook sends a message where no rule leads; it is refused");
-                        self.front.count(Visit::Stopped);
+                        self.front.count(InboundOutcome::Stopped);
                         return Ok(());
                     };
                     (agent, arrival) = (other, *sent);
@@ -83,16 +85,16 @@ impl Intake {
 
     /// Refuses what nobody serves: counted and reported, and never another agent's. Who may talk
     /// to an agent that is paused is told so, and its admins can let it go on.
-    async fn refuse(&self, refusal: &Refusal, envelope: Envelope) -> Result<(), NotTaken> {
+    async fn refuse(&self, refusal: &RouteRefusal, envelope: Envelope) -> Result<(), NotTaken> {
         let (platform, account) = (envelope.address.platform, envelope.address.account.clone());
-        if let Refusal::NotServing { agent, .. } = refusal
+        if let RouteRefusal::NotServing { agent, .. } = refusal
             && self.owner.take_unserved(agent, envelope).await?
         {
-            self.front.count(Visit::Command);
+            self.front.count(InboundOutcome::Command);
             tracing::info!(%platform, %account, "an agent was let go on by a message");
             return Ok(());
         }
-        self.front.count(Visit::Unrouted);
+        self.front.count(InboundOutcome::Unrouted);
         tracing::info!(%platform, %account, %refusal, "a message was refused");
         Ok(())
     }

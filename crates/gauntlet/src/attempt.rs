@@ -72,7 +72,6 @@ pub struct Section {
 }
 
 impl Section {
-    /// All its attempts.
     pub fn attempts(&self) -> impl Iterator<Item = &'static Attempt> {
         let scenes = self.scenes.iter();
         scenes.flat_map(|scene| scene.attempts.iter().flat_map(|some| some.iter()))

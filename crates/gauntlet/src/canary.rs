@@ -11,7 +11,6 @@ use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 pub struct Canary {
     /// Whose it is, and where it was planted.
     pub owner: String,
-    /// The string.
     pub text: String,
 }
 

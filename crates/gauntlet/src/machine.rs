@@ -80,7 +80,6 @@ pub fn raw_request(to: SocketAddr, bytes: &[u8]) -> Result<Answer> {
 
 /// A request whose answer has begun and is not read to its end.
 pub struct Begun {
-    /// The status.
     pub status: u16,
     /// Open until this is dropped.
     _stream: TcpStream,

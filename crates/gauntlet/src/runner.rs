@@ -58,11 +58,8 @@ type Chosen = Vec<(Attempt, bool)>;
 /// What came of one attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
-    /// The section.
     pub section: &'static str,
-    /// The row.
     pub row: &'static str,
-    /// The variant.
     pub variant: &'static str,
     /// What came of it.
     pub result: Result<Verdict, String>,

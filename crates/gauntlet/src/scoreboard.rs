@@ -8,7 +8,6 @@ use std::fmt::Write as _;
 /// Counts of attempts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// All.
     pub attempts: usize,
     /// The wall held.
     pub held: usize,

@@ -9,7 +9,7 @@ use axum::http::StatusCode;
 use insula_api::{ApiError, Caller, ErrorBody, Id};
 use insula_domain::AgentId;
 use insula_registry::lifecycle::NewAgent;
-use insula_registry::{Actor, Entry};
+use insula_registry::{Actor, AgentEntry};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -29,7 +29,7 @@ pub struct AgentRow {
 }
 
 impl AgentRow {
-    fn of(id: &AgentId, entry: &Entry) -> Self {
+    fn of(id: &AgentId, entry: &AgentEntry) -> Self {
         let context = entry.state.context();
         Self {
             id: id.to_string(),

@@ -2,13 +2,13 @@
 //! What they may ask of an agent is looked at where that is answered.
 
 use crate::Server;
-use crate::places::{Holder, Seat};
+use crate::connection_limits::{ConnectionOwner, ConnectionPermit};
 use crate::system::Listening;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
-use insula_api::{ApiError, Bearer, Caller, Place, Stranger, refused_for_good, shaped};
+use insula_api::{ApiError, Bearer, Caller, RequestSlot, Stranger, refused_for_good, shaped};
 use insula_world::World;
 use std::sync::Arc;
 use subtle::ConstantTimeEq as _;
@@ -59,9 +59,13 @@ impl Server {
 /// Counts a request for whoever asks. Who holds as much as one may is refused before anything of
 /// the request is read.
 pub async fn count_in(State(server): State<Server>, request: Request, next: Next) -> Response {
-    let Some(seat) = request.extensions().get::<Seat>() else { return next.run(request).await };
+    let Some(permit) = request.extensions().get::<ConnectionPermit>() else {
+        return next.run(request).await;
+    };
     let caller = server.caller(request.headers());
-    match seat.begin(&caller.map_or(Holder::Nobody, |caller| Holder::from(&caller))) {
+    match permit
+        .begin(&caller.map_or(ConnectionOwner::Nobody, |caller| ConnectionOwner::from(&caller)))
+    {
         Ok(()) => next.run(request).await,
         Err(why) => refused_for_good(request.uri().path(), (&why).into()),
     }
@@ -73,8 +77,8 @@ pub async fn judge(State(server): State<Server>, mut request: Request, next: Nex
     if let Ok(caller) = server.caller(request.headers()) {
         request.extensions_mut().insert(caller);
     }
-    if let Some(seat) = request.extensions().get::<Seat>().cloned() {
-        let place = Place::new(move |agent| seat.about(agent).map_err(|why| (&why).into()));
+    if let Some(permit) = request.extensions().get::<ConnectionPermit>().cloned() {
+        let place = RequestSlot::new(move |agent| permit.about(agent).map_err(|why| (&why).into()));
         request.extensions_mut().insert(place);
     }
     next.run(request).await

@@ -4,7 +4,7 @@
 //! The first bytes of each are free, so that a small request is never refused because of others'
 //! large ones; how many there can be of those, the limits on connections say.
 
-use crate::places::Holder;
+use crate::connection_limits::ConnectionOwner;
 use axum::http::StatusCode;
 use insula_api::ApiError;
 use std::collections::HashMap;
@@ -60,26 +60,26 @@ impl From<Over> for ApiError {
 /// What bodies take up, of one listener.
 #[derive(Default)]
 pub struct Bodies {
-    held: Mutex<Held>,
+    held: Mutex<BodyBytes>,
 }
 
 #[derive(Default)]
-struct Held {
+struct BodyBytes {
     total: usize,
-    by: HashMap<Holder, usize>,
+    by: HashMap<ConnectionOwner, usize>,
 }
 
 impl Bodies {
-    fn held(&self) -> MutexGuard<'_, Held> {
+    fn held(&self) -> MutexGuard<'_, BodyBytes> {
         // Valid after every single statement.
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take(&self, holder: &Holder, more: usize) -> Result<(), Over> {
+    fn take(&self, holder: &ConnectionOwner, more: usize) -> Result<(), Over> {
         let share = match holder {
-            Holder::Nobody => STRANGERS_LEN_MAX,
-            Holder::Admin => ADMIN_LEN_MAX,
-            Holder::Token(_) => TOKEN_LEN_MAX,
+            ConnectionOwner::Nobody => STRANGERS_LEN_MAX,
+            ConnectionOwner::Admin => ADMIN_LEN_MAX,
+            ConnectionOwner::Token(_) => TOKEN_LEN_MAX,
         };
         let mut held = self.held();
         let own = held.by.get(holder).copied().unwrap_or(0) + more;
@@ -95,7 +95,7 @@ impl Bodies {
         Ok(())
     }
 
-    fn give_back(&self, holder: &Holder, bytes: usize) {
+    fn give_back(&self, holder: &ConnectionOwner, bytes: usize) {
         let mut held = self.held();
         held.total = held.total.saturating_sub(bytes);
         if let Some(own) = held.by.get_mut(holder) {
@@ -111,13 +111,13 @@ impl Bodies {
 pub struct Taken {
     bytes: Vec<u8>,
     bodies: Arc<Bodies>,
-    holder: Holder,
+    holder: ConnectionOwner,
     counted: usize,
 }
 
 impl Taken {
     /// Nothing of a body yet.
-    pub fn new(bodies: Arc<Bodies>, holder: Holder) -> Self {
+    pub fn new(bodies: Arc<Bodies>, holder: ConnectionOwner) -> Self {
         Self { bytes: Vec::new(), bodies, holder, counted: 0 }
     }
 
@@ -166,12 +166,12 @@ impl Drop for Taken {
 mod tests {
     use super::*;
 
-    fn token(name: &str) -> Holder {
-        Holder::Token(name.into())
+    fn token(name: &str) -> ConnectionOwner {
+        ConnectionOwner::Token(name.into())
     }
 
     /// Bodies of 1 MiB each, as many as `holder` gets; and why no more.
-    fn fill(bodies: &Arc<Bodies>, holder: &Holder) -> (Vec<Taken>, Over) {
+    fn fill(bodies: &Arc<Bodies>, holder: &ConnectionOwner) -> (Vec<Taken>, Over) {
         let piece = vec![0; 64 * 1024];
         let mut all = Vec::new();
         loop {

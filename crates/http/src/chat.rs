@@ -2,14 +2,14 @@
 //! is the web chat's own.
 
 use crate::Server;
-use crate::places::{Holder, Seat};
+use crate::connection_limits::{ConnectionOwner, ConnectionPermit};
 use axum::Extension;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
 use axum::extract::{OriginalUri, Query, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use insula_adapters::webchat::{FRAME_BYTES_MAX, Hub, May, Past, Said, Told};
+use insula_adapters::webchat::{ClientFrame, FRAME_BYTES_MAX, Hub, May, PageFrame, Past};
 use insula_api::{ApiError, ErrorBody, not_found};
 use insula_channel::Owner;
 use insula_domain::{Address, AgentId, Route};
@@ -64,7 +64,7 @@ pub async fn socket(
     OriginalUri(uri): OriginalUri,
     Query(query): Query<BTreeMap<String, String>>,
     headers: HeaderMap,
-    seat: Option<Extension<Seat>>,
+    permit: Option<Extension<ConnectionPermit>>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
     let upgrade = match upgrade {
@@ -99,16 +99,16 @@ pub async fn socket(
         Some(Some(token)) => Some(token),
         None => None,
     };
-    let seat = seat.map(|Extension(seat)| seat);
-    seat.iter().for_each(Seat::keep);
+    let permit = permit.map(|Extension(permit)| permit);
+    permit.iter().for_each(ConnectionPermit::keep);
     upgrade
         .protocols([PROTOCOL])
         .max_message_size(FRAME_BYTES_MAX)
         .max_frame_size(FRAME_BYTES_MAX)
         .max_write_buffer_size(UNSENT_BYTES_MAX)
         .on_upgrade(move |socket| async move {
-            let mut page = Page { socket, daemon, owner, seat };
-            let (code, why) = page.visit(&hub, token).await;
+            let mut page = Page { socket, daemon, owner, permit };
+            let (code, why) = page.converse(&hub, token).await;
             page.close(code, why).await;
         })
 }
@@ -162,7 +162,7 @@ struct Page {
     daemon: Arc<Daemon>,
     owner: Arc<dyn Owner>,
     /// The place of its connection, for as long as the page is there.
-    seat: Option<Seat>,
+    permit: Option<ConnectionPermit>,
 }
 
 /// What happened first.
@@ -170,7 +170,7 @@ enum Next {
     Said(Message),
     Gone,
     Unreadable,
-    Tell(Told),
+    Tell(PageFrame),
     Cut,
     Changed,
     Quiet,
@@ -178,7 +178,7 @@ enum Next {
 
 impl Page {
     /// Serves a page to its end; how to close it.
-    async fn visit(&mut self, hub: &Arc<Hub>, token: Option<Arc<Token>>) -> (u16, &'static str) {
+    async fn converse(&mut self, hub: &Arc<Hub>, token: Option<Arc<Token>>) -> (u16, &'static str) {
         let token = match token {
             Some(token) => token,
             None => match self.hello(hub).await {
@@ -186,15 +186,15 @@ impl Page {
                 Err(why) => return why,
             },
         };
-        let holder = Holder::Token((*token.id).into());
-        if self.seat.as_ref().is_some_and(|seat| seat.begin(&holder).is_err()) {
+        let holder = ConnectionOwner::Token((*token.id).into());
+        if self.permit.as_ref().is_some_and(|permit| permit.begin(&holder).is_err()) {
             return (AGAIN_LATER, "this token has too many connections; try again later");
         }
         let mut tokens = self.daemon.tokens.changes();
         let mut changes = self.daemon.registry.changes();
         let mut forgotten = self.daemon.forgotten.changes();
         let rights = (may(&self.daemon, &self.owner, &token.id), past(&self.owner));
-        let Some((mut visit, mut told)) = hub.enter(&token.id, rights) else {
+        let Some((mut session, mut told)) = hub.enter(&token.id, rights) else {
             return (AGAIN_LATER, "too many pages are open; try again later");
         };
         let clock = self.daemon.world.clock.clone();
@@ -218,10 +218,11 @@ impl Page {
                     if self.daemon.tokens.get(&token.id).is_none_or(|now| now != token) {
                         return (POLICY, "the token was revoked or changed");
                     }
-                    visit.recheck().await;
+                    session.recheck().await;
                 }
                 Next::Tell(told) => {
-                    if visit.may_hear(&told).await && !self.send(Message::text(&*told.frame)).await
+                    if session.may_hear(&told).await
+                        && !self.send(Message::text(&*told.frame)).await
                     {
                         return (AWAY, "");
                     }
@@ -231,7 +232,7 @@ impl Page {
                     heard = clock.elapsed();
                     match message {
                         Message::Text(text) => {
-                            if let Err(nonsense) = visit.hear(text.as_str()).await {
+                            if let Err(nonsense) = session.hear(text.as_str()).await {
                                 tracing::debug!(%nonsense, "a web chat was cut");
                                 return (POLICY, "the frame is not understood");
                             }
@@ -249,7 +250,7 @@ impl Page {
                         return (AWAY, "");
                     }
                     // Who was paired may be let in no longer, which nothing tells us.
-                    visit.recheck().await;
+                    session.recheck().await;
                 }
                 // Where the connection broke nobody hears it.
                 Next::Unreadable => return (POLICY, "the frame is too long, or no UTF-8"),
@@ -273,7 +274,7 @@ impl Page {
             _ => None,
         };
         match said {
-            Some(Said::Hello { token }) => {
+            Some(ClientFrame::Hello { token }) => {
                 self.daemon.tokens.find(&token).ok_or((POLICY, "the token is nobody's"))
             }
             _ => Err((POLICY, "the first frame is `hello` with a token")),

@@ -5,7 +5,7 @@
 //! silent, or has sent half a request, is closed at once.
 
 use crate::bodies::Bodies;
-use crate::places::Seat;
+use crate::connection_limits::ConnectionPermit;
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::Request;
@@ -40,7 +40,7 @@ const FLUSH_TIME: Duration = Duration::from_millis(100);
 /// The place of a connection, and what the bodies of its requests count for.
 pub struct At {
     /// Its place.
-    pub seat: Seat,
+    pub permit: ConnectionPermit,
     /// What bodies take up.
     pub bodies: Arc<Bodies>,
 }
@@ -53,10 +53,10 @@ pub async fn serve(
     world: World,
     stop: CancellationToken,
 ) {
-    let At { seat, bodies } = at;
-    let underway = Underway { flag: Arc::default(), seat: seat.clone() };
+    let At { permit, bodies } = at;
+    let underway = Underway { flag: Arc::default(), permit: permit.clone() };
     // Websockets hold the place on; this connection's own hold on it ends with it.
-    let place = seat.clone();
+    let place = permit.clone();
     let clock = world.clock;
     let answering = {
         let (underway, clock) = (underway.clone(), clock.clone());
@@ -68,7 +68,7 @@ pub async fn serve(
                         .begun(),
                 )
             });
-            request.extensions_mut().insert(seat.clone());
+            request.extensions_mut().insert(permit.clone());
             request.extensions_mut().insert(bodies.clone());
             async move {
                 let Ok(response) = router.call(request).await;
@@ -108,7 +108,7 @@ pub async fn serve(
 #[derive(Clone)]
 struct Underway {
     flag: Arc<AtomicBool>,
-    seat: Seat,
+    permit: ConnectionPermit,
 }
 
 impl Underway {
@@ -188,7 +188,7 @@ struct Sent(Underway);
 impl Drop for Sent {
     fn drop(&mut self) {
         self.0.set(false);
-        self.0.seat.rest();
+        self.0.permit.rest();
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::Server;
 use crate::bodies::{Bodies, Over, Taken};
-use crate::places::Holder;
+use crate::connection_limits::ConnectionOwner;
 use axum::body::{Body, BodyDataStream, Bytes, HttpBody as _};
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
@@ -87,7 +87,7 @@ pub async fn take_in(State(server): State<Server>, request: Request, next: Next)
     let path = request.uri().path().to_owned();
     let (parts, body) = request.into_parts();
     let mut frames = body.into_data_stream();
-    let mut taken = Taken::new(bodies, Holder::from(&caller));
+    let mut taken = Taken::new(bodies, ConnectionOwner::from(&caller));
     match read(&mut frames, &mut taken, BODY_LEN_MAX, &clock).await {
         Ok(()) if json_values(taken.as_ref()) > JSON_VALUES_MAX => {
             let message = format!("the body has more than {JSON_VALUES_MAX} values");
@@ -193,9 +193,9 @@ async fn linger(mut frames: BodyDataStream, clock: Arc<dyn Clock>) {
     }
 }
 
-/// A body of at most `len_max` bytes of somebody who shows no token. What is longer, or announced as longer, is nothing at once,
-/// and read past in part while it is answered: a client that writes all before it reads would
-/// find a connection that is broken.
+/// A body of at most `len_max` bytes of somebody who shows no token. What is longer, or announced
+/// as longer, is nothing at once, and read past in part while it is answered: a client that writes
+/// all before it reads would find a connection that is broken.
 ///
 /// `Some` of an error says that there was no room for it.
 pub async fn read_within(
@@ -209,7 +209,7 @@ pub async fn read_within(
     let asks_first = headers.contains_key(header::EXPECT);
     let bodies = request.extensions().get::<Arc<Bodies>>().cloned().unwrap_or_default();
     let mut frames = request.into_body().into_data_stream();
-    let mut taken = Taken::new(bodies, Holder::Nobody);
+    let mut taken = Taken::new(bodies, ConnectionOwner::Nobody);
     let unread = if said.unwrap_or(0) > len_max {
         Unread::Long
     } else {

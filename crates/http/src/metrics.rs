@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use insula_api::{ApiError, Caller, Stranger};
 use insula_domain::AgentId;
 use insula_gateway::{AccountState, Connection};
-use insula_registry::Entry;
+use insula_registry::AgentEntry;
 use insula_registry::tokens::Verb;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{EncodeMetric, MetricEncoder};
@@ -124,7 +124,7 @@ fn daemon(server: &Server, registry: &mut Registry) {
     let deliveries = deliveries.map(|(became, count)| (became.as_str(), count));
     let help = "What became of replies and other things that agents sent";
     registry.register("deliveries", help, Deliveries(deliveries.into()));
-    let heard = server.daemon.visits.all().map(|(name, count)| (name.to_owned(), count));
+    let heard = server.daemon.inbound.all().map(|(name, count)| (name.to_owned(), count));
     let help = "What became of what platforms told us";
     registry.register("inbound", help, Counters { label: "outcome", values: heard.collect() });
     if let Some(refusals) = server.owner.refusals() {
@@ -173,7 +173,7 @@ impl EncodeMetric for Refusals {
 /// The figures of those agents that the reader may know of.
 fn agents(server: &Server, registry: &mut Registry, may_see: &dyn Fn(&AgentId) -> bool) {
     let snapshot = server.daemon.snapshot();
-    let each = |value: &dyn Fn(&Entry) -> i64| {
+    let each = |value: &dyn Fn(&AgentEntry) -> i64| {
         let seen = snapshot.agents.iter().filter(|(id, _)| may_see(id));
         let values = seen.map(|(id, entry)| (id.to_string(), value(entry))).collect();
         Gauges { label: "agent", values }

@@ -9,7 +9,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use insula_adapters::Makers;
 use insula_api::{ApiError, ErrorBody};
-use insula_capabilities::doctor::Finding;
+use insula_capabilities::doctor::DoctorFinding;
 use insula_channel::{WebAnswer, WebRequest};
 use insula_gateway::{AccountState, Connection, Gateway};
 use insula_registry::Daemon;
@@ -56,7 +56,7 @@ impl Platforms {
     }
 
     /// What `insula doctor` says about accounts.
-    pub async fn examine(&self, daemon: &Arc<Daemon>) -> Vec<Finding> {
+    pub async fn examine(&self, daemon: &Arc<Daemon>) -> Vec<DoctorFinding> {
         match &self.makers {
             Some(makers) => {
                 let running = self.gateway.as_ref().map(|gateway| &**gateway.connections());

@@ -7,7 +7,7 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use insula_api::secrets::{SecretView, SetSecret, drop_one, names, put};
 use insula_api::{ApiError, ErrorBody};
-use insula_vault::{Owner, SecretNameError};
+use insula_vault::{SecretNameError, SecretOwner};
 
 /// The name of a path. Bytes that are no text are no name either.
 fn one(path: Result<Path<String>, PathRejection>) -> Result<String, ApiError> {
@@ -24,7 +24,7 @@ pub async fn list_all(State(server): State<Server>) -> Result<Json<Vec<SecretVie
 /// The daemon's secrets, by name.
 #[utoipa::path(get, path = "/api/daemon/secrets", responses((status = 200, body = [SecretView])), security(("token" = [])))]
 pub async fn list_daemon(State(server): State<Server>) -> Result<Json<Vec<SecretView>>, ApiError> {
-    names(&server.daemon, &Owner::Daemon).await
+    names(&server.daemon, &SecretOwner::Daemon).await
 }
 
 /// Sets a secret of the daemon: for its channels and shared providers.
@@ -35,7 +35,7 @@ pub async fn set_daemon(
     name: Result<Path<String>, PathRejection>,
     body: Result<Json<SetSecret>, JsonRejection>,
 ) -> Result<StatusCode, ApiError> {
-    put(&server.daemon, &Owner::Daemon, &one(name)?, body).await
+    put(&server.daemon, &SecretOwner::Daemon, &one(name)?, body).await
 }
 
 /// Removes a secret of the daemon.
@@ -45,5 +45,5 @@ pub async fn remove_daemon(
     State(server): State<Server>,
     name: Result<Path<String>, PathRejection>,
 ) -> Result<StatusCode, ApiError> {
-    drop_one(&server.daemon, &Owner::Daemon, &one(name)?).await
+    drop_one(&server.daemon, &SecretOwner::Daemon, &one(name)?).await
 }

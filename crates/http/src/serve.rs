@@ -3,9 +3,9 @@
 
 use crate::bodies::Bodies;
 use crate::connection::{self, At};
-use crate::places::Places;
+use crate::connection_limits::ConnectionLimiter;
 use axum::Router;
-use insula_world::{Listener, LocalDoor, Stream, World};
+use insula_world::{Listener, LocalListener, Stream, World};
 use std::io;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub async fn serve(
     world: World,
     stop: CancellationToken,
 ) -> io::Result<()> {
-    let (places, bodies) = (Arc::<Places>::default(), Arc::<Bodies>::default());
+    let (limiter, bodies) = (Arc::<ConnectionLimiter>::default(), Arc::<Bodies>::default());
     let refusals = Arc::new(Semaphore::new(REFUSALS_MAX));
     let mut connections = JoinSet::new();
     loop {
@@ -54,7 +54,7 @@ pub async fn serve(
                 continue;
             }
         };
-        let Ok(seat) = places.enter(from) else {
+        let Ok(permit) = limiter.enter(from) else {
             let Ok(place) = refusals.clone().try_acquire_owned() else { continue };
             let (clock, stop) = (world.clock.clone(), stop.clone());
             connections.spawn(async move {
@@ -67,7 +67,7 @@ pub async fn serve(
             });
             continue;
         };
-        let at = At { seat, bodies: bodies.clone() };
+        let at = At { permit, bodies: bodies.clone() };
         connections.spawn(connection::serve(
             stream,
             at,
@@ -84,15 +84,20 @@ pub async fn serve(
 
 /// Serves the command line until `stop`. Nothing that is asked of the listener takes a place here,
 /// and nobody comes in whose the home is not.
-pub async fn serve_local(door: LocalDoor, router: Router, world: World, stop: CancellationToken) {
-    let (places, bodies) = (Arc::<Places>::default(), Arc::<Bodies>::default());
+pub async fn serve_local(
+    listener: LocalListener,
+    router: Router,
+    world: World,
+    stop: CancellationToken,
+) {
+    let (limiter, bodies) = (Arc::<ConnectionLimiter>::default(), Arc::<Bodies>::default());
     let room = Arc::new(Semaphore::new(LOCAL_CONNECTIONS_MAX));
     let mut connections = JoinSet::new();
     loop {
         let accepted = tokio::select! {
             () = stop.cancelled() => break,
             Some(_) = connections.join_next() => continue,
-            accepted = door.accept() => accepted,
+            accepted = listener.accept() => accepted,
         };
         let stream = match accepted {
             Ok(Some(stream)) => stream,
@@ -106,16 +111,16 @@ pub async fn serve_local(door: LocalDoor, router: Router, world: World, stop: Ca
                 continue;
             }
         };
-        let entered = places.enter(Ipv4Addr::LOCALHOST.into());
-        let (Ok(seat), Ok(held)) = (entered, room.clone().try_acquire_owned()) else { continue };
-        let at = At { seat, bodies: bodies.clone() };
+        let entered = limiter.enter(Ipv4Addr::LOCALHOST.into());
+        let (Ok(permit), Ok(held)) = (entered, room.clone().try_acquire_owned()) else { continue };
+        let at = At { permit, bodies: bodies.clone() };
         let serving = connection::serve(stream, at, router.clone(), world.clone(), stop.clone());
         connections.spawn(async move {
             serving.await;
             drop(held);
         });
     }
-    drop(door);
+    drop(listener);
     while connections.join_next().await.is_some() {}
 }
 

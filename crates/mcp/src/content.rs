@@ -11,7 +11,7 @@ const LABEL_CHARS_MAX: usize = 300;
 
 /// What a call brought.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome {
+pub struct CallOutcome {
     /// The server's words.
     pub text: String,
     /// Whether the server says that it failed.
@@ -20,7 +20,7 @@ pub struct Outcome {
     pub dropped: u64,
 }
 
-pub(crate) fn outcome(result: CallToolResult) -> Outcome {
+pub(crate) fn outcome(result: CallToolResult) -> CallOutcome {
     let is_error = result.is_error == Some(true);
     let total = result.content.len();
     let mut parts: Vec<String> = result.content.iter().take(PARTS_MAX).map(part).collect();
@@ -36,7 +36,7 @@ pub(crate) fn outcome(result: CallToolResult) -> Outcome {
     let all = text.len();
     text.truncate(text.floor_char_boundary(RESULT_BYTES_MAX));
     let dropped = (all - text.len()) as u64;
-    Outcome { text, is_error, dropped }
+    CallOutcome { text, is_error, dropped }
 }
 
 fn part(block: &ContentBlock) -> String {
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    fn read(result: Value) -> Outcome {
+    fn read(result: Value) -> CallOutcome {
         outcome(serde_json::from_value(result).unwrap())
     }
 

@@ -1,8 +1,8 @@
 //! What fuzz targets call: whatever a server may write. Built only for them.
 
 use crate::content;
-use crate::lines::Lines;
 use crate::offer::Offer;
+use crate::stdio_lines::StdioLines;
 use insula_world::Clock;
 use rmcp::model::{CallToolResult, JsonRpcMessage, Tool};
 use rmcp::transport::Transport as _;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub async fn written(bytes: Vec<u8>, clock: Arc<dyn Clock>) -> usize {
     let read = Box::new(Cursor::new(bytes));
     let mut lines =
-        Lines::new(read, Box::new(tokio::io::sink()), Box::new(()), clock, Arc::default());
+        StdioLines::new(read, Box::new(tokio::io::sink()), Box::new(()), clock, Arc::default());
     let mut count = 0;
     while let Some(message) = lines.receive().await {
         count += 1;

@@ -15,14 +15,14 @@ use tokio::sync::watch;
 
 /// What was heard from a server.
 #[derive(Debug)]
-pub(crate) struct Heard {
+pub(crate) struct ServerNotices {
     /// Counts the notes that something goes on.
     pub(crate) progress: watch::Sender<u64>,
     /// Whether its list of tools is another one than when it was last asked.
     pub(crate) is_list_changed: AtomicBool,
 }
 
-impl Default for Heard {
+impl Default for ServerNotices {
     fn default() -> Self {
         Self { progress: watch::Sender::new(0), is_list_changed: AtomicBool::new(false) }
     }
@@ -31,7 +31,7 @@ impl Default for Heard {
 /// Our side of a connection.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct OurSide {
-    pub(crate) heard: Arc<Heard>,
+    pub(crate) heard: Arc<ServerNotices>,
 }
 
 fn refused(what: &str) -> ErrorData {

@@ -5,9 +5,9 @@ mod listing;
 mod opening;
 
 use crate::breaker::{Breaker, Pause};
-use crate::content::{Outcome, outcome};
+use crate::content::{CallOutcome, outcome};
 use crate::handler::OurSide;
-use crate::lines::{Reading, Writing};
+use crate::stdio_lines::{Reading, Writing};
 use crate::words::{last_words, plain, without_prefix};
 use async_trait::async_trait;
 use http::HeaderMap;
@@ -28,10 +28,9 @@ const PROGRESS_FACTOR: u32 = 10;
 
 /// How long things may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct ServerLimits {
     /// A call, counted anew whenever the server tells of progress.
     pub call: Duration,
-    /// Connecting.
     pub connect: Duration,
     /// How long an unused connection is kept.
     pub idle: Duration,
@@ -54,7 +53,6 @@ pub enum Way {
     Http {
         /// The agent's way to the network.
         egress: Box<Egress>,
-        /// Where.
         url: String,
         /// What is sent with every request.
         headers: HeaderMap,
@@ -63,7 +61,7 @@ pub enum Way {
 
 /// What comes of asking a server. Boxed here: what a future does is compiled by whoever awaits it,
 /// and all of the SDK would be compiled once more with the runtime.
-pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, ServerError>> + Send + 'a>>;
+pub type ServerFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, ServerError>> + Send + 'a>>;
 
 /// A way that is open, or why there is none.
 pub type Link = Result<Way, String>;
@@ -164,7 +162,7 @@ impl Ending {
 
 /// One server of one agent.
 pub struct Server {
-    limits: Limits,
+    limits: ServerLimits,
     clock: Arc<dyn Clock>,
     /// Held while a connection is opened, so that there is one.
     slot: tokio::sync::Mutex<Option<Arc<Connection>>>,
@@ -195,7 +193,7 @@ impl Connection {
 
 impl Server {
     /// A server that nobody has asked yet.
-    pub fn new(limits: Limits, clock: Arc<dyn Clock>) -> Arc<Self> {
+    pub fn new(limits: ServerLimits, clock: Arc<dyn Clock>) -> Arc<Self> {
         Arc::new(Self {
             limits,
             clock,
@@ -213,7 +211,7 @@ impl Server {
         opener: &'a dyn Opener,
         tool: &'a str,
         arguments: JsonObject,
-    ) -> Answer<'a, Outcome> {
+    ) -> ServerFuture<'a, CallOutcome> {
         Box::pin(self.called(opener, tool, arguments))
     }
 
@@ -222,7 +220,7 @@ impl Server {
         opener: &dyn Opener,
         tool: &str,
         arguments: JsonObject,
-    ) -> Result<Outcome, ServerError> {
+    ) -> Result<CallOutcome, ServerError> {
         let connection = self.connection(opener, Patience::Usual).await?;
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         let asking = connection.service.peer().call_tool_once(params);

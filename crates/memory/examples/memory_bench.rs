@@ -13,18 +13,18 @@ use insula_domain::{
     AccountId, Address, AgentId, ChatId, ChatType, MemoryOperation, Metadata, Platform,
     SCOPE_VARIABLES, Scope, ScopePayload, ScopeRule, SessionKey,
 };
-use insula_memory::{AsFound, Change, Limits, Memory, Operation};
+use insula_memory::{AsFound, EntryChange, ListLimits, Memory, Operation};
 use insula_store::{
-    AgentCommand, AuditKey, Durability, Entry, NewFragment, Origin, Owner, Remember, Source, Store,
-    StoreOptions, Target,
+    AgentCommand, AuditKey, Durability, LeaseHolder, MemoryEntry, MemoryList, MemoryOrigin,
+    MemorySource, NewFragment, Remember, Store, StoreOptions,
 };
 use insula_world::{Timestamp, World};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-fn origin() -> Origin {
-    Origin {
-        source: Source::Tool,
+fn origin() -> MemoryOrigin {
+    MemoryOrigin {
+        source: MemorySource::Tool,
         principal: "telegram:1".into(),
         platform: "telegram".into(),
         session: None,
@@ -37,8 +37,8 @@ fn origin() -> Origin {
     }
 }
 
-fn add(content: String) -> Change {
-    Change { target: Target::Memory, operation: Operation::Add { content } }
+fn add(content: String) -> EntryChange {
+    EntryChange { target: MemoryList::Memory, operation: Operation::Add { content } }
 }
 
 fn p99(mut times: Vec<Duration>) -> (Duration, Duration) {
@@ -47,16 +47,16 @@ fn p99(mut times: Vec<Duration>) -> (Duration, Duration) {
 }
 
 /// Puts documents into foreign scopes, fifty in each, without their mirrors.
-async fn foreign(owner: &Owner, agent: &str, from: usize, to: usize) {
+async fn foreign(owner: &LeaseHolder, agent: &str, from: usize, to: usize) {
     let agent = owner.agent(&AgentId::new(agent).unwrap());
     for scope in from / 50..to / 50 {
         let new = |n: usize| {
             let text = format!("foreign note {n} about the boiler, the hall and march {scope}");
-            Entry::New(NewFragment { text, blocked: None, parents: Vec::new() })
+            MemoryEntry::New(NewFragment { text, blocked: None, parents: Vec::new() })
         };
         let change = Remember {
             scope: format!("chat:telegram:main:-{scope}").into(),
-            target: Target::Memory,
+            target: MemoryList::Memory,
             expects: Vec::new(),
             entries: (0..50).map(new).collect(),
             origin: origin(),
@@ -76,11 +76,11 @@ async fn main() {
     let owner = Arc::new(store.claim("bench").await.unwrap());
     let id = AgentId::new("a").unwrap();
     let root = home.path().join("agents/a");
-    let limits = Limits { memory: 20_000, user: 1_375 };
+    let limits = ListLimits { memory: 20_000, user: 1_375 };
     let memory = Memory::new(owner.agent(&id), root, limits, 1, world);
     let own: Scope = "chat:api:token:own".parse().unwrap();
     let scoped = memory.scoped(vec![Scope::Global, own.clone()], own);
-    let facts: Vec<Change> =
+    let facts: Vec<EntryChange> =
         (0..40).map(|n| add(format!("fact {n}: the boiler {} hangs in the hall", n % 7))).collect();
     scoped.apply(&facts, &origin()).await.unwrap();
 

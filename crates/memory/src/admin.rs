@@ -8,7 +8,8 @@ use insula_domain::Scope;
 use insula_domain::scan::visible;
 use insula_store::memory::MEMORY_PAGE_MAX;
 use insula_store::{
-    Forget, Fragment, FragmentHit, FragmentId, MemoryReport, Origin, Provenance, RecordKind, Target,
+    Forget, Fragment, FragmentHit, FragmentId, MemoryList, MemoryOrigin, MemoryReport, Provenance,
+    RecordKind,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,20 +17,15 @@ use std::sync::Arc;
 /// A fragment to be shared with another scope.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Share {
-    /// Which one.
     pub fragment: FragmentId,
-    /// With whom.
     pub to: Scope,
 }
 
 /// The text of one list, as its file has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exported {
-    /// The scope.
     pub scope: Arc<str>,
-    /// The list.
-    pub target: Target,
-    /// The text.
+    pub target: MemoryList,
     pub text: String,
 }
 
@@ -99,7 +95,7 @@ impl Memory {
         let mut hits = self.store.memory_search(scope, query, limit).await?;
         // What is blocked is in no index, so that no model finds it. An operator looks for it too.
         let wanted: Vec<String> = query.split_whitespace().map(str::to_lowercase).collect();
-        for target in Target::ALL {
+        for target in MemoryList::ALL {
             let page = self.store.memory_page(scope, target).await?;
             let blocked = page.fragments.into_iter().filter(|it| it.blocked.is_some());
             let found = blocked.filter(|fragment| {
@@ -113,7 +109,11 @@ impl Memory {
     }
 
     /// Shares a fragment with another scope: a new one there that points back at it.
-    pub async fn share(&self, share: &Share, origin: &Origin) -> Result<FragmentId, MemoryError> {
+    pub async fn share(
+        &self,
+        share: &Share,
+        origin: &MemoryOrigin,
+    ) -> Result<FragmentId, MemoryError> {
         let id = share.fragment;
         let fragment = self.store.fragment(id).await?.ok_or(MemoryError::NoFragment(id.0))?;
         if fragment.blocked.is_some() {
@@ -140,7 +140,7 @@ impl Memory {
 
     /// Forgets for good, with what was made or shared from it: what that was, and which files
     /// may still have some of it.
-    pub async fn forget(&self, what: Forget, origin: &Origin) -> Result<Erased, MemoryError> {
+    pub async fn forget(&self, what: Forget, origin: &MemoryOrigin) -> Result<Erased, MemoryError> {
         // Words that people wrote since count: they may be of that scope, or come from what is
         // meant. A file that can't be used is told below.
         self.settle_all().await?;

@@ -26,13 +26,13 @@ pub(crate) fn audiences<'f>(fragments: impl IntoIterator<Item = &'f Fragment>) -
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test may say what it knows")]
     use super::*;
-    use insula_store::{FragmentId, Target};
+    use insula_store::{FragmentId, MemoryList};
 
     fn fragment(scope: &str, label: Option<&str>) -> Fragment {
         Fragment {
             id: FragmentId(1),
             scope: scope.into(),
-            target: Target::Memory,
+            target: MemoryList::Memory,
             text: "x".to_owned(),
             blocked: None,
             label: label.map(Into::into),

@@ -54,12 +54,12 @@ impl Collisions {
 mod tests {
     use super::*;
     use insula_domain::Scope;
-    use insula_store::Target;
+    use insula_store::MemoryList;
 
     #[test]
     fn what_was_read_is_what_was_read_when_a_collision_began_and_it_ends() {
-        let [list, other] =
-            [Target::Memory, Target::User].map(|target| List { scope: Scope::Global, target });
+        let [list, other] = [MemoryList::Memory, MemoryList::User]
+            .map(|target| List { scope: Scope::Global, target });
         let ids = |ids: &[i64]| ids.iter().copied().map(FragmentId).collect::<Vec<_>>();
         let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
         let all = Collisions::default();

@@ -4,30 +4,30 @@ use crate::block::together;
 use crate::error::MemoryError;
 use crate::text::{is_one_entry, length};
 use insula_domain::scan::{Use, scan};
-use insula_store::{Entry, Fragment, FragmentId, NewFragment, Target};
+use insula_store::{Fragment, FragmentId, MemoryEntry, MemoryList, NewFragment};
 use std::collections::BTreeMap;
 
 /// How many characters the lists of one scope may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct ListLimits {
     /// `MEMORY.md`.
     pub memory: usize,
     /// `USER.md`.
     pub user: usize,
 }
 
-impl Default for Limits {
+impl Default for ListLimits {
     fn default() -> Self {
         Self { memory: 2_200, user: 1_375 }
     }
 }
 
-impl Limits {
+impl ListLimits {
     /// The limit of a list.
-    pub fn of(&self, target: Target) -> usize {
+    pub fn of(&self, target: MemoryList) -> usize {
         match target {
-            Target::Memory => self.memory,
-            Target::User => self.user,
+            MemoryList::Memory => self.memory,
+            MemoryList::User => self.user,
         }
     }
 }
@@ -56,9 +56,8 @@ pub enum Operation {
 
 /// An operation and its list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
-    /// The list.
-    pub target: Target,
+pub struct EntryChange {
+    pub target: MemoryList,
     /// What to do.
     pub operation: Operation,
 }
@@ -92,16 +91,16 @@ impl Draft {
         }
     }
 
-    pub(crate) fn entry(self) -> Entry {
+    pub(crate) fn entry(self) -> MemoryEntry {
         match self {
-            Self::Kept(fragment) => Entry::Keep(fragment.id),
-            Self::New(new) => Entry::New(new),
+            Self::Kept(fragment) => MemoryEntry::Keep(fragment.id),
+            Self::New(new) => MemoryEntry::New(new),
         }
     }
 }
 
 /// A list while operations apply.
-pub(crate) type Drafts = BTreeMap<Target, Vec<Draft>>;
+pub(crate) type Drafts = BTreeMap<MemoryList, Vec<Draft>>;
 
 /// Why no model may see these words, if it may not.
 pub(crate) fn objection(text: &str) -> Option<Box<str>> {
@@ -156,7 +155,7 @@ fn lines(entries: &[&str], mark: impl Fn(usize) -> String) -> String {
 }
 
 /// The entries that a model may know of, numbered, and how full the list is.
-pub(crate) fn shown(drafts: &[Draft], target: Target, limits: &Limits) -> String {
+pub(crate) fn shown(drafts: &[Draft], target: MemoryList, limits: &ListLimits) -> String {
     let visible: Vec<&str> = drafts.iter().filter(|it| !it.is_blocked()).map(Draft::text).collect();
     if visible.is_empty() {
         return format!("`{}` is empty.", target.as_str());
@@ -170,8 +169,8 @@ pub(crate) fn shown(drafts: &[Draft], target: Target, limits: &Limits) -> String
 /// Applies changes in order. What they take out is the parent of what they bring.
 pub(crate) fn apply(
     lists: &mut Drafts,
-    changes: &[Change],
-    limits: &Limits,
+    changes: &[EntryChange],
+    limits: &ListLimits,
     sight: Sight,
 ) -> Result<(), MemoryError> {
     // What is there could be found out by asking for it to be replaced.
@@ -180,12 +179,12 @@ pub(crate) fn apply(
         return Err(MemoryError::Unseen);
     }
     let before = lists.clone();
-    let now = |target: Target| {
+    let now = |target: MemoryList| {
         let drafts = before.get(&target).map(Vec::as_slice).unwrap_or_default();
         shown(drafts, target, limits)
     };
     let mut removed: Vec<FragmentId> = Vec::new();
-    for Change { target, operation } in changes {
+    for EntryChange { target, operation } in changes {
         let list = lists.entry(*target).or_default();
         match operation {
             Operation::Add { content } => {
@@ -250,9 +249,9 @@ fn one_entry(content: &str) -> Result<&str, MemoryError> {
 /// The one entry with these words, among those a model may know of.
 fn find(
     list: &[Draft],
-    target: Target,
+    target: MemoryList,
     needle: &str,
-    now: &dyn Fn(Target) -> String,
+    now: &dyn Fn(MemoryList) -> String,
 ) -> Result<usize, MemoryError> {
     let needle = needle.trim();
     if needle.is_empty() {

@@ -5,7 +5,7 @@ use crate::error::{FileFault, MemoryError};
 use crate::files;
 use crate::memory::{List, Memory};
 use crate::mirror;
-use insula_store::{Affected, AgentCommand, Fragment, Origin};
+use insula_store::{Affected, AgentCommand, Fragment, MemoryOrigin};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
@@ -16,7 +16,6 @@ const FORGOTTEN_AT_ONCE: usize = 256;
 /// What was forgotten, and where some of it may still be.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Erased {
-    /// The fragments, as they were.
     pub fragments: Vec<Fragment>,
     /// Files that could not be cleaned, of this and of earlier times.
     pub remains: Vec<Remains>,
@@ -42,7 +41,7 @@ impl Memory {
     pub(crate) async fn erase(
         &self,
         affected: Affected,
-        origin: &Origin,
+        origin: &MemoryOrigin,
     ) -> Result<Erased, MemoryError> {
         let _held = self.hold().await;
         for some in affected.ids.chunks(FORGOTTEN_AT_ONCE) {
@@ -91,7 +90,7 @@ impl Memory {
         };
         let place = self.place(list);
         let folder = place.relative().parent().map(PathBuf::from).unwrap_or_default();
-        let clean = move |place: &files::Place| {
+        let clean = move |place: &files::ListFile| {
             let live: BTreeSet<&str> = fragments.iter().map(|it| it.text.as_str()).collect();
             files::change_kept(place, |bytes| mirror::only(bytes, &live))
         };

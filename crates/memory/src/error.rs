@@ -1,6 +1,6 @@
 //! What can go wrong, by what a model or an operator can do about it.
 
-use insula_store::{StoreError, Target};
+use insula_store::{MemoryList, StoreError};
 use std::path::PathBuf;
 
 /// Why something was not remembered, found or forgotten.
@@ -16,7 +16,7 @@ pub enum MemoryError {
     )]
     NoMatch {
         /// The list.
-        target: Target,
+        target: MemoryList,
         /// What was looked for.
         needle: String,
         /// The entries there are.
@@ -29,7 +29,7 @@ pub enum MemoryError {
     )]
     Ambiguous {
         /// The list.
-        target: Target,
+        target: MemoryList,
         /// What was looked for.
         needle: String,
         /// How many entries have it.
@@ -44,7 +44,7 @@ pub enum MemoryError {
     )]
     Full {
         /// The list.
-        target: Target,
+        target: MemoryList,
         /// How long it would be.
         would: usize,
         /// How long it may be.
@@ -59,7 +59,7 @@ pub enum MemoryError {
     )]
     TooManyBlocked {
         /// The list.
-        target: Target,
+        target: MemoryList,
     },
     /// the list can't be read from here
     #[error(

@@ -27,18 +27,16 @@ const SWAPS_MAX: usize = 16;
 
 type Result<T, E = FileFault> = std::result::Result<T, E>;
 
-/// Where a list's file is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct ListFile {
     /// The agent's folder.
     pub(crate) root: PathBuf,
     /// The folder below it.
     pub(crate) folder: PathBuf,
-    /// The file in it.
     pub(crate) name: &'static str,
 }
 
-impl Place {
+impl ListFile {
     /// The path below the agent's folder, for people. Where that folder is on this machine is
     /// nobody's business who does not run it.
     pub(crate) fn relative(&self) -> PathBuf {
@@ -63,13 +61,13 @@ fn system(error: &std::io::Error) -> FileFault {
 }
 
 /// The folder of a place, made if it is not there.
-fn made(place: &Place) -> Result<OwnedFd> {
+fn made(place: &ListFile) -> Result<OwnedFd> {
     let gone = || FileFault::System("its folder was taken away meanwhile".to_owned());
     folder(place, true)?.ok_or_else(gone)
 }
 
 /// The folder of a place; `None` where it is not there and is not to be made.
-fn folder(place: &Place, is_made: bool) -> Result<Option<OwnedFd>> {
+fn folder(place: &ListFile, is_made: bool) -> Result<Option<OwnedFd>> {
     if is_made {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&place.root);
         made.map_err(|error| system(&error))?;
@@ -158,14 +156,13 @@ fn remove(folder: impl AsFd, name: &str) -> Result<()> {
 /// What is at a place.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct OnDisk {
-    /// The file.
     pub(crate) file: Option<Content>,
     /// What was about to take its place.
     pub(crate) staged: Option<Vec<u8>>,
 }
 
 /// Reads what is at a place.
-pub(crate) fn read(place: &Place) -> Result<OnDisk> {
+pub(crate) fn read(place: &ListFile) -> Result<OnDisk> {
     let Some(folder) = folder(place, false)? else { return Ok(OnDisk::default()) };
     let file = content(&folder, place.name)?;
     // Only we make one; what is no file there was put by somebody, and is in the way.
@@ -174,14 +171,14 @@ pub(crate) fn read(place: &Place) -> Result<OnDisk> {
 }
 
 /// Writes what is about to take the file's place: when that was.
-pub(crate) fn stage(place: &Place, bytes: &[u8]) -> Result<SystemTime> {
+pub(crate) fn stage(place: &ListFile, bytes: &[u8]) -> Result<SystemTime> {
     let folder = made(place)?;
     remove(&folder, &place.staged())?;
     put(&folder, &place.staged(), bytes)
 }
 
 /// Drops what was about to take the file's place.
-pub(crate) fn unstage(place: &Place) -> Result<()> {
+pub(crate) fn unstage(place: &ListFile) -> Result<()> {
     match folder(place, false)? {
         Some(folder) => remove(&folder, &place.staged()),
         None => Ok(()),
@@ -189,7 +186,7 @@ pub(crate) fn unstage(place: &Place) -> Result<()> {
 }
 
 /// Puts the staged file in place, in one step with taking the old one out: what that was.
-pub(crate) fn swap(place: &Place) -> Result<Option<Vec<u8>>> {
+pub(crate) fn swap(place: &ListFile) -> Result<Option<Vec<u8>>> {
     let Some(folder) = folder(place, false)? else { return Ok(None) };
     let staged = place.staged();
     for _ in 0..SWAPS_MAX {
@@ -233,12 +230,12 @@ pub(crate) fn swap(place: &Place) -> Result<Option<Vec<u8>>> {
     Err(FileFault::System("somebody else replaces it all the time".to_owned()))
 }
 
-fn kept_prefix(place: &Place) -> String {
+fn kept_prefix(place: &ListFile) -> String {
     format!("{}.before-", place.name)
 }
 
 /// The names of the earlier versions, oldest first.
-fn kept_names(folder: &OwnedFd, place: &Place) -> Result<Vec<String>> {
+fn kept_names(folder: &OwnedFd, place: &ListFile) -> Result<Vec<String>> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let readable = openat(folder, ".", flags, Mode::empty()).map_err(fault)?;
     let mut names = Vec::new();
@@ -254,7 +251,7 @@ fn kept_names(folder: &OwnedFd, place: &Place) -> Result<Vec<String>> {
 }
 
 /// Keeps an earlier version beside the file, by when it was replaced.
-pub(crate) fn keep(place: &Place, millis: i64, bytes: &[u8]) -> Result<()> {
+pub(crate) fn keep(place: &ListFile, millis: i64, bytes: &[u8]) -> Result<()> {
     let folder = made(place)?;
     let names = kept_names(&folder, place)?;
     let mut stamp = millis;
@@ -274,7 +271,7 @@ pub(crate) fn keep(place: &Place, millis: i64, bytes: &[u8]) -> Result<()> {
 /// Changes the earlier versions: `change` says what becomes of the bytes of each, `None` for
 /// a version that goes. Answers those that could not be changed, and why.
 pub(crate) fn change_kept(
-    place: &Place,
+    place: &ListFile,
     change: impl Fn(&[u8]) -> Option<Vec<u8>>,
 ) -> Result<Vec<(String, FileFault)>> {
     let Some(folder) = folder(place, false)? else { return Ok(Vec::new()) };

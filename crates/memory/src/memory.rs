@@ -2,15 +2,15 @@
 
 use crate::collision::Collisions;
 use crate::encode::folder_of;
-use crate::entries::{Draft, Limits, draft};
+use crate::entries::{Draft, ListLimits, draft};
 use crate::error::MemoryError;
-use crate::files::{self, Place};
+use crate::files::{self, ListFile};
 use crate::mirror::{self, Due, Looked, bytes_of, digest};
 use crate::scoped::Scoped;
 use insula_domain::Scope;
 use insula_store::{
-    AgentCommand, AgentLease, Entry, Fragment, FragmentId, Origin, Remember, Source, StoreError,
-    Target,
+    AgentCommand, AgentLease, Fragment, FragmentId, MemoryEntry, MemoryList, MemoryOrigin,
+    MemorySource, Remember, StoreError,
 };
 use insula_world::World;
 use std::path::PathBuf;
@@ -27,7 +27,7 @@ pub struct Memory {
     pub(crate) store: AgentLease,
     /// The agent's folder.
     root: PathBuf,
-    pub(crate) limits: Limits,
+    pub(crate) limits: ListLimits,
     pub(crate) world: World,
     generation: u64,
     /// Generations of an agent share it.
@@ -52,7 +52,7 @@ struct Shared {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct List {
     pub(crate) scope: Scope,
-    pub(crate) target: Target,
+    pub(crate) target: MemoryList,
 }
 
 impl List {
@@ -63,8 +63,8 @@ impl List {
 
     fn name(&self) -> &'static str {
         match self.target {
-            Target::Memory => "MEMORY.md",
-            Target::User => "USER.md",
+            MemoryList::Memory => "MEMORY.md",
+            MemoryList::User => "USER.md",
         }
     }
 }
@@ -72,7 +72,7 @@ impl List {
 /// A list that is about to change.
 struct Step {
     list: List,
-    place: Place,
+    place: ListFile,
     looked: Looked,
     drafts: Vec<Draft>,
     bytes: Vec<u8>,
@@ -83,7 +83,7 @@ impl Memory {
     pub fn new(
         store: AgentLease,
         root: PathBuf,
-        limits: Limits,
+        limits: ListLimits,
         generation: u64,
         world: World,
     ) -> Self {
@@ -101,7 +101,7 @@ impl Memory {
     }
 
     /// How much a list may hold.
-    pub fn limits(&self) -> &Limits {
+    pub fn limits(&self) -> &ListLimits {
         &self.limits
     }
 
@@ -109,9 +109,9 @@ impl Memory {
         self.shared.lock.lock().await
     }
 
-    pub(crate) fn place(&self, list: &List) -> Place {
+    pub(crate) fn place(&self, list: &List) -> ListFile {
         let folder = std::path::Path::new("memories").join(folder_of(&list.scope));
-        Place { root: self.root.clone(), folder, name: list.name() }
+        ListFile { root: self.root.clone(), folder, name: list.name() }
     }
 
     /// The folder for memory.
@@ -119,9 +119,9 @@ impl Memory {
         self.root.join("memories")
     }
 
-    fn origin_of_edit(&self) -> Origin {
-        Origin {
-            source: Source::ExternalEdit,
+    fn origin_of_edit(&self) -> MemoryOrigin {
+        MemoryOrigin {
+            source: MemorySource::ExternalEdit,
             principal: "file".into(),
             platform: "file".into(),
             session: None,
@@ -143,8 +143,8 @@ impl Memory {
 
     pub(crate) async fn on_disk<T: Send + 'static>(
         &self,
-        place: Place,
-        work: impl FnOnce(&Place) -> Result<T, crate::error::FileFault> + Send + 'static,
+        place: ListFile,
+        work: impl FnOnce(&ListFile) -> Result<T, crate::error::FileFault> + Send + 'static,
     ) -> Result<T, MemoryError> {
         let job = move || {
             work(&place).map_err(|fault| MemoryError::File { file: place.relative(), fault })
@@ -239,10 +239,10 @@ impl Memory {
         &self,
         steps: Vec<Step>,
         more: Vec<AgentCommand>,
-        origin: &Origin,
+        origin: &MemoryOrigin,
     ) -> Result<(), MemoryError> {
         let mut batch = more;
-        let mut staged: Vec<(Place, SystemTime)> = Vec::new();
+        let mut staged: Vec<(ListFile, SystemTime)> = Vec::new();
         for step in &steps {
             let is_same = step.looked.file.as_deref().unwrap_or_default() == step.bytes;
             if !is_same {
@@ -285,7 +285,7 @@ impl Memory {
         Ok(())
     }
 
-    async fn unstage(&self, staged: impl IntoIterator<Item = Place>) {
+    async fn unstage(&self, staged: impl IntoIterator<Item = ListFile>) {
         for place in staged {
             if let Err(error) = self.on_disk(place, files::unstage).await {
                 tracing::warn!(%error, "a file that was about to become a mirror was left");
@@ -340,7 +340,7 @@ impl Memory {
         let _held = self.hold().await;
         let names = lists.iter().map(|list| (list.scope.to_string().into(), list.target));
         let pages = self.store.memory_pages(names.collect()).await?;
-        let places: Vec<Place> = lists.iter().map(|list| self.place(list)).collect();
+        let places: Vec<ListFile> = lists.iter().map(|list| self.place(list)).collect();
         let read = move || places.iter().map(files::read).collect::<Result<Vec<_>, _>>();
         // What is wrong with a file is for whoever looks at that one.
         let Ok(disks) = self.world.storage.run(read).await? else { return Ok(None) };
@@ -364,7 +364,7 @@ impl Memory {
         &self,
         lists: &[List],
         more: &[AgentCommand],
-        origin: &Origin,
+        origin: &MemoryOrigin,
         change: impl Fn(Vec<Vec<Fragment>>) -> Result<Vec<Vec<Draft>>, MemoryError>,
     ) -> Result<Vec<Vec<Draft>>, MemoryError> {
         let _held = self.hold().await;
@@ -382,7 +382,7 @@ impl Memory {
                 .map(|((list, looked), drafts)| self.step(list, looked, drafts.clone()))
                 .filter(|step| {
                     let kept = step.drafts.iter().cloned().map(Draft::entry);
-                    !kept.eq(step.looked.ids().into_iter().map(Entry::Keep))
+                    !kept.eq(step.looked.ids().into_iter().map(MemoryEntry::Keep))
                 })
                 .collect();
             match self.take(steps, more.to_vec(), origin).await {
@@ -413,7 +413,7 @@ impl Memory {
         let _held = self.hold().await;
         let mut faults = Vec::new();
         for scope in scopes {
-            for target in Target::ALL {
+            for target in MemoryList::ALL {
                 match self.settled(&List { scope: scope.clone(), target }).await {
                     Ok(_) => {}
                     Err(error @ MemoryError::File { .. }) => faults.push(error),

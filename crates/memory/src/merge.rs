@@ -49,13 +49,13 @@ fn is_alike(one: &str, other: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use insula_store::Target;
+    use insula_store::MemoryList;
 
     fn fragment(id: i64, text: &str) -> Fragment {
         Fragment {
             id: FragmentId(id),
             scope: "global".into(),
-            target: Target::Memory,
+            target: MemoryList::Memory,
             text: text.to_owned(),
             blocked: None,
             label: None,

@@ -2,14 +2,14 @@
 
 use crate::audience::{audience, audiences};
 use crate::block::{self, Section, harmless, together};
-use crate::entries::{self, Change, Draft, Drafts, Sight};
+use crate::entries::{self, Draft, Drafts, EntryChange, Sight};
 use crate::erase::Remains;
 use crate::error::MemoryError;
 use crate::memory::{List, Memory};
 use crate::text::length;
 use async_trait::async_trait;
 use insula_domain::{Label, Scope};
-use insula_store::{Affected, Fragment, Origin, Target};
+use insula_store::{Affected, Fragment, MemoryList, MemoryOrigin};
 use std::collections::BTreeMap;
 
 /// A handle on some scopes of one agent's memory. No method names another.
@@ -23,8 +23,7 @@ pub struct Scoped {
 /// What a change made of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changed {
-    /// The list.
-    pub target: Target,
+    pub target: MemoryList,
     /// Whether whoever made the change may read the list; what follows is empty where not.
     pub is_shown: bool,
     /// Its entries, without those that are blocked.
@@ -39,11 +38,9 @@ pub struct Changed {
 
 /// An entry that was found.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
-    /// The scope it is in.
+pub struct MemoryHit {
     pub scope: Scope,
-    /// The list.
-    pub target: Target,
+    pub target: MemoryList,
     /// The words.
     pub text: String,
     /// How well it matches, compared to others of its scope.
@@ -54,7 +51,7 @@ pub struct Found {
 
 /// What a session is shown of memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shown {
+pub struct ShownMemory {
     /// The words; none where there is nothing.
     pub text: Option<String>,
     /// The audiences they came from.
@@ -66,7 +63,7 @@ pub struct Shown {
 #[async_trait]
 pub trait Ranking: Send + Sync {
     /// Sorts the candidates.
-    async fn rank(&self, query: &str, found: Vec<Found>) -> Vec<Found>;
+    async fn rank(&self, query: &str, found: Vec<MemoryHit>) -> Vec<MemoryHit>;
 }
 
 /// The order of the search itself: the best first.
@@ -74,7 +71,7 @@ pub struct AsFound;
 
 #[async_trait]
 impl Ranking for AsFound {
-    async fn rank(&self, _query: &str, mut found: Vec<Found>) -> Vec<Found> {
+    async fn rank(&self, _query: &str, mut found: Vec<MemoryHit>) -> Vec<MemoryHit> {
         // Stable: of equal ones those of the nearer scope stay first.
         found.sort_by(|one, other| other.score.total_cmp(&one.score));
         found
@@ -84,8 +81,7 @@ impl Ranking for AsFound {
 /// One list, for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListView {
-    /// The list.
-    pub target: Target,
+    pub target: MemoryList,
     /// Its entries.
     pub fragments: Vec<Fragment>,
 }
@@ -100,7 +96,6 @@ impl Scoped {
         &self.reads
     }
 
-    /// The scope it writes to.
     pub fn writes(&self) -> &Scope {
         &self.writes
     }
@@ -120,10 +115,10 @@ impl Scoped {
     /// reads, nothing that is answered depends on what is there.
     pub async fn apply(
         &self,
-        changes: &[Change],
-        origin: &Origin,
+        changes: &[EntryChange],
+        origin: &MemoryOrigin,
     ) -> Result<Vec<Changed>, MemoryError> {
-        let mut targets: Vec<Target> = changes.iter().map(|change| change.target).collect();
+        let mut targets: Vec<MemoryList> = changes.iter().map(|change| change.target).collect();
         targets.sort_unstable();
         targets.dedup();
         let lists: Vec<List> = targets
@@ -175,7 +170,7 @@ impl Scoped {
         query: &str,
         limit: usize,
         ranking: &dyn Ranking,
-    ) -> Result<Vec<Found>, MemoryError> {
+    ) -> Result<Vec<MemoryHit>, MemoryError> {
         self.look_at_all().await?;
         let names = self.reads.iter().rev().map(|scope| scope.to_string().into()).collect();
         let hits = self.memory.store.memory_searches(names, query, limit).await?;
@@ -186,7 +181,7 @@ impl Scoped {
                 if !harmless(std::slice::from_ref(&fragment)).is_empty() {
                     let label = audience(&fragment);
                     let (target, text, score) = (fragment.target, fragment.text, hit.score);
-                    found.push(Found { scope: scope.clone(), target, text, score, label });
+                    found.push(MemoryHit { scope: scope.clone(), target, text, score, label });
                 }
             }
         }
@@ -202,13 +197,13 @@ impl Scoped {
 
     /// Takes in what people wrote into the files of all scopes it reads: the entries of each, in
     /// their order.
-    async fn look_at_all(&self) -> Result<Vec<BTreeMap<Target, Vec<Fragment>>>, MemoryError> {
+    async fn look_at_all(&self) -> Result<Vec<BTreeMap<MemoryList, Vec<Fragment>>>, MemoryError> {
         let list = |scope: &Scope, target| List { scope: scope.clone(), target };
-        let of_scope = |scope| Target::ALL.map(|target| list(scope, target));
+        let of_scope = |scope| MemoryList::ALL.map(|target| list(scope, target));
         let lists: Vec<List> = self.reads.iter().flat_map(of_scope).collect();
         if let Some(entries) = self.memory.entries_at_rest(&lists).await? {
             let mut entries = entries.into_iter();
-            let next = |_: &Scope| Target::ALL.into_iter().zip(entries.by_ref()).collect();
+            let next = |_: &Scope| MemoryList::ALL.into_iter().zip(entries.by_ref()).collect();
             return Ok(self.reads.iter().map(next).collect());
         }
         let mut all = Vec::with_capacity(self.reads.len());
@@ -220,9 +215,12 @@ impl Scoped {
 
     /// Takes in what people wrote into the files of a scope. A file that can't be used is left,
     /// and what was known before is what holds.
-    async fn look(&self, scope: &Scope) -> Result<BTreeMap<Target, Vec<Fragment>>, MemoryError> {
+    async fn look(
+        &self,
+        scope: &Scope,
+    ) -> Result<BTreeMap<MemoryList, Vec<Fragment>>, MemoryError> {
         let mut lists = BTreeMap::new();
-        for target in Target::ALL {
+        for target in MemoryList::ALL {
             let list = List { scope: scope.clone(), target };
             let fragments = match self.memory.entries(&list).await {
                 Ok(fragments) => fragments,
@@ -239,7 +237,7 @@ impl Scoped {
     }
 
     /// What a session is shown when it begins.
-    pub async fn block(&self) -> Result<Shown, MemoryError> {
+    pub async fn block(&self) -> Result<ShownMemory, MemoryError> {
         self.block_through(&str::to_owned).await
     }
 
@@ -247,7 +245,7 @@ impl Scoped {
     pub async fn block_through(
         &self,
         clear: &(dyn Fn(&str) -> String + Sync),
-    ) -> Result<Shown, MemoryError> {
+    ) -> Result<ShownMemory, MemoryError> {
         let looked = self.look_at_all().await?;
         let lists: Vec<_> = self.reads.iter().zip(looked).collect();
         let sections: Vec<Section<'_>> = lists
@@ -262,7 +260,8 @@ impl Scoped {
             })
             .collect();
         let label = audiences(sections.iter().flat_map(|section| section.fragments));
-        let shown = Shown { text: block::text(&sections, self.memory.limits(), clear), label };
+        let shown =
+            ShownMemory { text: block::text(&sections, self.memory.limits(), clear), label };
         Ok(shown)
     }
 
@@ -294,7 +293,7 @@ impl Scoped {
     pub async fn forget(
         &self,
         entries: &[Fragment],
-        origin: &Origin,
+        origin: &MemoryOrigin,
     ) -> Result<(usize, Vec<Remains>), MemoryError> {
         let own = self.writes.to_string();
         let (mut count, mut all) = (0, Affected::default());

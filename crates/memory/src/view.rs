@@ -10,7 +10,7 @@ use crate::memory::{List, Memory};
 use crate::mirror::Due;
 use crate::text::render;
 use insula_domain::Scope;
-use insula_store::{Fragment, FragmentId, Provenance, Target};
+use insula_store::{Fragment, FragmentId, MemoryList, Provenance};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -22,10 +22,8 @@ pub enum Seen {
     Known(Fragment, Provenance),
     /// Somebody wrote it into a file, and it was not taken in yet.
     Written {
-        /// The scope.
         scope: Arc<str>,
-        /// The list.
-        target: Target,
+        target: MemoryList,
         /// The words.
         text: String,
         /// Why no model will get to see it.
@@ -34,7 +32,6 @@ pub enum Seen {
 }
 
 impl Seen {
-    /// The scope it is in.
     pub fn scope(&self) -> &str {
         match self {
             Self::Known(fragment, _) => &fragment.scope,
@@ -44,7 +41,7 @@ impl Seen {
 }
 
 /// Lists by their name, and what is wrong with files.
-type Lists = (BTreeMap<(Arc<str>, Target), Vec<Draft>>, Vec<MemoryError>);
+type Lists = (BTreeMap<(Arc<str>, MemoryList), Vec<Draft>>, Vec<MemoryError>);
 
 impl Memory {
     /// Everything, with what people wrote into files since. Changes nothing; what is wrong
@@ -122,7 +119,7 @@ impl Memory {
         let _held = self.hold().await;
         let (mut lists, mut faults) = (BTreeMap::new(), Vec::new());
         for scope in scopes {
-            for target in Target::ALL {
+            for target in MemoryList::ALL {
                 let list = List { scope: scope.clone(), target };
                 let name: Arc<str> = scope.to_string().into();
                 let drafts = match self.look(&list).await {

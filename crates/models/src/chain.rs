@@ -1,6 +1,6 @@
 //! Falling back from one model to the next, and saying why.
 
-use crate::error::{Fault, ModelError};
+use crate::error::{ModelError, ModelFault};
 use crate::provider::{AnswerStream, Provider};
 use crate::request::Request;
 use crate::retry::{RetryPolicy, stream_with_retries};
@@ -14,7 +14,6 @@ use tokio_util::sync::CancellationToken;
 /// One model of a chain.
 #[derive(Clone)]
 pub struct Link {
-    /// Who has it.
     pub provider: Arc<dyn Provider>,
     /// Its name there.
     pub model: Arc<str>,
@@ -42,9 +41,7 @@ pub struct Chain {
 
 /// An answer that has begun, and what it took to get it.
 pub struct Answering {
-    /// The answer.
     pub stream: AnswerStream,
-    /// Who answers.
     pub link: Link,
     /// Where in the chain that is, from 0.
     pub place: usize,
@@ -138,7 +135,7 @@ impl Chain {
                 }
                 None => {
                     let is_too_long =
-                        |it: &&mut ModelError| matches!(it.fault, Fault::TooLong { .. });
+                        |it: &&mut ModelError| matches!(it.fault, ModelFault::TooLong { .. });
                     if error.fault.is_curable_elsewhere()
                         && let Some(it) = passed_over.iter_mut().find(is_too_long)
                     {

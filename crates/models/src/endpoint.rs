@@ -1,7 +1,7 @@
 //! One address of a provider, with the headers every request to it carries.
 
-use crate::error::{Fault, ModelError};
-use crate::status::{self, Told};
+use crate::error::{ModelError, ModelFault};
+use crate::status::{self, ProviderErrorBody};
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use http::{Method, Uri};
@@ -137,7 +137,7 @@ impl Endpoint {
         &self,
         limits: &Timeouts,
         cancel: &CancellationToken,
-    ) -> Result<Body, Fault> {
+    ) -> Result<Body, ModelFault> {
         self.send(Method::GET, Bytes::new(), limits, cancel).await
     }
 
@@ -147,7 +147,7 @@ impl Endpoint {
         body: Bytes,
         limits: &Timeouts,
         cancel: &CancellationToken,
-    ) -> Result<Body, Fault> {
+    ) -> Result<Body, ModelFault> {
         let mut request = http::Request::new(Full::new(body));
         *request.method_mut() = method;
         *request.uri_mut() = self.uri.clone();
@@ -159,21 +159,21 @@ impl Endpoint {
         }
         let after = retry_after(response.headers(), self.transport.clock().now());
         let body = response.into_body().excerpt(ERROR_LEN_MAX).await?;
-        Err(status::fault(status.as_u16(), after, Told::from_body(&body)))
+        Err(status::fault(status.as_u16(), after, ProviderErrorBody::from_body(&body)))
     }
 
     /// The error to show: with its place, and with foreign words made harmless.
-    pub(crate) fn error(&self, model: &Arc<str>, mut fault: Fault) -> ModelError {
+    pub(crate) fn error(&self, model: &Arc<str>, mut fault: ModelFault) -> ModelError {
         let words = match &mut fault {
-            Fault::Unauthorized { message, .. }
-            | Fault::RateLimited { message, .. }
-            | Fault::Overloaded { message, .. }
-            | Fault::TooLong { message }
-            | Fault::Missing { message, .. }
-            | Fault::Refused { message, .. } => Some(message),
-            Fault::Unreachable { why } => Some(why),
-            Fault::Garbage { what } => Some(what),
-            Fault::TimedOut { .. } | Fault::CutOff | Fault::Cancelled => None,
+            ModelFault::Unauthorized { message, .. }
+            | ModelFault::RateLimited { message, .. }
+            | ModelFault::Overloaded { message, .. }
+            | ModelFault::TooLong { message }
+            | ModelFault::Missing { message, .. }
+            | ModelFault::Refused { message, .. } => Some(message),
+            ModelFault::Unreachable { why } => Some(why),
+            ModelFault::Garbage { what } => Some(what),
+            ModelFault::TimedOut { .. } | ModelFault::CutOff | ModelFault::Cancelled => None,
         };
         if let Some(words) = words {
             *words = excerpt(&self.without_secrets(words));

@@ -16,12 +16,12 @@ pub struct ModelError {
     /// The model that was asked.
     pub model: Arc<str>,
     /// What happened.
-    pub fault: Fault,
+    pub fault: ModelFault,
 }
 
 /// What happened, by what can be done about it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+pub enum ModelFault {
     /// The key is missing, wrong, not entitled, or out of credit. Another key would help.
     #[error("the provider refused the key ({status}){}", said(message))]
     Unauthorized {
@@ -104,23 +104,23 @@ impl ModelError {
     pub fn without_words(&self) -> Self {
         let mut error = self.clone();
         match &mut error.fault {
-            Fault::Unauthorized { message, .. }
-            | Fault::RateLimited { message, .. }
-            | Fault::Overloaded { message, .. }
-            | Fault::TooLong { message }
-            | Fault::Missing { message, .. }
-            | Fault::Refused { message, .. } => message.clear(),
-            Fault::Garbage { what } => "its words are left out".clone_into(what),
-            Fault::Unreachable { .. }
-            | Fault::TimedOut { .. }
-            | Fault::CutOff
-            | Fault::Cancelled => {}
+            ModelFault::Unauthorized { message, .. }
+            | ModelFault::RateLimited { message, .. }
+            | ModelFault::Overloaded { message, .. }
+            | ModelFault::TooLong { message }
+            | ModelFault::Missing { message, .. }
+            | ModelFault::Refused { message, .. } => message.clear(),
+            ModelFault::Garbage { what } => "its words are left out".clone_into(what),
+            ModelFault::Unreachable { .. }
+            | ModelFault::TimedOut { .. }
+            | ModelFault::CutOff
+            | ModelFault::Cancelled => {}
         }
         error
     }
 }
 
-impl Fault {
+impl ModelFault {
     /// Whether the same request may succeed a little later, and is worth the wait. A
     /// provider that took the request and fell silent has cost the whole time-out already,
     /// and may be at work on it still.
@@ -182,9 +182,9 @@ fn seconds(duration: Duration) -> String {
 
 /// What went wrong on the way, in a model's terms. Whether the request may have arrived makes
 /// no difference here: asking a model twice costs, and says nothing twice.
-impl From<insula_wire::Fault> for Fault {
-    fn from(fault: insula_wire::Fault) -> Self {
-        use insula_wire::Fault as Wire;
+impl From<insula_wire::WireFault> for ModelFault {
+    fn from(fault: insula_wire::WireFault) -> Self {
+        use insula_wire::WireFault as Wire;
         match fault {
             Wire::Unreachable { why } | Wire::Lost { why } => Self::Unreachable { why },
             Wire::TimedOut { phase, waited } => Self::TimedOut { phase, waited },
@@ -205,7 +205,7 @@ mod tests {
         let error = ModelError {
             provider: "local".into(),
             model: "small".into(),
-            fault: Fault::RateLimited {
+            fault: ModelFault::RateLimited {
                 after: Some(Duration::from_millis(1500)),
                 message: "slow down".into(),
             },

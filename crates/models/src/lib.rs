@@ -17,7 +17,7 @@ mod error;
 mod event;
 #[cfg(fuzzing)]
 pub mod fuzzing;
-mod lines;
+mod line_splitter;
 mod ollama;
 mod openai;
 pub mod price;
@@ -35,7 +35,7 @@ pub use anthropic::Anthropic;
 pub use catalogue::{Kind, ProviderSpec, Providers, UnknownModel};
 pub use chain::{Answering, Chain, Link, NoAnswer};
 pub use endpoint::SpecError;
-pub use error::{Fault, ModelError};
+pub use error::{ModelError, ModelFault};
 pub use event::{Event, StopReason, Usage};
 pub use insula_wire::{EXCERPT_CHARS_MAX, Phase, Timeouts, TlsError, Transport};
 pub use ollama::{Discovered, Ollama, discover};

@@ -2,9 +2,9 @@
 //! is known by the parser of each provider.
 
 use crate::endpoint::Endpoint;
-use crate::error::{Fault, ModelError};
+use crate::error::{ModelError, ModelFault};
 use crate::event::Event;
-use crate::lines::{Lines, Oversized};
+use crate::line_splitter::{LineSplitter, Oversized};
 use crate::provider::{AnswerStream, EventSource, More};
 use crate::sse::SseDecoder;
 use async_trait::async_trait;
@@ -44,20 +44,20 @@ pub(crate) enum Flow {
 /// Knows what the pieces of one provider's answers mean. One value an answer.
 pub(crate) trait Parser: Send {
     /// One event with its data, or one line.
-    fn event(&mut self, data: &[u8], out: &mut VecDeque<Event>) -> Result<Flow, Fault>;
+    fn event(&mut self, data: &[u8], out: &mut VecDeque<Event>) -> Result<Flow, ModelFault>;
 
     /// A whole answer in one document.
-    fn document(&mut self, body: &[u8], out: &mut VecDeque<Event>) -> Result<(), Fault>;
+    fn document(&mut self, body: &[u8], out: &mut VecDeque<Event>) -> Result<(), ModelFault>;
 
     /// After the last event or at the end of the body: says `Done`, or that it is cut off.
-    fn end(&mut self, out: &mut VecDeque<Event>) -> Result<(), Fault>;
+    fn end(&mut self, out: &mut VecDeque<Event>) -> Result<(), ModelFault>;
 }
 
 enum Decoder {
     /// No byte has come that tells.
     Undecided,
     Sse(SseDecoder),
-    JsonLines(Lines),
+    JsonLines(LineSplitter),
     Document(Vec<u8>),
 }
 
@@ -79,7 +79,7 @@ pub(crate) struct Pieces<P> {
     event_seen: bool,
 }
 
-impl From<Oversized> for Fault {
+impl From<Oversized> for ModelFault {
     fn from(_: Oversized) -> Self {
         let mib = EVENT_LEN_MAX / (1024 * 1024);
         Self::Garbage { what: format!("an event of more than {mib} MiB") }
@@ -112,7 +112,7 @@ impl<P: Parser> EventSource for Reading<P> {
 }
 
 impl<P: Parser> Reading<P> {
-    async fn advance(&mut self, ready: &mut VecDeque<Event>) -> Result<More, Fault> {
+    async fn advance(&mut self, ready: &mut VecDeque<Event>) -> Result<More, ModelFault> {
         let Some(body) = self.body.as_mut() else { return Ok(More::No) };
         let Some(piece) = body.piece().await? else {
             self.body = None;
@@ -122,7 +122,7 @@ impl<P: Parser> Reading<P> {
         self.read_len += piece.len();
         if self.read_len > ANSWER_LEN_MAX {
             let mib = ANSWER_LEN_MAX / (1024 * 1024);
-            return Err(Fault::Garbage { what: format!("an answer of more than {mib} MiB") });
+            return Err(ModelFault::Garbage { what: format!("an answer of more than {mib} MiB") });
         }
         if self.pieces.decode(&piece, ready)? == Flow::On {
             return Ok(More::Yes);
@@ -139,7 +139,7 @@ impl<P: Parser> Pieces<P> {
     pub(crate) fn new(framing: Framing, parser: P) -> Self {
         let decoder = match framing {
             Framing::Sse => Decoder::Undecided,
-            Framing::JsonLines => Decoder::JsonLines(Lines::new(EVENT_LEN_MAX)),
+            Framing::JsonLines => Decoder::JsonLines(LineSplitter::new(EVENT_LEN_MAX)),
         };
         Self { decoder, parser, head: vec![], event_seen: false }
     }
@@ -149,7 +149,7 @@ impl<P: Parser> Pieces<P> {
         &mut self,
         piece: &[u8],
         ready: &mut VecDeque<Event>,
-    ) -> Result<Flow, Fault> {
+    ) -> Result<Flow, ModelFault> {
         if !self.event_seen {
             let room = HEAD_LEN_MAX.saturating_sub(self.head.len());
             self.head.extend_from_slice(&piece[..piece.len().min(room)]);
@@ -173,7 +173,7 @@ impl<P: Parser> Pieces<P> {
                 *event_seen = true;
                 flow = parser.event(data, ready)?;
             }
-            Ok::<(), Fault>(())
+            Ok::<(), ModelFault>(())
         };
         match decoder {
             Decoder::Undecided => {}
@@ -182,7 +182,7 @@ impl<P: Parser> Pieces<P> {
             Decoder::Document(document) => {
                 if document.len() + piece.len() > DOCUMENT_LEN_MAX {
                     let mib = DOCUMENT_LEN_MAX / (1024 * 1024);
-                    return Err(Fault::Garbage {
+                    return Err(ModelFault::Garbage {
                         what: format!("a document of more than {mib} MiB"),
                     });
                 }
@@ -193,12 +193,12 @@ impl<P: Parser> Pieces<P> {
     }
 
     /// The last event was among them.
-    pub(crate) fn end(&mut self, ready: &mut VecDeque<Event>) -> Result<(), Fault> {
+    pub(crate) fn end(&mut self, ready: &mut VecDeque<Event>) -> Result<(), ModelFault> {
         self.parser.end(ready)
     }
 
     /// There are no more.
-    pub(crate) fn at_end(&mut self, ready: &mut VecDeque<Event>) -> Result<(), Fault> {
+    pub(crate) fn at_end(&mut self, ready: &mut VecDeque<Event>) -> Result<(), ModelFault> {
         match &mut self.decoder {
             Decoder::Document(document) => {
                 let document = std::mem::take(document);
@@ -217,7 +217,7 @@ impl<P: Parser> Pieces<P> {
         }
         if !self.event_seen && looks_foreign(&self.head) {
             let head = String::from_utf8_lossy(&self.head);
-            return Err(Fault::Garbage { what: format!("no event in it: {head}") });
+            return Err(ModelFault::Garbage { what: format!("no event in it: {head}") });
         }
         self.parser.end(ready)
     }
@@ -233,7 +233,7 @@ fn looks_foreign(head: &[u8]) -> bool {
 }
 
 /// The error for data that is not what the provider's protocol says.
-pub(crate) fn garbage(error: &serde_json::Error, data: &[u8]) -> Fault {
+pub(crate) fn garbage(error: &serde_json::Error, data: &[u8]) -> ModelFault {
     let head = String::from_utf8_lossy(&data[..data.len().min(HEAD_LEN_MAX)]);
-    Fault::Garbage { what: format!("{error} in: {head}") }
+    ModelFault::Garbage { what: format!("{error} in: {head}") }
 }

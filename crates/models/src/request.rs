@@ -67,7 +67,6 @@ impl Request {
 /// One block of the system prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SystemBlock {
-    /// Its text.
     pub text: Arc<str>,
     /// Whether what comes up to here stays the same in the next request.
     pub cache: CacheHint,
@@ -212,7 +211,6 @@ impl fmt::Debug for ImageData {
 pub struct ToolSchema {
     /// What the model calls it by.
     pub name: Arc<str>,
-    /// What it is for.
     pub description: Arc<str>,
     /// JSON schema of its arguments, sent as it stands.
     pub parameters: Arc<RawValue>,

@@ -1,6 +1,6 @@
 //! Trying again, as long as nobody has seen a word of the answer.
 
-use crate::error::{Fault, ModelError};
+use crate::error::{ModelError, ModelFault};
 use crate::provider::{AnswerStream, Provider};
 use crate::request::Request;
 use insula_wire::Timeouts;
@@ -43,7 +43,7 @@ impl RetryPolicy {
     /// been spent already; `None` to give up. `chance` is anywhere between 0 and `u64::MAX`.
     pub fn wait(
         &self,
-        fault: &Fault,
+        fault: &ModelFault,
         attempt: u32,
         waited: Duration,
         chance: u64,
@@ -99,7 +99,7 @@ pub async fn stream_with_retries(
         tracing::debug!(attempt, wait_ms = wait.as_millis(), "{error}; trying again");
         tokio::select! {
             biased;
-            () = cancel.cancelled() => return Err(ModelError { fault: Fault::Cancelled, ..error }),
+            () = cancel.cancelled() => return Err(ModelError { fault: ModelFault::Cancelled, ..error }),
             () = clock.sleep(wait) => {}
         }
         waited = waited.saturating_add(wait);
@@ -130,8 +130,8 @@ mod tests {
         wait_total_max: Duration::from_secs(10),
     };
 
-    fn limited(after_s: Option<u64>) -> Fault {
-        Fault::RateLimited { after: after_s.map(Duration::from_secs), message: String::new() }
+    fn limited(after_s: Option<u64>) -> ModelFault {
+        ModelFault::RateLimited { after: after_s.map(Duration::from_secs), message: String::new() }
     }
 
     #[test]
@@ -159,16 +159,16 @@ mod tests {
     fn only_what_may_pass_is_tried_again() {
         let message = String::new;
         for (fault, passing) in [
-            (Fault::Unauthorized { status: 401, message: message() }, false),
-            (Fault::TooLong { message: message() }, false),
-            (Fault::Refused { status: 400, message: message() }, false),
-            (Fault::Garbage { what: message() }, false),
-            (Fault::Cancelled, false),
-            (Fault::CutOff, true),
-            (Fault::TimedOut { phase: Phase::Connect, waited: Duration::ZERO }, true),
-            (Fault::TimedOut { phase: Phase::FirstByte, waited: Duration::ZERO }, false),
-            (Fault::Unreachable { why: message() }, true),
-            (Fault::Overloaded { status: 500, after: None, message: message() }, true),
+            (ModelFault::Unauthorized { status: 401, message: message() }, false),
+            (ModelFault::TooLong { message: message() }, false),
+            (ModelFault::Refused { status: 400, message: message() }, false),
+            (ModelFault::Garbage { what: message() }, false),
+            (ModelFault::Cancelled, false),
+            (ModelFault::CutOff, true),
+            (ModelFault::TimedOut { phase: Phase::Connect, waited: Duration::ZERO }, true),
+            (ModelFault::TimedOut { phase: Phase::FirstByte, waited: Duration::ZERO }, false),
+            (ModelFault::Unreachable { why: message() }, true),
+            (ModelFault::Overloaded { status: 500, after: None, message: message() }, true),
         ] {
             let wait = POLICY.wait(&fault, 1, Duration::ZERO, 0);
             assert_eq!(wait.is_some(), passing, "{fault:?}");

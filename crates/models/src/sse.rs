@@ -1,11 +1,11 @@
 //! Server-sent events out of bytes that come in pieces. Knows the framing, not the meaning.
 
-use crate::lines::{Lines, Oversized};
+use crate::line_splitter::{LineSplitter, Oversized};
 
 /// Decodes an event stream as the HTML standard describes it, except that an event is
 /// bounded: the standard lets a server fill our memory.
 pub(crate) struct SseDecoder {
-    lines: Lines,
+    lines: LineSplitter,
     event: Event,
     event_len_max: usize,
     /// A byte order mark may stand before the first line.
@@ -22,7 +22,7 @@ struct Event {
 impl SseDecoder {
     pub(crate) fn new(event_len_max: usize) -> Self {
         Self {
-            lines: Lines::new(event_len_max),
+            lines: LineSplitter::new(event_len_max),
             event: Event::default(),
             event_len_max,
             at_start: true,

@@ -1,12 +1,12 @@
-//! What an error of a provider means: status, kind and words become a [`Fault`].
+//! What an error of a provider means: status, kind and words become a [`ModelFault`].
 
-use crate::error::Fault;
+use crate::error::ModelFault;
 use serde_json::Value;
 use std::time::Duration;
 
 /// What a provider said about its error, as far as it could be read.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct ProviderErrorBody {
     /// Its words for programs: `type` and `code`.
     kinds: Vec<String>,
     /// Its words for people.
@@ -15,7 +15,7 @@ pub(crate) struct Told {
     status: Option<u16>,
 }
 
-impl Told {
+impl ProviderErrorBody {
     /// Reads the body of an answer that was an error.
     pub(crate) fn from_body(body: &[u8]) -> Self {
         match serde_json::from_slice::<Value>(body) {
@@ -90,25 +90,25 @@ impl Told {
 }
 
 /// What to make of an error. `status` is 200 when it came inside an answer.
-pub(crate) fn fault(status: u16, after: Option<Duration>, told: Told) -> Fault {
+pub(crate) fn fault(status: u16, after: Option<Duration>, told: ProviderErrorBody) -> ModelFault {
     let seen = if status < 300 { told.inner_status() } else { status };
     // An account without credit answers 429 at some providers; waiting does not fill it.
     let unpaid = told.is(&["insufficient_quota", "billing_error"]);
     let too_long = matches!(seen, 400 | 413 | 422 | 500) && told.is_too_long();
     let message = told.message;
     match seen {
-        _ if too_long => Fault::TooLong { message },
-        _ if unpaid => Fault::Unauthorized { status: seen, message },
-        401..=403 => Fault::Unauthorized { status: seen, message },
-        404 => Fault::Missing { status: seen, message },
-        413 => Fault::TooLong { message },
-        429 => Fault::RateLimited { after, message },
-        408 | 409 | 425 | 500.. => Fault::Overloaded { status: seen, after, message },
-        300..=399 => Fault::Refused {
+        _ if too_long => ModelFault::TooLong { message },
+        _ if unpaid => ModelFault::Unauthorized { status: seen, message },
+        401..=403 => ModelFault::Unauthorized { status: seen, message },
+        404 => ModelFault::Missing { status: seen, message },
+        413 => ModelFault::TooLong { message },
+        429 => ModelFault::RateLimited { after, message },
+        408 | 409 | 425 | 500.. => ModelFault::Overloaded { status: seen, after, message },
+        300..=399 => ModelFault::Refused {
             status: seen,
             message: "it points to another address, and redirects are not followed".into(),
         },
-        _ => Fault::Refused { status: seen, message },
+        _ => ModelFault::Refused { status: seen, message },
     }
 }
 
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn every_status_says_what_can_be_done() {
         let of = |status, body: &str| {
-            let fault = fault(status, None, Told::from_body(body.as_bytes()));
+            let fault = fault(status, None, ProviderErrorBody::from_body(body.as_bytes()));
             format!("{fault:?}").split([' ', '{']).next().unwrap().to_owned()
         };
         for (status, body, expected) in [
@@ -158,7 +158,7 @@ mod tests {
             r#"[{"error":{"message":"words"}}]"#,
             "words",
         ] {
-            assert_eq!(Told::from_body(body.as_bytes()).message, "words", "{body}");
+            assert_eq!(ProviderErrorBody::from_body(body.as_bytes()).message, "words", "{body}");
         }
     }
 }

@@ -10,7 +10,7 @@ mod messaging;
 pub mod rooms;
 mod tenant;
 
-pub use delivery::{BUTTON_DATA_BYTES_MAX, Choice, Place, Relay, SILENT, split};
+pub use delivery::{BUTTON_DATA_BYTES_MAX, ChatRef, Choice, Relay, SILENT, split};
 pub use ingress::{COMMANDS, Ingress, without_notes};
 pub use messaging::Messaging;
 pub use tenant::of as tenant_of;

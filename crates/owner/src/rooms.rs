@@ -5,10 +5,10 @@ use crate::ingress::without_notes;
 use crate::tenant;
 use insula_channel::{Hearing, Spoken};
 use insula_domain::{Actor, Address, AgentId, Asker, ChatType, Platform};
-use insula_registry::{Daemon, State};
+use insula_registry::{AgentState, Daemon};
 use insula_store::{Counted, Message, Part, Role, SessionRef, StoreError, Window};
 use insula_turns::Engine;
-use insula_turns::desk::text_of;
+use insula_turns::transcript::text_of;
 
 /// What of a conversation is told.
 const PAST: Window = Window { messages: 200, bytes: 128 * 1024 };
@@ -19,8 +19,8 @@ const PAST: Window = Window { messages: 200, bytes: 128 * 1024 };
 pub async fn hearing(daemon: &Daemon, agent: &AgentId, address: &Address) -> Option<Hearing> {
     let snapshot = daemon.snapshot();
     let (agent, is_serving) = match &snapshot.agents.get(agent)?.state {
-        State::Ready(agent) => (agent, true),
-        State::Paused(agent) => (agent, false),
+        AgentState::Ready(agent) => (agent, true),
+        AgentState::Paused(agent) => (agent, false),
         _ => return None,
     };
     let asker = Asker { address, also: &[], is_bot: false };

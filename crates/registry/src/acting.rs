@@ -9,16 +9,16 @@ use insula_domain::AgentId;
 #[async_trait]
 pub trait Acting: Send + Sync {
     /// Which agents serve, or how, is another: what belongs to an earlier generation ends.
-    fn generations_changed(&self, house: &Daemon);
+    fn generations_changed(&self, daemon: &Daemon);
 
     /// Who may talk to agents, or what they were given, is another: what lost its ground ends.
-    async fn rights_changed(&self, house: &Daemon);
+    async fn rights_changed(&self, daemon: &Daemon);
 
     /// A secret of an agent is another: who was given the old one begins anew.
     fn secrets_changed(&self, agent: &AgentId);
 
     /// An agent is erased: nothing is remembered of it.
-    async fn forget(&self, house: &Daemon, agent: &AgentId) -> Result<(), RuntimeError>;
+    async fn forget(&self, daemon: &Daemon, agent: &AgentId) -> Result<(), RuntimeError>;
 
     /// The daemon ends: everything does.
     fn end_all(&self);

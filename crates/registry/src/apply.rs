@@ -7,10 +7,10 @@
 use crate::context::{AgentContext, Generation};
 use crate::daemon::{Actor, Daemon, Ledger, Purpose};
 use crate::error::RuntimeError;
-use crate::registry::{Entry, Snapshot, State};
+use crate::registry::{AgentEntry, AgentState, Snapshot};
 use insula_config::authority::{Applied as AppliedConfig, Authority};
 use insula_config::settings::Setting;
-use insula_config::{AgentConfig, Loaded, Outcome};
+use insula_config::{AgentConfig, AgentOutcome, Loaded};
 use insula_domain::AgentId;
 use insula_store::{AgentRow, DaemonCommand, Lifecycle, Store};
 use serde_json::json;
@@ -50,7 +50,7 @@ impl Applied {
         self == &Self::default()
     }
 
-    fn log(&self, actor: &Actor, agents: &BTreeMap<AgentId, Entry>) {
+    fn log(&self, actor: &Actor, agents: &BTreeMap<AgentId, AgentEntry>) {
         let told = |ids: &[AgentId], what: &str| {
             for id in ids {
                 tracing::info!(agent = %id, %actor, "agent {what}");
@@ -68,19 +68,19 @@ impl Applied {
 
 /// Applies `loaded`, to every agent or to `only` one; `batch` is committed with it.
 pub(crate) async fn apply(
-    house: &Daemon,
+    daemon: &Daemon,
     ledger: &mut Ledger,
     loaded: Loaded,
     only: Option<&AgentId>,
     actor: &Actor,
     batch: Vec<DaemonCommand>,
 ) -> Result<Applied, RuntimeError> {
-    let now = house.snapshot();
+    let now = daemon.snapshot();
     let shared = AppliedConfig::shared(&loaded).to_json();
-    let shared_before = house.store.daemon().value(SHARED).await?;
+    let shared_before = daemon.store.daemon().value(SHARED).await?;
     let failed_before = shared_before.as_deref().and_then(AppliedConfig::from_json);
     let mut work = Work {
-        house,
+        daemon,
         actor,
         before: &now,
         failed_before: failed_before.unwrap_or_default().failed,
@@ -103,8 +103,8 @@ pub(crate) async fn apply(
     }
     // Whoever is half gone is seen to be, whatever the files say.
     for (id, reason) in &ledger.stuck {
-        let state = State::Deleting(reason.clone());
-        agents.insert(id.clone(), Entry { generation: Generation(0), state });
+        let state = AgentState::Deleting(reason.clone());
+        agents.insert(id.clone(), AgentEntry { generation: Generation(0), state });
     }
     match only {
         None => work.removals(&agents),
@@ -116,14 +116,14 @@ pub(crate) async fn apply(
     }
     let Work { records, mut batch, applied, .. } = work;
     if !applied.is_empty() {
-        let entry = house.entry(actor, "config.applied", 0, counts(&applied));
+        let entry = daemon.entry(actor, "config.applied", 0, counts(&applied));
         batch.push(DaemonCommand::Audit(entry));
     }
     if only.is_none() && shared_before.as_deref() != Some(&shared) {
         batch.push(DaemonCommand::PutValue { key: SHARED.into(), value: shared });
     }
-    if !batch.is_empty() && house.purpose != Purpose::Look {
-        house.owner.daemon().commit(batch).await?;
+    if !batch.is_empty() && daemon.purpose != Purpose::Look {
+        daemon.owner.daemon().commit(batch).await?;
     }
     applied.log(actor, &agents);
     ledger.records = records;
@@ -145,13 +145,13 @@ pub(crate) async fn apply(
             }
         }
     };
-    house.registry.swap(snapshot);
-    house.acting.rights_changed(house).await;
+    daemon.registry.swap(snapshot);
+    daemon.acting.rights_changed(daemon).await;
     Ok(applied)
 }
 
 struct Work<'w> {
-    house: &'w Daemon,
+    daemon: &'w Daemon,
     actor: &'w Actor,
     before: &'w Snapshot,
     /// Who had failed when the configuration was last applied, by whichever process.
@@ -162,17 +162,17 @@ struct Work<'w> {
 }
 
 impl Work<'_> {
-    fn agent(&mut self, id: &AgentId, outcome: Outcome, named_in_config: bool) -> Entry {
+    fn agent(&mut self, id: &AgentId, outcome: AgentOutcome, named_in_config: bool) -> AgentEntry {
         let record = self.records.get(id).copied();
         let gone =
             |record: Record| matches!(record.state, Lifecycle::Deleted | Lifecycle::Deleting);
         let deleted = record.is_some_and(gone);
         match outcome {
             _ if deleted && named_in_config => {
-                Entry { generation: Generation(0), state: State::Deleted }
+                AgentEntry { generation: Generation(0), state: AgentState::Deleted }
             }
-            Outcome::Failed(reason) => self.failed(id, record, reason),
-            Outcome::Ready(config) => {
+            AgentOutcome::Failed(reason) => self.failed(id, record, reason),
+            AgentOutcome::Ready(config) => {
                 // Written anew after it was deleted: a new agent, of which nothing is known.
                 let record = record.filter(|_| !deleted);
                 self.ready(id, record, Arc::unwrap_or_clone(config))
@@ -180,7 +180,7 @@ impl Work<'_> {
         }
     }
 
-    fn failed(&mut self, id: &AgentId, record: Option<Record>, reason: Arc<str>) -> Entry {
+    fn failed(&mut self, id: &AgentId, record: Option<Record>, reason: Arc<str>) -> AgentEntry {
         let generation = record.map_or(0, |record| record.generation);
         let known = match self.before.agents.get(id) {
             Some(entry) => entry.state.reason().as_ref() == Some(&reason),
@@ -191,34 +191,34 @@ impl Work<'_> {
             self.record(id, "agent.failed", generation, content);
             self.applied.failed.push(id.clone());
         }
-        Entry { generation: Generation(generation), state: State::Failed(reason) }
+        AgentEntry { generation: Generation(generation), state: AgentState::Failed(reason) }
     }
 
-    fn ready(&mut self, id: &AgentId, record: Option<Record>, config: AgentConfig) -> Entry {
+    fn ready(&mut self, id: &AgentId, record: Option<Record>, config: AgentConfig) -> AgentEntry {
         let lifecycle = record.map_or(Lifecycle::Active, |record| record.state);
         let before = self.before.agents.get(id);
         let same = record.is_some_and(|record| record.digest == config.digest);
         if let (true, Some(context)) = (same, before.and_then(|entry| entry.state.context())) {
             let generation = context.generation;
-            return Entry { generation, state: state(lifecycle, context.clone()) };
+            return AgentEntry { generation, state: state(lifecycle, context.clone()) };
         }
         let generation = record.map_or(0, |record| record.generation) + u64::from(!same);
         if !same {
             self.new_generation(id, record, lifecycle, generation, &config);
         } else if before.map_or(self.failed_before.contains(id.as_str()), |entry| {
-            matches!(entry.state, State::Failed(_))
+            matches!(entry.state, AgentState::Failed(_))
         }) {
             self.record(id, "agent.recovered", generation, json!({}));
             self.applied.changed.push(id.clone());
         }
-        let store = self.house.owner.agent(id);
+        let store = self.daemon.owner.agent(id);
         let generation = Generation(generation);
         let mut context =
-            AgentContext::build(config, generation, store, &self.house.surroundings());
+            AgentContext::build(config, generation, store, &self.daemon.surroundings());
         if let Some(before) = before.and_then(|entry| entry.state.context()) {
             context.succeed(before);
         }
-        Entry { generation, state: state(lifecycle, Arc::new(context)) }
+        AgentEntry { generation, state: state(lifecycle, Arc::new(context)) }
     }
 
     fn new_generation(
@@ -251,7 +251,7 @@ impl Work<'_> {
     }
 
     /// Agents that nobody names any more: they stop, and what they own stays where it is.
-    fn removals(&mut self, agents: &BTreeMap<AgentId, Entry>) {
+    fn removals(&mut self, agents: &BTreeMap<AgentId, AgentEntry>) {
         let shown = self.before.agents.iter().map(|(id, entry)| (id, entry.generation.0));
         // Also those that went while no daemon ran.
         let applied = self.records.iter().filter(|(_, record)| record.digest != GONE);
@@ -286,7 +286,7 @@ impl Work<'_> {
 
     /// A record for the agent's own chain, which its database takes in when it next opens.
     fn record(&mut self, id: &AgentId, kind: &str, generation: u64, content: serde_json::Value) {
-        let entry = self.house.entry_of(id, self.actor, kind, generation, content);
+        let entry = self.daemon.entry_of(id, self.actor, kind, generation, content);
         self.batch.push(DaemonCommand::QueueAudit(id.clone(), entry));
     }
 }
@@ -310,12 +310,12 @@ pub(crate) async fn last_applied(store: &Store) -> Result<AppliedConfig, Runtime
 }
 
 /// Where an agent stands whose configuration is good.
-pub(crate) fn state(lifecycle: Lifecycle, context: Arc<AgentContext>) -> State {
+pub(crate) fn state(lifecycle: Lifecycle, context: Arc<AgentContext>) -> AgentState {
     match lifecycle {
-        Lifecycle::Active => State::Ready(context),
-        Lifecycle::Paused => State::Paused(context),
-        Lifecycle::Archived => State::Archived(context),
-        Lifecycle::Deleting | Lifecycle::Deleted => State::Deleted,
+        Lifecycle::Active => AgentState::Ready(context),
+        Lifecycle::Paused => AgentState::Paused(context),
+        Lifecycle::Archived => AgentState::Archived(context),
+        Lifecycle::Deleting | Lifecycle::Deleted => AgentState::Deleted,
     }
 }
 

@@ -1,6 +1,6 @@
-//! The house: one home, its store, its registry, and the one lock under which it changes.
+//! The daemon state: one home, its store, its registry, and the one lock under which it changes.
 
-use crate::access::{Rosters, Visits};
+use crate::access::{InboundCounts, Rosters};
 use crate::acting::Acting;
 use crate::apply::{self, Applied, Record};
 use crate::context::{self, AgentContext};
@@ -16,9 +16,9 @@ use crate::whole::Whole;
 use arc_swap::{ArcSwap, ArcSwapOption};
 use insula_config::authority::Applied as AppliedConfig;
 use insula_config::files::FileState;
-use insula_config::{DaemonConfig, Loaded, Report, load};
+use insula_config::{DaemonConfig, LoadReport, Loaded, load};
 use insula_domain::AgentId;
-use insula_store::{AuditEntry, DaemonCommand, Owner, Store, Subscription};
+use insula_store::{AuditEntry, DaemonCommand, LeaseHolder, Store, Subscription};
 use insula_world::World;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
@@ -28,7 +28,7 @@ use tokio::sync::{Mutex, MutexGuard};
 
 pub use insula_domain::Actor;
 
-/// Why a house is opened.
+/// Why a daemon is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// To serve, until told to stop.
@@ -44,7 +44,7 @@ pub enum Purpose {
 pub struct Daemon(Whole<Parts>);
 
 impl Daemon {
-    /// A house of these parts.
+    /// A daemon of these parts.
     pub(crate) fn of(parts: Parts) -> Self {
         Self(Whole::new(parts))
     }
@@ -58,7 +58,7 @@ impl Deref for Daemon {
     }
 }
 
-/// What a house consists of.
+/// What a daemon consists of.
 pub struct Parts {
     /// The folder.
     pub home: Home,
@@ -69,7 +69,7 @@ pub struct Parts {
     /// What holds now.
     pub registry: Arc<Registry>,
     /// What this process may write to.
-    pub owner: Owner,
+    pub owner: LeaseHolder,
     /// The tokens of the API.
     pub tokens: Arc<Tokens>,
     /// The secrets, and what keeps them out of sight.
@@ -79,7 +79,7 @@ pub struct Parts {
     /// Which agents have something to deliver.
     pub outbox: Arc<Outbox>,
     /// How many came to the door of an agent, and what became of them.
-    pub visits: Visits,
+    pub inbound: InboundCounts,
     /// How often agents had to forget a conversation.
     pub forgotten: Forgotten,
     /// Whom people let in.
@@ -88,7 +88,7 @@ pub struct Parts {
     pub(crate) _subscriptions: Vec<Subscription>,
     pub(crate) env: BTreeMap<String, String>,
     pub(crate) purpose: Purpose,
-    pub(crate) report: ArcSwap<Report>,
+    pub(crate) report: ArcSwap<LoadReport>,
     pub(crate) refused: ArcSwapOption<String>,
     pub(crate) reloads_applied: AtomicU64,
     pub(crate) reloads_refused: AtomicU64,
@@ -101,7 +101,7 @@ pub struct Parts {
     pub(crate) _lock: HomeLock,
 }
 
-/// What is known about every agent across restarts. Whoever holds it may change the house.
+/// What is known about every agent across restarts. Whoever holds it may change the daemon.
 pub(crate) struct Ledger {
     pub(crate) records: BTreeMap<AgentId, Record>,
     pub(crate) named_in_config: BTreeSet<AgentId>,
@@ -114,14 +114,13 @@ pub(crate) struct Ledger {
 }
 
 /// Nobody else changes agents or their files while this is there.
-pub struct Held<'h> {
+pub struct ChangeGuard<'h> {
     _changes: MutexGuard<'h, Ledger>,
 }
 
 /// How reloads went since the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reloads {
-    /// Applied.
     pub applied: u64,
     /// Refused, with everything left as it was.
     pub refused: u64,
@@ -134,7 +133,7 @@ pub struct Reloaded {
     /// Settings of the daemon that changed and wait for a restart.
     pub restart: Vec<&'static str>,
     /// What is wrong with the configuration, warnings included.
-    pub report: Arc<Report>,
+    pub report: Arc<LoadReport>,
 }
 
 impl Daemon {
@@ -186,7 +185,7 @@ impl Daemon {
         let (report, loaded) = parse(files, &self.world, &self.env).await?;
         let Some(loaded) = loaded else {
             let report = self.secrets.settled(Arc::new(report));
-            return Err(RuntimeError::Configuration(Box::new(Report::clone(&report))));
+            return Err(RuntimeError::Configuration(Box::new(LoadReport::clone(&report))));
         };
         if let Some(id) = only
             && !loaded.agents.contains_key(id)
@@ -234,7 +233,7 @@ impl Daemon {
     }
 
     /// What was wrong with the configuration when it was last applied.
-    pub fn report(&self) -> Arc<Report> {
+    pub fn report(&self) -> Arc<LoadReport> {
         self.secrets.settled(self.report.load_full())
     }
 
@@ -269,8 +268,8 @@ impl Daemon {
     }
 
     /// Keeps everybody else from changing agents or their files until the result is dropped.
-    pub async fn hold_changes(&self) -> Held<'_> {
-        Held { _changes: self.change().await }
+    pub async fn hold_changes(&self) -> ChangeGuard<'_> {
+        ChangeGuard { _changes: self.change().await }
     }
 
     /// The configuration as the files are now, with one agent's file as if it stood there.
@@ -278,7 +277,7 @@ impl Daemon {
         &self,
         id: &AgentId,
         agent_yaml: &str,
-    ) -> Result<(Report, Option<Loaded>), RuntimeError> {
+    ) -> Result<(LoadReport, Option<Loaded>), RuntimeError> {
         let mut snapshot = read_files(&self.home, &self.world).await?;
         snapshot.folders.entry(id.to_string()).or_default().config =
             FileState::Text(agent_yaml.into());
@@ -339,9 +338,9 @@ impl Daemon {
 pub(crate) async fn read_files(
     home: &Home,
     world: &World,
-) -> Result<insula_config::Snapshot, RuntimeError> {
+) -> Result<insula_config::FilesSnapshot, RuntimeError> {
     let root = home.root().to_owned();
-    let read = world.storage.run(move || insula_config::Snapshot::read(&root)).await;
+    let read = world.storage.run(move || insula_config::FilesSnapshot::read(&root)).await;
     read.map_err(insula_store::StoreError::from)?.map_err(|error| RuntimeError::File {
         path: home.agents(),
         what: format!("can't be read: {error}"),
@@ -360,10 +359,10 @@ fn restart_needed(before: &DaemonConfig, after: &DaemonConfig) -> Vec<&'static s
 
 /// Parsing ten thousand agents takes a moment: not on a thread that serves.
 pub(crate) async fn parse(
-    files: insula_config::Snapshot,
+    files: insula_config::FilesSnapshot,
     world: &World,
     env: &BTreeMap<String, String>,
-) -> Result<(Report, Option<Loaded>), RuntimeError> {
+) -> Result<(LoadReport, Option<Loaded>), RuntimeError> {
     let env = env.clone();
     let loaded = world.storage.run(move || load(&files, &env)).await;
     Ok(loaded.map_err(insula_store::StoreError::from)?)

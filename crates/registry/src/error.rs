@@ -1,9 +1,9 @@
-//! What can go wrong when the house is changed, by what the caller can do.
+//! What can go wrong when the daemon is changed, by what the caller can do.
 
-use insula_config::{Diagnostic, Owner, Report};
+use insula_config::{Diagnostic, FindingOwner, LoadReport};
 use insula_domain::AgentId;
 use insula_store::StoreError;
-use insula_vault::{Owner as SecretOwner, SecretName, VaultError};
+use insula_vault::{SecretName, SecretOwner, VaultError};
 use std::path::PathBuf;
 
 /// Why an operation did not happen. Nothing was changed unless the variant says so.
@@ -67,7 +67,7 @@ pub enum RuntimeError {
     Invalid(String),
     /// The configuration has errors that concern everybody; what ran before still runs.
     #[error("the configuration was not applied: {}", summary(.0))]
-    Configuration(Box<Report>),
+    Configuration(Box<LoadReport>),
     /// Another process has the home.
     #[error("{0}")]
     HomeInUse(String),
@@ -98,7 +98,7 @@ impl RuntimeError {
 }
 
 /// The first error that concerns everybody, with its place.
-fn summary(report: &Report) -> String {
+fn summary(report: &LoadReport) -> String {
     match first(report) {
         Some(found) => format!("{}: {}", report.sources.describe(found.span), found.message),
         None => NO_REASON.to_owned(),
@@ -106,7 +106,7 @@ fn summary(report: &Report) -> String {
 }
 
 /// The same for whoever may know about one agent only.
-pub(crate) fn in_general(report: &Report) -> String {
+pub(crate) fn in_general(report: &LoadReport) -> String {
     match first(report) {
         Some(found) => {
             format!("{}: {}", report.sources.describe_in_general(found.span), found.message)
@@ -117,7 +117,7 @@ pub(crate) fn in_general(report: &Report) -> String {
 
 const NO_REASON: &str = "no reason was given";
 
-fn first(report: &Report) -> Option<&Diagnostic> {
-    let shared = report.errors().find(|found| found.owner == Owner::Shared);
+fn first(report: &LoadReport) -> Option<&Diagnostic> {
+    let shared = report.errors().find(|found| found.owner == FindingOwner::Shared);
     shared.or_else(|| report.errors().next())
 }

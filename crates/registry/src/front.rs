@@ -1,10 +1,10 @@
 //! What the front may know of the daemon: accounts, routes, and the ledgers of events. It can
 //! name agents and reach none of their state.
 
-use crate::access::Visit;
+use crate::access::InboundOutcome;
 use crate::daemon::Daemon;
-use crate::registry::{Snapshot, State};
-use crate::routing::Refusal;
+use crate::registry::{AgentState, Snapshot};
+use crate::routing::RouteRefusal;
 use insula_config::account::Account;
 use insula_domain::{AccountId, Address, AgentId, Platform};
 use insula_store::{AccountLease, StoreError};
@@ -56,7 +56,7 @@ impl Front {
     }
 
     /// The agent that answers at an address.
-    pub fn route(&self, address: &Address) -> Result<AgentId, Refusal> {
+    pub fn route(&self, address: &Address) -> Result<AgentId, RouteRefusal> {
         self.daemon.snapshot().route(address).map(|found| found.context.id.clone())
     }
 
@@ -83,8 +83,8 @@ impl Front {
     }
 
     /// Counts what became of an event.
-    pub fn count(&self, visit: Visit) {
-        self.daemon.visits.count(visit);
+    pub fn count(&self, visit: InboundOutcome) {
+        self.daemon.inbound.count(visit);
     }
 
     /// Forgets which agents events belonged to that came before this.
@@ -95,5 +95,5 @@ impl Front {
 }
 
 fn serves(snapshot: &Snapshot, agent: &AgentId) -> bool {
-    matches!(snapshot.agents.get(agent).map(|entry| &entry.state), Some(State::Ready(_)))
+    matches!(snapshot.agents.get(agent).map(|entry| &entry.state), Some(AgentState::Ready(_)))
 }

@@ -111,7 +111,7 @@ impl Home {
     pub fn write_pins(&self, id: &AgentId, text: &str) -> Result<(), RuntimeError> {
         let path = self.agent(id).join(PINS);
         private_folder(&self.agent(id))
-            .and_then(|()| write_whole(&path, text.as_bytes(), Mode::Private))
+            .and_then(|()| write_whole(&path, text.as_bytes(), FileMode::Private))
             .map_err(|error| file_error(&path, "can't be written", &error))
     }
 
@@ -196,7 +196,7 @@ impl Home {
                 }),
             },
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                self.write(&path, format!("{FORMAT}\n").as_bytes(), Mode::Private)
+                self.write(&path, format!("{FORMAT}\n").as_bytes(), FileMode::Private)
             }
             Err(error) => Err(file_error(&path, "can't be read", &error)),
         }
@@ -229,7 +229,7 @@ impl Home {
         if !has_content || mark.exists() {
             return Ok(());
         }
-        self.write(&mark, b"", Mode::Private)
+        self.write(&mark, b"", FileMode::Private)
     }
 
     /// A new key beside old chains would make every record in them look forged.
@@ -245,7 +245,7 @@ impl Home {
     }
 
     /// Writes a file whole or not at all.
-    pub fn write(&self, path: &Path, bytes: &[u8], mode: Mode) -> Result<(), RuntimeError> {
+    pub fn write(&self, path: &Path, bytes: &[u8], mode: FileMode) -> Result<(), RuntimeError> {
         write_whole(path, bytes, mode).map_err(|error| file_error(path, "can't be written", &error))
     }
 
@@ -261,7 +261,7 @@ impl Home {
                 what: "exists already".to_owned(),
             });
         }
-        self.write(path, bytes, Mode::Private)
+        self.write(path, bytes, FileMode::Private)
     }
 
     /// Reads a small file; `None` when it does not exist.
@@ -377,7 +377,7 @@ impl Home {
 
 /// Who may read a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
+pub enum FileMode {
     /// Its owner.
     Private,
 }
@@ -401,8 +401,8 @@ fn private_folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
-fn write_whole(path: &Path, bytes: &[u8], mode: Mode) -> io::Result<()> {
-    let Mode::Private = mode;
+fn write_whole(path: &Path, bytes: &[u8], mode: FileMode) -> io::Result<()> {
+    let FileMode::Private = mode;
     let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy();
     let aside = folder.join(format!(".{name}.new"));

@@ -38,4 +38,4 @@ pub use daemon::{Actor, Daemon};
 pub use error::RuntimeError;
 pub use front::Front;
 pub use home::{Home, HomeLock};
-pub use registry::{Entry, Registry, Snapshot, State};
+pub use registry::{AgentEntry, AgentState, Registry, Snapshot};

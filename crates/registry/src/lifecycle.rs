@@ -1,11 +1,11 @@
-//! Create, pause, resume, archive and delete an agent while the house runs.
+//! Create, pause, resume, archive and delete an agent while the daemon runs.
 
 use crate::apply::{self, Record, state};
 use crate::context::{AgentContext, Generation};
 use crate::daemon::{Actor, Daemon, Ledger};
 use crate::error::RuntimeError;
-use crate::registry::{Entry, Snapshot, State};
-use insula_config::{Outcome, Owner};
+use crate::registry::{AgentEntry, AgentState, Snapshot};
+use insula_config::{AgentOutcome, FindingOwner};
 use insula_domain::AgentId;
 use insula_store::{AgentRow, DaemonCommand, Lifecycle};
 use serde_json::json;
@@ -20,11 +20,9 @@ const REMOVALS_MAX: usize = 8;
 pub struct NewAgent {
     /// What people see it called.
     pub name: Option<String>,
-    /// What it is for.
     pub description: Option<String>,
     /// `provider/name`.
     pub model: Option<String>,
-    /// Who it is.
     pub personality: Option<String>,
     /// A profile.
     pub tools: Option<String>,
@@ -54,7 +52,6 @@ impl NewAgent {
 
 /// An agent whose state is another now, for whoever tells its hooks.
 pub struct Moved {
-    /// The agent, as it was.
     pub agent: Arc<AgentContext>,
     /// How records call the change.
     pub kind: &'static str,
@@ -91,7 +88,7 @@ impl Daemon {
         let now = self.snapshot();
         let entry =
             now.agents.get(id).ok_or_else(|| RuntimeError::NoSuchAgent(id.as_str().into()))?;
-        if matches!(entry.state, State::Deleted | State::Deleting(_)) {
+        if matches!(entry.state, AgentState::Deleted | AgentState::Deleting(_)) {
             return Err(wrong_state(id, "deleted", "remove it from config.yaml first"));
         }
         let Some(record) = ledger.records.get(id).copied() else {
@@ -116,7 +113,7 @@ impl Daemon {
         ledger.records.insert(id.clone(), Record { state: to, ..record });
         let Some(context) = entry.state.context() else { return Ok(None) };
         let state = state(to, context.clone());
-        self.show(&now, id, Some(Entry { generation: entry.generation, state }));
+        self.show(&now, id, Some(AgentEntry { generation: entry.generation, state }));
         Ok(Some(Moved { agent: context.clone(), kind }))
     }
 
@@ -126,7 +123,7 @@ impl Daemon {
         let mut ledger = self.change().await;
         let now = self.snapshot();
         match now.agents.get(id).map(|entry| &entry.state) {
-            Some(State::Deleted) => {
+            Some(AgentState::Deleted) => {
                 return Err(wrong_state(id, "deleted already", "remove it from config.yaml"));
             }
             None if !ledger.records.contains_key(id) && !self.home.has_agent_folder(id) => {
@@ -142,13 +139,17 @@ impl Daemon {
         // The same files again, after somebody put them back, are another agent.
         ledger.files = None;
         if now.agents.contains_key(id) {
-            self.show(&now, id, Some(Entry { generation: Generation(0), state: State::Deleted }));
+            self.show(
+                &now,
+                id,
+                Some(AgentEntry { generation: Generation(0), state: AgentState::Deleted }),
+            );
         }
         let is_named = ledger.named_in_config.contains(id) || ledger.implicit.as_ref() == Some(id);
         if let Err(error) = self.erase(id, is_named, actor).await {
             self.note_stuck(&mut ledger, id, &error);
-            let state = State::Deleting(reason_of(&error));
-            self.show(&self.snapshot(), id, Some(Entry { generation: Generation(0), state }));
+            let state = AgentState::Deleting(reason_of(&error));
+            self.show(&self.snapshot(), id, Some(AgentEntry { generation: Generation(0), state }));
             return Err(error);
         }
         ledger.stuck.remove(id);
@@ -243,11 +244,11 @@ impl Daemon {
         match self.snapshot().agents.get(id).map(|entry| &entry.state) {
             None => {}
             // No file names the built-in agent, so none stands in the way of a new one.
-            Some(State::Deleted) if ledger.implicit.as_ref() == Some(id) => {}
-            Some(State::Deleted) => {
+            Some(AgentState::Deleted) if ledger.implicit.as_ref() == Some(id) => {}
+            Some(AgentState::Deleted) => {
                 return Err(wrong_state(id, "deleted", "remove it from config.yaml, then add it"));
             }
-            Some(State::Deleting(_)) => {
+            Some(AgentState::Deleting(_)) => {
                 let help = "`insula agents list` says what of it is left; remove that first";
                 return Err(wrong_state(id, "deleted and not gone yet", help));
             }
@@ -264,9 +265,9 @@ impl Daemon {
         let yaml = new.to_yaml();
         let (report, loaded) = self.rehearse(id, &yaml).await?;
         let loaded = match loaded {
-            Some(loaded) if matches!(loaded.agents.get(id), Some(Outcome::Ready(_))) => loaded,
+            Some(loaded) if matches!(loaded.agents.get(id), Some(AgentOutcome::Ready(_))) => loaded,
             _ => {
-                let owner = Owner::Agent(id.as_str().into());
+                let owner = FindingOwner::Agent(id.as_str().into());
                 let own = report.errors().find(|found| found.owner == owner);
                 return Err(match own {
                     Some(found) => RuntimeError::Invalid(match &found.help {
@@ -289,11 +290,9 @@ impl Daemon {
         let Some(implicit) = ledger.implicit.take().filter(|implicit| implicit != added) else {
             return Ok(());
         };
-        let serves = self
-            .snapshot()
-            .agents
-            .get(&implicit)
-            .is_some_and(|entry| !matches!(entry.state, State::Deleted | State::Deleting(_)));
+        let serves = self.snapshot().agents.get(&implicit).is_some_and(|entry| {
+            !matches!(entry.state, AgentState::Deleted | AgentState::Deleting(_))
+        });
         if !serves {
             return Ok(());
         }
@@ -302,8 +301,8 @@ impl Daemon {
     }
 
     /// Shows the registry with one agent changed or gone.
-    fn show(&self, now: &Snapshot, id: &AgentId, entry: Option<Entry>) {
-        let mut agents: BTreeMap<AgentId, Entry> = now.agents.clone();
+    fn show(&self, now: &Snapshot, id: &AgentId, entry: Option<AgentEntry>) {
+        let mut agents: BTreeMap<AgentId, AgentEntry> = now.agents.clone();
         match entry {
             Some(entry) => agents.insert(id.clone(), entry),
             None => agents.remove(id),

@@ -1,6 +1,6 @@
-//! Opens a house: configuration, store, what a crash interrupted, every agent.
+//! Opens a daemon: configuration, store, what a crash interrupted, every agent.
 
-use crate::access::{Rosters, Visits};
+use crate::access::{InboundCounts, Rosters};
 use crate::acting::Acting;
 use crate::apply::{self, Record};
 use crate::context::Generation;
@@ -9,11 +9,11 @@ use crate::error::{RuntimeError, in_general};
 use crate::forgotten::Forgotten;
 use crate::home::{Home, HomeLock};
 use crate::outbox::Outbox;
-use crate::registry::{Entry, Registry, Snapshot, State};
+use crate::registry::{AgentEntry, AgentState, Registry, Snapshot};
 use crate::secrets::{SecretBook, handed};
 use arc_swap::{ArcSwap, ArcSwapOption};
 use insula_config::daemon::Durability;
-use insula_config::{DaemonConfig, Loaded, Report};
+use insula_config::{DaemonConfig, LoadReport, Loaded};
 use insula_store::{AuditKey, DaemonCommand, Store, StoreOptions};
 use insula_world::World;
 use std::collections::{BTreeMap, BTreeSet};
@@ -52,12 +52,12 @@ impl Daemon {
         secrets.read(own, &world).await;
         if loaded.is_none() && purpose != Purpose::Look {
             let report = secrets.settled(Arc::new(report));
-            return Err(RuntimeError::Configuration(Box::new(Report::clone(&report))));
+            return Err(RuntimeError::Configuration(Box::new(LoadReport::clone(&report))));
         }
-        let daemon = loaded.as_ref().map(|loaded| loaded.daemon.clone()).unwrap_or_default();
+        let settings = loaded.as_ref().map(|loaded| loaded.daemon.clone()).unwrap_or_default();
         let mut options = store_options(&home, &world)?;
-        options.open_max = daemon.store.open_max;
-        options.durability = match daemon.store.durability {
+        options.open_max = settings.store.open_max;
+        options.durability = match settings.store.durability {
             Durability::Power => insula_store::Durability::Power,
             Durability::Process => insula_store::Durability::Process,
         };
@@ -75,7 +75,7 @@ impl Daemon {
         }
         let tokens = Arc::new(Self::kept_tokens(&store).await?);
         let (outbox, rosters) = (Arc::<Outbox>::default(), Arc::<Rosters>::default());
-        let registry = Arc::new(Registry::new(before(&daemon, loaded.as_ref())));
+        let registry = Arc::new(Registry::new(before(&settings, loaded.as_ref())));
         let feed = store.changes();
         // Those who follow the registry find the others changed.
         let subscriptions = vec![
@@ -84,12 +84,12 @@ impl Daemon {
             outbox.follow(&feed),
             registry.follow(&feed),
         ];
-        let house = Self::of(Parts {
+        let daemon = Self::of(Parts {
             tokens,
             secrets: Arc::new(secrets),
             acting,
             outbox,
-            visits: Visits::default(),
+            inbound: InboundCounts::default(),
             forgotten: Forgotten::default(),
             rosters,
             registry,
@@ -105,7 +105,7 @@ impl Daemon {
             reloads_applied: AtomicU64::new(0),
             reloads_refused: AtomicU64::new(0),
             tokens_made: std::sync::Mutex::default(),
-            started_with: daemon,
+            started_with: settings,
             changes: Mutex::new(Ledger {
                 records,
                 named_in_config: BTreeSet::new(),
@@ -116,10 +116,10 @@ impl Daemon {
             _lock: lock,
         });
         match loaded {
-            Some(loaded) => house.move_in(loaded, has_content).await?,
-            None => house.show_as_failed().await,
+            Some(loaded) => daemon.move_in(loaded, has_content).await?,
+            None => daemon.show_as_failed().await,
         }
-        Ok(house)
+        Ok(daemon)
     }
 
     /// Builds every agent, after what a crash interrupted is finished.
@@ -154,9 +154,9 @@ impl Daemon {
     async fn show_as_failed(&self) {
         let ledger = self.changes.lock().await;
         let reason: Arc<str> = in_general(&self.report()).into();
-        let failed = |record: &Record| Entry {
+        let failed = |record: &Record| AgentEntry {
             generation: Generation(record.generation),
-            state: State::Failed(reason.clone()),
+            state: AgentState::Failed(reason.clone()),
         };
         let agents =
             ledger.records.iter().map(|(id, record)| (id.clone(), failed(record))).collect();

@@ -8,7 +8,7 @@ use crate::context::AgentContext;
 use crate::daemon::{Actor, Daemon};
 use insula_domain::AgentId;
 use insula_store::{
-    AgentCommand, Change, Delivery, DeliveryId, Feed, OutboxCommand, StoreError, Subscription,
+    AgentCommand, Delivery, DeliveryId, Feed, FeedChange, OutboxCommand, StoreError, Subscription,
 };
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -55,7 +55,7 @@ impl Became {
 #[derive(Default)]
 pub struct Outbox {
     rung: Mutex<BTreeSet<AgentId>>,
-    bell: Notify,
+    wake: Notify,
     counts: [AtomicU64; Became::ALL.len()],
 }
 
@@ -64,7 +64,7 @@ impl Outbox {
     pub(crate) fn follow(self: &Arc<Self>, feed: &Feed) -> Subscription {
         let outbox = self.clone();
         feed.subscribe(move |change| {
-            if let Change::Outbox(agent) = change {
+            if let FeedChange::Outbox(agent) = change {
                 outbox.ring(agent);
             }
         })
@@ -72,13 +72,13 @@ impl Outbox {
 
     fn ring(&self, agent: &AgentId) {
         self.rung.lock().unwrap_or_else(PoisonError::into_inner).insert(agent.clone());
-        self.bell.notify_one();
+        self.wake.notify_one();
     }
 
     /// Waits until some agent has something to deliver.
     pub async fn rung(&self) -> BTreeSet<AgentId> {
         loop {
-            let heard = self.bell.notified();
+            let heard = self.wake.notified();
             let rung = std::mem::take(
                 // Nothing runs foreign code under it, so a poisoned lock guards nothing broken.
                 &mut *self.rung.lock().unwrap_or_else(PoisonError::into_inner),

@@ -1,4 +1,4 @@
-//! The model providers of a house, from its configuration, the daemon's secrets and the
+//! The model providers of a daemon, from its configuration, the daemon's secrets and the
 //! environment at start.
 
 use crate::daemon::Daemon;

@@ -6,7 +6,7 @@ use crate::tokens;
 use arc_swap::ArcSwap;
 use insula_config::DaemonConfig;
 use insula_domain::{AgentId, Router};
-use insula_store::{Change, Feed, Subscription};
+use insula_store::{Feed, FeedChange, Subscription};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -17,24 +17,22 @@ pub struct Snapshot {
     pub router: Arc<Router>,
     /// Where each binding stands, for people.
     pub binding_places: Arc<[String]>,
-    /// Every agent there is.
-    pub agents: BTreeMap<AgentId, Entry>,
+    pub agents: BTreeMap<AgentId, AgentEntry>,
     /// What the daemon itself runs by.
     pub daemon: Arc<DaemonConfig>,
 }
 
-/// One agent.
 #[derive(Clone)]
-pub struct Entry {
+pub struct AgentEntry {
     /// Its latest generation.
     pub generation: Generation,
     /// Where it stands.
-    pub state: State,
+    pub state: AgentState,
 }
 
 /// Where an agent stands.
 #[derive(Clone)]
-pub enum State {
+pub enum AgentState {
     /// It serves.
     Ready(Arc<AgentContext>),
     /// It is kept and serves nobody.
@@ -49,7 +47,7 @@ pub enum State {
     Deleting(Arc<str>),
 }
 
-impl State {
+impl AgentState {
     /// The state's name for programs. A deleted agent that is still named counts as failed:
     /// somebody has to edit the file.
     pub fn as_str(&self) -> &'static str {
@@ -73,7 +71,6 @@ impl State {
         }
     }
 
-    /// The context, where there is one.
     pub fn context(&self) -> Option<&Arc<AgentContext>> {
         match self {
             Self::Ready(context) | Self::Paused(context) | Self::Archived(context) => Some(context),
@@ -115,8 +112,8 @@ impl Registry {
     pub(crate) fn follow(self: &Arc<Self>, feed: &Feed) -> Subscription {
         let registry = self.clone();
         feed.subscribe(move |change| match change {
-            Change::Access(_) => registry.tell_of_change(),
-            Change::Value { key, .. } if &**key == tokens::KEPT => registry.tell_of_change(),
+            FeedChange::Access(_) => registry.tell_of_change(),
+            FeedChange::Value { key, .. } if &**key == tokens::KEPT => registry.tell_of_change(),
             _ => {}
         })
     }
@@ -131,8 +128,9 @@ impl Registry {
         self.tell_of_change();
         for id in self.hub.heard() {
             let (old, new) = (before.agents.get(&id), after.agents.get(&id));
-            let facts =
-                |entry: Option<&Entry>| entry.map(|entry| (entry.state.as_str(), entry.generation));
+            let facts = |entry: Option<&AgentEntry>| {
+                entry.map(|entry| (entry.state.as_str(), entry.generation))
+            };
             if facts(old) == facts(new) {
                 continue;
             }

@@ -2,7 +2,7 @@
 
 use crate::context::AgentContext;
 use crate::context::Whereabouts;
-use crate::registry::{Snapshot, State};
+use crate::registry::{AgentState, Snapshot};
 use insula_config::account::Account;
 use insula_domain::{Address, AgentId, Considered, Route, SessionKey, Tier};
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ pub struct Answering {
 
 /// Why nobody answers a message. The next best rule is never tried instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refusal {
+pub enum RouteRefusal {
     /// No rule matches and there is no default agent.
     Nobody,
     /// The rule that matches can't be honoured.
@@ -35,14 +35,13 @@ pub enum Refusal {
     },
     /// The agent it leads to does not serve.
     NotServing {
-        /// The agent.
         agent: AgentId,
         /// Why.
         reason: Arc<str>,
     },
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for RouteRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Nobody => f.write_str("no binding matches and there is no default agent"),
@@ -57,7 +56,7 @@ impl fmt::Display for Refusal {
 /// Everything there is to say about where a message goes.
 pub struct Explanation {
     /// Who answers, or why nobody does.
-    pub outcome: Result<Answering, Refusal>,
+    pub outcome: Result<Answering, RouteRefusal>,
     /// How specific the winning rule was, also where it refuses.
     pub tier: Option<Tier>,
     /// Every rule of the platform, and why it won or lost.
@@ -91,7 +90,7 @@ impl Led {
 
 impl Snapshot {
     /// Who answers a message at `address`.
-    pub fn route(&self, address: &Address) -> Result<Answering, Refusal> {
+    pub fn route(&self, address: &Address) -> Result<Answering, RouteRefusal> {
         self.follow(self.router.route(address), address)
     }
 
@@ -115,21 +114,21 @@ impl Snapshot {
         }
     }
 
-    fn follow(&self, route: Route<'_>, address: &Address) -> Result<Answering, Refusal> {
-        let Some(tier) = tier_of(&route) else { return Err(Refusal::Nobody) };
+    fn follow(&self, route: Route<'_>, address: &Address) -> Result<Answering, RouteRefusal> {
+        let Some(tier) = tier_of(&route) else { return Err(RouteRefusal::Nobody) };
         let agent = match route {
-            Route::Nobody => return Err(Refusal::Nobody),
+            Route::Nobody => return Err(RouteRefusal::Nobody),
             Route::Default(agent) => agent,
             Route::Bound { index, binding } => match &binding.refusal {
                 Some(reason) => {
-                    return Err(Refusal::Rule { number: index + 1, reason: reason.clone() });
+                    return Err(RouteRefusal::Rule { number: index + 1, reason: reason.clone() });
                 }
                 None => &binding.agent,
             },
         };
-        let refuse = |reason| Err(Refusal::NotServing { agent: agent.clone(), reason });
+        let refuse = |reason| Err(RouteRefusal::NotServing { agent: agent.clone(), reason });
         match self.agents.get(agent).map(|entry| &entry.state) {
-            Some(State::Ready(context)) => Ok(Answering {
+            Some(AgentState::Ready(context)) => Ok(Answering {
                 context: context.clone(),
                 tier,
                 session: context.session_key(address),

@@ -1,4 +1,4 @@
-//! Secrets in use: set, list and remove them while the house runs, and keep their values out
+//! Secrets in use: set, list and remove them while the daemon runs, and keep their values out
 //! of everything that is said, logged or recorded.
 //!
 //! The vault keeps secrets; this room knows which are set, hands the daemon's to its
@@ -25,20 +25,20 @@ mod known;
 
 pub use granted::GrantedSecrets;
 pub use known::DaemonKeys;
-pub use known::Known;
+pub use known::KnownSecrets;
 
 use crate::daemon::{Actor, Daemon};
 use crate::error::RuntimeError;
 use crate::home::Home;
-use crate::registry::State;
+use crate::registry::AgentState;
 use arc_swap::{ArcSwap, ArcSwapOption};
 use insula_config::model::Provider;
 use insula_config::rules::{Reference, references};
-use insula_config::{DaemonConfig, Owner as ConfigOwner, Report, looks_like_credential};
+use insula_config::{DaemonConfig, FindingOwner as ConfigOwner, LoadReport, looks_like_credential};
 use insula_domain::AgentId;
 use insula_store::DaemonCommand;
 use insula_vault::redact::ANYWHERE_BYTES_MIN;
-use insula_vault::{KeyExposure, Owner, Secret, SecretEntry, SecretName, Vault};
+use insula_vault::{KeyExposure, Secret, SecretEntry, SecretName, SecretOwner, Vault};
 use insula_world::World;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -48,10 +48,10 @@ use std::sync::Arc;
 pub const GUESSABLE: &str =
     "this value could be guessed, so agents' texts are not cleared of it; use a long random one";
 
-/// The vault of a house, and what is known of it now.
+/// The vault of a daemon, and what is known of it now.
 pub struct SecretBook {
     pub(crate) vault: Vault,
-    known: ArcSwap<Known>,
+    known: ArcSwap<KnownSecrets>,
     /// What opens the daemon itself, which no vault and no configuration names.
     master: ArcSwapOption<Secret>,
 }
@@ -67,7 +67,7 @@ impl SecretBook {
     }
 
     /// What is known now. Never waits.
-    pub fn known(&self) -> Arc<Known> {
+    pub fn known(&self) -> Arc<KnownSecrets> {
         self.known.load_full()
     }
 
@@ -81,7 +81,8 @@ impl SecretBook {
         }
         let contents = self.vault.contents().await;
         let before = self.known();
-        let built = world.storage.run(move || Known::build(contents, handed, &before, trouble));
+        let built =
+            world.storage.run(move || KnownSecrets::build(contents, handed, &before, trouble));
         match built.await {
             Ok(known) => self.known.store(Arc::new(known)),
             Err(error) => tracing::error!(%error, "the redactors could not be made anew"),
@@ -89,11 +90,11 @@ impl SecretBook {
     }
 
     /// The report without findings about secrets that are set.
-    pub(crate) fn settled(&self, report: Arc<Report>) -> Arc<Report> {
+    pub(crate) fn settled(&self, report: Arc<LoadReport>) -> Arc<LoadReport> {
         if report.diagnostics.iter().all(|found| found.unless_set.is_none()) {
             return report;
         }
-        let (known, mut report) = (self.known(), Report::clone(&report));
+        let (known, mut report) = (self.known(), LoadReport::clone(&report));
         report.settle(|owner, name| known.has(owner, name));
         Arc::new(report)
     }
@@ -101,7 +102,7 @@ impl SecretBook {
 
 /// Takes findings about secrets that are set out of a report, for a home that nobody opened.
 /// Where the vault can't be listed they stay.
-pub async fn settle(home: &Home, world: &World, report: &mut Report) {
+pub async fn settle(home: &Home, world: &World, report: &mut LoadReport) {
     let Ok(names) = Vault::at(home.root(), world).names().await else { return };
     report.settle(|owner, name| {
         names.iter().any(|(of, entry)| is_same(of, owner) && entry.name.as_str() == name)
@@ -109,16 +110,16 @@ pub async fn settle(home: &Home, world: &World, report: &mut Report) {
 }
 
 /// Whether a namespace is that of whoever a finding belongs to.
-fn is_same(namespace: &Owner, owner: &ConfigOwner) -> bool {
+fn is_same(namespace: &SecretOwner, owner: &ConfigOwner) -> bool {
     match (namespace, owner) {
-        (Owner::Agent(id), ConfigOwner::Agent(name)) => id.as_str() == &**name,
-        (Owner::Daemon, ConfigOwner::Shared | ConfigOwner::Account(_)) => true,
+        (SecretOwner::Agent(id), ConfigOwner::Agent(name)) => id.as_str() == &**name,
+        (SecretOwner::Daemon, ConfigOwner::Shared | ConfigOwner::Account(_)) => true,
         _ => false,
     }
 }
 
-/// The keys and headers of providers that do not come from the vault: from the environment, or as they
-/// stand in the file. Names such as `none` or `lm-studio`, which people give to local models,
+/// The keys and headers of providers that do not come from the vault: from the environment, or as
+/// they stand in the file. Names such as `none` or `lm-studio`, which people give to local models,
 /// are no secrets and occur in ordinary texts.
 pub(crate) fn handed(daemon: &DaemonConfig, env: &BTreeMap<String, String>) -> Vec<Secret> {
     let mut values = Vec::new();
@@ -142,22 +143,22 @@ impl Daemon {
     /// Keeps a value, in place of the one there was. Whatever uses it does so at once.
     pub async fn set_secret(
         &self,
-        owner: &Owner,
+        owner: &SecretOwner,
         name: &SecretName,
         value: Secret,
         actor: &Actor,
     ) -> Result<(), RuntimeError> {
         let _changes = self.change().await;
-        if let Owner::Agent(id) = owner {
+        if let SecretOwner::Agent(id) = owner {
             self.serves_secrets(id)?;
         }
         match owner {
-            Owner::Agent(id) => self.secrets.vault.agent(id).set(name, value).await?,
-            Owner::Daemon => self.secrets.vault.daemon().set(name, value).await?,
+            SecretOwner::Agent(id) => self.secrets.vault.agent(id).set(name, value).await?,
+            SecretOwner::Daemon => self.secrets.vault.daemon().set(name, value).await?,
         }
         self.read_secrets().await;
         self.close_servers(owner);
-        if *owner == Owner::Daemon && self.secrets.known().guessable().contains(&name) {
+        if *owner == SecretOwner::Daemon && self.secrets.known().guessable().contains(&name) {
             tracing::warn!(secret = %name, "{GUESSABLE}");
         }
         self.record_secret(owner, name, "secret.set", actor).await
@@ -166,17 +167,17 @@ impl Daemon {
     /// Removes a value.
     pub async fn remove_secret(
         &self,
-        owner: &Owner,
+        owner: &SecretOwner,
         name: &SecretName,
         actor: &Actor,
     ) -> Result<(), RuntimeError> {
         let _changes = self.change().await;
         let there = match owner {
-            Owner::Agent(id) => self.secrets.vault.agent(id).remove(name).await?,
-            Owner::Daemon => self.secrets.vault.daemon().remove(name).await?,
+            SecretOwner::Agent(id) => self.secrets.vault.agent(id).remove(name).await?,
+            SecretOwner::Daemon => self.secrets.vault.daemon().remove(name).await?,
         };
         if !there {
-            if let Owner::Agent(id) = owner {
+            if let SecretOwner::Agent(id) = owner {
                 self.serves_secrets(id)?;
             }
             return Err(RuntimeError::NoSuchSecret { name: name.clone(), owner: owner.clone() });
@@ -187,19 +188,22 @@ impl Daemon {
     }
 
     /// The names in one namespace and when each was set, never a value.
-    pub async fn list_secrets(&self, owner: &Owner) -> Result<Vec<SecretEntry>, RuntimeError> {
+    pub async fn list_secrets(
+        &self,
+        owner: &SecretOwner,
+    ) -> Result<Vec<SecretEntry>, RuntimeError> {
         let entries = match owner {
-            Owner::Agent(id) => self.secrets.vault.agent(id).names().await?,
-            Owner::Daemon => self.secrets.vault.daemon().names().await?,
+            SecretOwner::Agent(id) => self.secrets.vault.agent(id).names().await?,
+            SecretOwner::Daemon => self.secrets.vault.daemon().names().await?,
         };
-        if let (true, Owner::Agent(id)) = (entries.is_empty(), owner) {
+        if let (true, SecretOwner::Agent(id)) = (entries.is_empty(), owner) {
             self.serves_secrets(id)?;
         }
         Ok(entries)
     }
 
     /// The names in every namespace, the daemon's first.
-    pub async fn list_all_secrets(&self) -> Result<Vec<(Owner, SecretEntry)>, RuntimeError> {
+    pub async fn list_all_secrets(&self) -> Result<Vec<(SecretOwner, SecretEntry)>, RuntimeError> {
         Ok(self.secrets.vault.names().await?)
     }
 
@@ -265,8 +269,8 @@ impl Daemon {
     }
 
     /// A server that was given a secret goes on with the one it was given; it begins anew.
-    fn close_servers(&self, owner: &Owner) {
-        if let Owner::Agent(id) = owner {
+    fn close_servers(&self, owner: &SecretOwner) {
+        if let SecretOwner::Agent(id) = owner {
             self.acting.secrets_changed(id);
         }
     }
@@ -274,7 +278,7 @@ impl Daemon {
     /// A secret is for an agent that is there, whatever its state.
     fn serves_secrets(&self, id: &AgentId) -> Result<(), RuntimeError> {
         match self.snapshot().agents.get(id).map(|entry| &entry.state) {
-            None | Some(State::Deleted | State::Deleting(_)) => {
+            None | Some(AgentState::Deleted | AgentState::Deleting(_)) => {
                 Err(RuntimeError::NoSuchAgent(id.as_str().into()))
             }
             Some(_) => Ok(()),
@@ -284,15 +288,15 @@ impl Daemon {
     /// Records who changed which secret, by name, in the trail of whose it is.
     async fn record_secret(
         &self,
-        owner: &Owner,
+        owner: &SecretOwner,
         name: &SecretName,
         kind: &str,
         actor: &Actor,
     ) -> Result<(), RuntimeError> {
         let content = json!({ "name": name.as_str() });
         let command = match owner {
-            Owner::Daemon => DaemonCommand::Audit(self.entry(actor, kind, 0, content)),
-            Owner::Agent(id) => {
+            SecretOwner::Daemon => DaemonCommand::Audit(self.entry(actor, kind, 0, content)),
+            SecretOwner::Agent(id) => {
                 let snapshot = self.snapshot();
                 let generation = snapshot.agents.get(id).map_or(0, |entry| entry.generation.0);
                 let entry = self.entry_of(id, actor, kind, generation, content);

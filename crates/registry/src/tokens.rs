@@ -5,11 +5,11 @@
 use crate::daemon::{Actor, Daemon};
 use crate::error::RuntimeError;
 use crate::lifecycle::wrong_state;
-use crate::registry::State;
+use crate::registry::AgentState;
 use arc_swap::ArcSwap;
 use insula_config::rules::is_identifier;
 use insula_domain::{AgentId, Metadata};
-use insula_store::{Change, DaemonCommand, Feed, Subscription};
+use insula_store::{DaemonCommand, Feed, FeedChange, Subscription};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -65,7 +65,6 @@ pub struct Token {
     pub id: Box<str>,
     /// The hash of its secret.
     hash: [u8; 32],
-    /// The agents it is for.
     pub agents: BTreeSet<AgentId>,
     /// What it may do with them.
     pub verbs: BTreeSet<Verb>,
@@ -144,7 +143,9 @@ impl Tokens {
     pub(crate) fn follow(self: &Arc<Self>, feed: &Feed) -> Subscription {
         let tokens = self.clone();
         feed.subscribe(move |change| match change {
-            Change::Value { key, value } if &**key == KEPT => tokens.keep(read(value.as_deref())),
+            FeedChange::Value { key, value } if &**key == KEPT => {
+                tokens.keep(read(value.as_deref()))
+            }
             _ => {}
         })
     }
@@ -234,7 +235,7 @@ impl Daemon {
         // It would come alive with whoever has the name next.
         let is_gone = |id: &&AgentId| {
             let state = snapshot.agents.get(*id).map(|entry| &entry.state);
-            matches!(state, Some(State::Deleted | State::Deleting(_)))
+            matches!(state, Some(AgentState::Deleted | AgentState::Deleting(_)))
         };
         if let Some(gone) = agents.iter().find(is_gone) {
             return Err(wrong_state(gone, "deleted", "remove it from config.yaml first"));

@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 
 /// Keeps a value whose parts nobody has to look at to know that threads may share it.
 ///
-/// Every future that holds a house or an agent across an `await` must be shown to be `Send`, and
+/// Every future that holds a daemon or an agent across an `await` must be shown to be `Send`, and
 /// the compiler shows it by going through all that is inside, again for each future and for each
 /// layer around it. That was half of what checking three crates took. Here it is shown once,
 /// where the value is made.

@@ -5,8 +5,8 @@ use insula_domain::disk::Floor;
 use insula_domain::{AccessMode, FileGrants, SessionKey, StaleWrites, WorkspaceScope};
 use insula_store::{Counted, Seals, SessionId};
 use insula_tools::Files;
-use insula_tools::workspace::states::{FileStates, Reader};
-use insula_tools::workspace::{Absent, Granted, Place, Site};
+use insula_tools::workspace::states::{FileReader, FileStates};
+use insula_tools::workspace::{Absent, AgentFolders, Granted, Site};
 use insula_world::World;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub struct Workspace {
     floor: Floor,
     /// The agent's folder, in the home.
     folder: PathBuf,
-    place: Arc<Place>,
+    place: Arc<AgentFolders>,
     states: Arc<FileStates>,
 }
 
@@ -65,8 +65,8 @@ impl Workspace {
             absent: Absent::Leave,
         });
         let common = std::iter::once(common).chain(shared).collect();
-        let place =
-            Place::new(home.to_owned(), user_home.map(PathBuf::from), common).of(folder.clone());
+        let place = AgentFolders::new(home.to_owned(), user_home.map(PathBuf::from), common)
+            .of(folder.clone());
         Self {
             path,
             scope: grants.workspace,
@@ -85,7 +85,7 @@ impl Workspace {
     }
 
     /// The place behind it, for whoever only looks.
-    pub fn place(&self) -> Arc<Place> {
+    pub fn place(&self) -> Arc<AgentFolders> {
         self.place.clone()
     }
 
@@ -121,8 +121,8 @@ impl Workspace {
         let place = match common == self.place.common {
             true => self.place.clone(),
             false => {
-                let Place { home, user_home, .. } = &*self.place;
-                let place = Place::new(home.clone(), user_home.clone(), common);
+                let AgentFolders { home, user_home, .. } = &*self.place;
+                let place = AgentFolders::new(home.clone(), user_home.clone(), common);
                 Arc::new(place.of(self.folder.clone()))
             }
         };
@@ -141,7 +141,7 @@ impl Workspace {
     /// The hand of a child that works on the files of `parent`, as far as this place reaches;
     /// `name` is one that no other reader of the agent has.
     pub fn child_files(&self, parent: &Files, name: &str) -> Files {
-        parent.for_child(self.place.clone(), self.mode, Reader::new(name))
+        parent.for_child(self.place.clone(), self.mode, FileReader::new(name))
     }
 
     /// The hand for one session of one conversation. Nothing is opened until a tool needs it,
@@ -159,7 +159,7 @@ impl Workspace {
             absent: Absent::Make,
         });
         // A conversation that begins anew has seen nothing yet.
-        let reader = Reader::new(&session.0.to_string());
+        let reader = FileReader::new(&session.0.to_string());
         let states = self.states.clone();
         let output = self.folder.join(OUTPUT).join(output_name(seals, session));
         let stale_writes = self.stale_writes;
@@ -172,7 +172,7 @@ impl Workspace {
     /// that they share, as each may use it, and granted paths.
     pub fn common_files(&self, world: &World) -> Files {
         let (place, states) = (self.place.clone(), self.states.clone());
-        let reader = Reader::new("all");
+        let reader = FileReader::new("all");
         Files::new(place, None, states, reader, self.stale_writes, None, world.clone())
     }
 

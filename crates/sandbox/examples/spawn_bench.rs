@@ -4,7 +4,7 @@
 //! It is its own helper, as a daemon without `insula-confine` beside it is; HELPER is another.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a measuring program")]
 
-use insula_sandbox::{Helper, Hidden, Owner, Sandbox, Spec};
+use insula_sandbox::{Helper, Hidden, HostUser, Sandbox, Spec};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -30,7 +30,7 @@ async fn measure(runs: usize, helper: Helper) {
     println!("root: {}; machine tried in {:?}", machine.is_root(), started.elapsed());
     let spec = || {
         let mut spec = Spec::new("/bin/true");
-        spec.owner = Some(Owner { uid: 65_534, gid: 65_534 });
+        spec.owner = Some(HostUser { uid: 65_534, gid: 65_534 });
         spec
     };
     sandbox.spawn(spec()).await.unwrap().finish().await.unwrap();

@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::launcher::{Inside, Launcher, own_id};
 use crate::plan::{Attempt, Layers, OuterPlan, Report};
 use crate::quota::{Quotas, Share};
-use crate::spec::Account;
+use crate::spec::QuotaAccount;
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ struct Open {
 }
 
 /// What a child is started with.
-pub(crate) struct Place {
+pub(crate) struct ChildAccount {
     /// Which account it is, to tell helpers apart that wait.
     pub(crate) number: Option<u64>,
     /// Its namespace.
@@ -50,8 +50,8 @@ impl Accounts {
     pub(crate) async fn place(
         &self,
         launcher: &Launcher,
-        account: &Account,
-    ) -> Result<Place, Error> {
+        account: &QuotaAccount,
+    ) -> Result<ChildAccount, Error> {
         let share = Quotas::find().share(account.of);
         let mut known = self.known.lock().await;
         let key = (account.name.clone(), account.of);
@@ -73,12 +73,17 @@ impl Accounts {
             }
         };
         let watches = open.bounded && share.watchers > 0;
-        Ok(Place { number: Some(open.number), inside: Some(open.namespace), share, watches })
+        Ok(ChildAccount { number: Some(open.number), inside: Some(open.namespace), share, watches })
     }
 
     /// The place of a child whose account is a user of the machine, or that has none.
-    pub(crate) fn own_user(account: &Account, watches: bool) -> Place {
-        Place { number: None, inside: None, share: Quotas::find().share(account.of), watches }
+    pub(crate) fn own_user(account: &QuotaAccount, watches: bool) -> ChildAccount {
+        ChildAccount {
+            number: None,
+            inside: None,
+            share: Quotas::find().share(account.of),
+            watches,
+        }
     }
 }
 

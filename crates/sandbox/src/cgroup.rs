@@ -5,7 +5,7 @@
     reason = "the owner of the sandbox's cgroups, which are folders and files"
 )]
 
-use crate::spec::Limits;
+use crate::spec::ChildLimits;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
@@ -72,7 +72,7 @@ impl Hierarchies {
     }
 
     /// Makes a group with these limits. `None` where none can be had.
-    pub(crate) fn make(&self, limits: &Limits) -> Option<Group> {
+    pub(crate) fn make(&self, limits: &ChildLimits) -> Option<Group> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let name = format!("{PREFIX}{}-{number}", self.own_id);
         let place = |hierarchy: &Hierarchy| Hierarchy {

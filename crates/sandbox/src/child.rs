@@ -22,21 +22,21 @@ const SHELL_SIGNAL: i32 = 128;
 /// Which limit was reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Limit {
-    /// [`Limits::memory_bytes`](crate::Limits::memory_bytes).
+    /// [`Limits::memory_bytes`](crate::ChildLimits::memory_bytes).
     Memory,
-    /// [`Limits::processes`](crate::Limits::processes).
+    /// [`Limits::processes`](crate::ChildLimits::processes).
     Processes,
-    /// [`Limits::file_bytes`](crate::Limits::file_bytes).
+    /// [`Limits::file_bytes`](crate::ChildLimits::file_bytes).
     FileSize,
-    /// [`Limits::cpu_time`](crate::Limits::cpu_time).
+    /// [`Limits::cpu_time`](crate::ChildLimits::cpu_time).
     CpuTime,
-    /// [`Limits::wall_clock`](crate::Limits::wall_clock).
+    /// [`Limits::wall_clock`](crate::ChildLimits::wall_clock).
     WallClock,
 }
 
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ExitOutcome {
     /// By itself, with this code.
     Exited(i32),
     /// By this signal, which none of its limits sent.
@@ -51,15 +51,14 @@ pub enum Outcome {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exit {
     /// How it ended.
-    pub outcome: Outcome,
-    /// The limits it reached.
+    pub outcome: ExitOutcome,
     pub reached: BTreeSet<Limit>,
 }
 
 impl Exit {
     /// Whether it ended by itself with code 0.
     pub fn is_success(&self) -> bool {
-        self.outcome == Outcome::Exited(0)
+        self.outcome == ExitOutcome::Exited(0)
     }
 }
 
@@ -259,9 +258,9 @@ fn judge(report: Option<Report>, cause: Option<Cause>, process: &Process) -> Res
     let outcome = match (cause, report) {
         (Some(Cause::WallClock), _) => {
             reached.insert(Limit::WallClock);
-            Outcome::Ended(Limit::WallClock)
+            ExitOutcome::Ended(Limit::WallClock)
         }
-        (Some(Cause::Killed), None) => Outcome::Killed,
+        (Some(Cause::Killed), None) => ExitOutcome::Killed,
         (_, Some(Report::Ended { code, signal, memory })) => {
             out_of_memory |= memory;
             let by = |number: i32| signal == Some(number) || code == Some(SHELL_SIGNAL + number);
@@ -273,19 +272,19 @@ fn judge(report: Option<Report>, cause: Option<Cause>, process: &Process) -> Res
             }
             match (code, signal) {
                 (Some(code), _) if !(out_of_memory && code == SHELL_SIGNAL + libc::SIGKILL) => {
-                    Outcome::Exited(code)
+                    ExitOutcome::Exited(code)
                 }
-                _ if out_of_memory => Outcome::Ended(Limit::Memory),
-                (_, Some(libc::SIGXCPU)) => Outcome::Ended(Limit::CpuTime),
-                (_, Some(libc::SIGXFSZ)) => Outcome::Ended(Limit::FileSize),
-                _ if cause == Some(Cause::Killed) => Outcome::Killed,
-                (_, Some(signal)) => Outcome::Signaled(signal),
-                (_, None) => Outcome::Killed,
+                _ if out_of_memory => ExitOutcome::Ended(Limit::Memory),
+                (_, Some(libc::SIGXCPU)) => ExitOutcome::Ended(Limit::CpuTime),
+                (_, Some(libc::SIGXFSZ)) => ExitOutcome::Ended(Limit::FileSize),
+                _ if cause == Some(Cause::Killed) => ExitOutcome::Killed,
+                (_, Some(signal)) => ExitOutcome::Signaled(signal),
+                (_, None) => ExitOutcome::Killed,
             }
         }
         (_, Some(Report::Failed(failure))) => return Err(failure.reason),
         (None, _) => return Err("the helper was killed".to_owned()),
-        (Some(Cause::Killed), Some(_)) => Outcome::Killed,
+        (Some(Cause::Killed), Some(_)) => ExitOutcome::Killed,
     };
     if out_of_memory {
         reached.insert(Limit::Memory);

@@ -26,7 +26,6 @@ pub(crate) const LINKS: [(&str, &str); 5] = [
     ("shm", "/tmp"),
 ];
 
-/// Makes one.
 pub(crate) fn make() -> rustix::io::Result<OwnedFd> {
     let context = fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
     for (key, value) in [("size", "64k"), ("nr_inodes", "32"), ("mode", "0755")] {

@@ -1,18 +1,18 @@
 //! What the walls really hold on this machine, for a person to read: each layer, and a few
 //! attempts to get out, made by a confined process.
 
-use crate::child::Outcome;
+use crate::child::ExitOutcome;
 use crate::error::Error;
 use crate::probe::Availability;
 use crate::sandbox::Sandbox;
-use crate::spec::{Layer, Limits, Owner, Priority, Spec};
+use crate::spec::{ChildLimits, HostUser, Layer, Priority, Spec};
 use std::time::Duration;
 
 /// An attempt ends by itself; what does not is ended.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The user for the attempts when the daemon is root: one that owns nothing.
-const NOBODY: Owner = Owner { uid: 65_534, gid: 65_534 };
+const NOBODY: HostUser = HostUser { uid: 65_534, gid: 65_534 };
 
 /// Exit code of an attempt that got through.
 const BROKEN: i32 = 42;
@@ -43,7 +43,7 @@ const ATTEMPTS: [(&str, &str); 14] = [
 
 /// What came of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum AttemptVerdict {
     /// It was refused.
     Held,
     /// It got through.
@@ -55,16 +55,14 @@ pub enum Verdict {
 /// An attempt to get out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attempt {
-    /// What was attempted.
     pub what: &'static str,
     /// What came of it.
-    pub verdict: Verdict,
+    pub verdict: AttemptVerdict,
 }
 
 /// A layer, and what its state means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LayerReport {
-    /// The layer.
     pub layer: Layer,
     /// Whether it can be had.
     pub availability: Availability,
@@ -79,7 +77,6 @@ pub struct LayerReport {
 /// What holds on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Examination {
-    /// Every layer.
     pub layers: Vec<LayerReport>,
     /// A few attempts, made by a child with every layer the machine gives.
     pub attempts: Vec<Attempt>,
@@ -91,13 +88,9 @@ pub struct Examination {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Accounts {
     /// Each account is a user of the machine, and may have so many processes.
-    Users {
-        /// Processes of one account.
-        processes: u64,
-    },
+    Users { processes: u64 },
     /// All are one user, and each has its part of what that has.
     Shares {
-        /// Processes of one account.
         processes: u64,
         /// Instances of `inotify` of one account; with none, files can't be watched.
         watchers: u64,
@@ -121,10 +114,10 @@ impl Sandbox {
         let mut attempts = vec![];
         for (what, script) in ATTEMPTS {
             let verdict = match self.attempt(script).await {
-                Ok(Outcome::Exited(BROKEN)) => Verdict::Broken,
-                Ok(Outcome::Exited(HELD)) => Verdict::Held,
-                Ok(other) => Verdict::NotRun(format!("it ended as {other:?}")),
-                Err(error) => Verdict::NotRun(error.to_string()),
+                Ok(ExitOutcome::Exited(BROKEN)) => AttemptVerdict::Broken,
+                Ok(ExitOutcome::Exited(HELD)) => AttemptVerdict::Held,
+                Ok(other) => AttemptVerdict::NotRun(format!("it ended as {other:?}")),
+                Err(error) => AttemptVerdict::NotRun(error.to_string()),
             };
             attempts.push(Attempt { what, verdict });
         }
@@ -132,14 +125,14 @@ impl Sandbox {
         Examination { layers: layers.into(), attempts, accounts }
     }
 
-    async fn attempt(&self, script: &str) -> Result<Outcome, Error> {
+    async fn attempt(&self, script: &str) -> Result<ExitOutcome, Error> {
         let mut spec = Spec::new("/bin/sh");
         spec.args = vec!["-c".into(), format!("{script}; exit 0").into()];
         spec.env.insert("PATH".into(), "/usr/bin:/bin:/usr/sbin:/sbin".into());
         spec.owner = Some(NOBODY);
         // A person waits for the answer.
         spec.priority = Priority::Normal;
-        spec.limits = Limits { wall_clock: Some(ATTEMPT_TIMEOUT), ..Limits::default() };
+        spec.limits = ChildLimits { wall_clock: Some(ATTEMPT_TIMEOUT), ..ChildLimits::default() };
         Ok(self.spawn(spec).await?.finish().await?.exit.outcome)
     }
 }

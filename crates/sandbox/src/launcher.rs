@@ -19,7 +19,7 @@ use crate::conversation::Conversation;
 use crate::error::Error;
 use crate::helper::{BUILD, OUTER, SAME};
 use crate::plan::OuterPlan;
-use crate::spec::Limits;
+use crate::spec::ChildLimits;
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::process::CommandExt as _;
@@ -94,7 +94,7 @@ enum Job {
     Start {
         plan: OuterPlan,
         account: Inside,
-        limits: Option<Limits>,
+        limits: Option<ChildLimits>,
         reply: oneshot::Sender<io::Result<Started>>,
     },
     Spare(OuterPlan, Inside),
@@ -152,7 +152,7 @@ impl Launcher {
         &self,
         plan: OuterPlan,
         account: Inside,
-        limits: Option<Limits>,
+        limits: Option<ChildLimits>,
     ) -> Result<(Process, Conversation), Error> {
         let failed = |error| Error::setup("start the helper", error);
         let (reply, answer) = oneshot::channel();
@@ -244,7 +244,11 @@ fn begin(program: &Path, plan: OuterPlan, account: &Inside) -> io::Result<Begun>
 
 /// Puts a helper into a cgroup for its limits. It waits for its assignment, so no child has
 /// started outside the group.
-fn enclose(begun: Begun, hierarchies: &Hierarchies, limits: Option<Limits>) -> io::Result<Started> {
+fn enclose(
+    begun: Begun,
+    hierarchies: &Hierarchies,
+    limits: Option<ChildLimits>,
+) -> io::Result<Started> {
     let group = limits.and_then(|limits| hierarchies.make(&limits));
     if let Some(Err(error)) = group.as_ref().map(|group| group.add(begun.child.id())) {
         end(begun);

@@ -32,9 +32,9 @@ mod sandbox;
 mod seccomp;
 mod spec;
 
-pub use child::{Child, Exit, Finished, Limit, Outcome};
+pub use child::{Child, Exit, ExitOutcome, Finished, Limit};
 pub use error::Error;
-pub use examine::{Accounts, Attempt, Examination, LayerReport, Verdict};
+pub use examine::{Accounts, Attempt, AttemptVerdict, Examination, LayerReport};
 pub use helper::{helper_main, seen_by_all, shows};
 pub use launcher::{Helper, shell};
 pub use output::{Capture, Captured, Pace};
@@ -43,6 +43,6 @@ pub use prepare::never_granted;
 pub use probe::{Availability, Machine};
 pub use sandbox::Sandbox;
 pub use spec::{
-    Account, Begins, Hidden, Layer, Limits, Network, Output, Owner, Priority, Spec, Stdin, Tmp,
-    Walls,
+    Begins, ChildLimits, Hidden, HostUser, Layer, Network, Output, Priority, QuotaAccount, Spec,
+    Stdin, Tmp, Walls,
 };

@@ -15,13 +15,13 @@ use tokio::net::TcpListener;
 pub(crate) fn from_descriptor(descriptor: OwnedFd) -> io::Result<Box<dyn Listener>> {
     let listener = std::net::TcpListener::from(descriptor);
     listener.set_nonblocking(true)?;
-    Ok(Box::new(Door(TcpListener::from_std(listener)?)))
+    Ok(Box::new(DescriptorListener(TcpListener::from_std(listener)?)))
 }
 
-struct Door(TcpListener);
+struct DescriptorListener(TcpListener);
 
 #[async_trait]
-impl Listener for Door {
+impl Listener for DescriptorListener {
     async fn accept(&self) -> io::Result<(Box<dyn Stream>, SocketAddr)> {
         let (stream, peer) = self.0.accept().await?;
         stream.set_nodelay(true)?;

@@ -101,10 +101,10 @@ impl Captured {
 /// Fills while a child runs; can be looked at meanwhile.
 #[derive(Clone)]
 pub struct Capture {
-    kept: Arc<Mutex<Kept>>,
+    kept: Arc<Mutex<HeadAndTail>>,
 }
 
-struct Kept {
+struct HeadAndTail {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     total: u64,
@@ -115,7 +115,7 @@ impl Capture {
     /// Keeps at most `bytes_max`, half of it from the beginning.
     pub fn new(bytes_max: usize) -> Self {
         let half_max = bytes_max.div_ceil(2);
-        let kept = Kept { head: vec![], tail: VecDeque::new(), total: 0, half_max };
+        let kept = HeadAndTail { head: vec![], tail: VecDeque::new(), total: 0, half_max };
         Self { kept: Arc::new(Mutex::new(kept)) }
     }
 

@@ -1,6 +1,6 @@
 //! Gives a folder to the user its children run as.
 
-use crate::spec::Owner;
+use crate::spec::HostUser;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Gid, Mode, OFlags, Uid};
 use rustix::io::Errno;
 use std::io;
@@ -13,14 +13,14 @@ const DEPTH_MAX: usize = 256;
 /// Gives `path` and all below it to `owner`. Follows no link, on the way or below, and leaves
 /// alone what already belongs to it. Only root can do this, and only root needs it: an
 /// ordinary user's children run as that user.
-pub fn give_to(path: &Path, owner: Owner) -> io::Result<()> {
+pub fn give_to(path: &Path, owner: HostUser) -> io::Result<()> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let folder = rustix::fs::openat(CWD, path, flags, Mode::empty())?;
     take(&folder, c"", AtFlags::EMPTY_PATH, owner)?;
     descend(folder, owner, 0)
 }
 
-fn descend(folder: OwnedFd, owner: Owner, depth: usize) -> io::Result<()> {
+fn descend(folder: OwnedFd, owner: HostUser, depth: usize) -> io::Result<()> {
     if depth > DEPTH_MAX {
         return Err(io::Error::other("the folder is nested too deep"));
     }
@@ -53,7 +53,7 @@ fn take(
     folder: &OwnedFd,
     name: &std::ffi::CStr,
     flags: AtFlags,
-    owner: Owner,
+    owner: HostUser,
 ) -> rustix::io::Result<FileType> {
     let stat = rustix::fs::statat(folder, name, flags)?;
     let kind = FileType::from_raw_mode(stat.st_mode);

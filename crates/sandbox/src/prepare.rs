@@ -4,7 +4,7 @@ use crate::egress;
 use crate::error::Error;
 use crate::plan::{Facts, Grant, InnerPlan, Layers};
 use crate::probe::Machine;
-use crate::spec::{Hidden, Layer, Network, Owner, Priority, Spec, Stdin, Walls};
+use crate::spec::{Hidden, HostUser, Layer, Network, Priority, Spec, Stdin, Walls};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Component, Path};
 
@@ -62,7 +62,7 @@ pub(crate) fn layers(spec: &Spec, machine: &Machine) -> Result<Layers, Error> {
 }
 
 /// The ids a child runs as, and whether they are others than the daemon's.
-pub(crate) fn owner(spec: &Spec, machine: &Machine) -> Result<(Owner, bool), Error> {
+pub(crate) fn owner(spec: &Spec, machine: &Machine) -> Result<(HostUser, bool), Error> {
     // A user that owns nothing could not even enter the daemon's home without the walls.
     if !machine.is_root() || spec.walls == Walls::Down {
         return Ok((machine.owner(), false));
@@ -94,7 +94,7 @@ pub(crate) struct Around<'a> {
     /// Which layers the child gets.
     pub(crate) layers: Layers,
     /// The ids it runs as, and whether they are others than the daemon's.
-    pub(crate) owner: (Owner, bool),
+    pub(crate) owner: (HostUser, bool),
     /// Whether a cgroup counts its memory.
     pub(crate) counts_memory: bool,
     /// Whether it gets device nodes of its own.
@@ -206,10 +206,10 @@ fn check(path: &Path) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::Owner;
+    use crate::spec::HostUser;
 
     fn missing(layer: Layer) -> Machine {
-        Machine::pretend(Owner { uid: 1000, gid: 1000 }, &[layer])
+        Machine::pretend(HostUser { uid: 1000, gid: 1000 }, &[layer])
     }
 
     #[test]
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn walls_that_are_down_leave_no_layer_and_no_proxy() {
-        let machine = Machine::pretend(Owner { uid: 0, gid: 0 }, &[]);
+        let machine = Machine::pretend(HostUser { uid: 0, gid: 0 }, &[]);
         let mut spec = Spec::new("/bin/true");
         spec.walls = Walls::Down;
         let none = layers(&spec, &machine).unwrap();
@@ -250,12 +250,12 @@ mod tests {
 
     #[test]
     fn root_never_lends_its_own_id() {
-        let root = Machine::pretend(Owner { uid: 0, gid: 0 }, &[]);
+        let root = Machine::pretend(HostUser { uid: 0, gid: 0 }, &[]);
         let mut spec = Spec::new("/bin/true");
         assert!(owner(&spec, &root).is_err());
-        spec.owner = Some(Owner { uid: 0, gid: 7 });
+        spec.owner = Some(HostUser { uid: 0, gid: 7 });
         assert!(owner(&spec, &root).is_err());
-        spec.owner = Some(Owner { uid: 7, gid: 7 });
+        spec.owner = Some(HostUser { uid: 7, gid: 7 });
         assert!(owner(&spec, &root).is_ok_and(|(owner, differs)| owner.uid == 7 && differs));
     }
 
@@ -266,7 +266,7 @@ mod tests {
         {
             let mut spec = Spec::new("/bin/true");
             spec.reads.push(path.into());
-            let machine = Machine::pretend(Owner { uid: 7, gid: 7 }, &[]);
+            let machine = Machine::pretend(HostUser { uid: 7, gid: 7 }, &[]);
             assert!(planned(&spec, &machine).is_err(), "{path}");
         }
     }
@@ -286,7 +286,7 @@ mod tests {
 
     #[test]
     fn the_home_and_its_keys_are_no_grant_and_a_workspace_in_it_is() {
-        let machine = Machine::pretend(Owner { uid: 7, gid: 7 }, &[]);
+        let machine = Machine::pretend(HostUser { uid: 7, gid: 7 }, &[]);
         for (path, is_given) in [
             ("/home/d", false),
             ("/home/d/vault", false),

@@ -7,7 +7,7 @@ use crate::helper::facts;
 use crate::launcher::{Launcher, own_id};
 use crate::plan::{Attempt, Facts, Layers, OuterPlan, Report};
 use crate::quota::Quotas;
-use crate::spec::{Layer, Owner};
+use crate::spec::{HostUser, Layer};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub enum Availability {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Machine {
     layers: BTreeMap<Layer, Availability>,
-    owner: Owner,
+    owner: HostUser,
     facts: Facts,
 }
 
@@ -41,7 +41,7 @@ impl Machine {
     }
 
     /// The ids the daemon runs as.
-    pub(crate) fn owner(&self) -> Owner {
+    pub(crate) fn owner(&self) -> HostUser {
         self.owner
     }
 
@@ -61,7 +61,7 @@ impl Machine {
 
     /// A machine with everything but these.
     #[cfg(test)]
-    pub(crate) fn pretend(owner: Owner, missing: &[Layer]) -> Self {
+    pub(crate) fn pretend(owner: HostUser, missing: &[Layer]) -> Self {
         let availability = |layer| match missing.contains(&layer) {
             true => Availability::Missing("for the test".to_owned()),
             false => Availability::Enforced,
@@ -72,7 +72,7 @@ impl Machine {
 
     /// Tries every layer.
     pub(crate) async fn examine(launcher: &Launcher, hierarchies: &Arc<Hierarchies>) -> Self {
-        let owner = Owner {
+        let owner = HostUser {
             uid: rustix::process::getuid().as_raw(),
             gid: rustix::process::getgid().as_raw(),
         };

@@ -43,7 +43,6 @@ pub(crate) struct Share {
     pub(crate) signals: u64,
     /// Instances of `inotify`.
     pub(crate) watchers: u64,
-    /// What they watch.
     pub(crate) watches: u64,
 }
 

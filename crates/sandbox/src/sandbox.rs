@@ -1,6 +1,6 @@
 //! The way in: a spec becomes a confined process.
 
-use crate::accounts::{Accounts, Place};
+use crate::accounts::{Accounts, ChildAccount};
 use crate::cgroup::{Group, Hierarchies};
 use crate::child::{Child, Stream, Tree, refusal, supervise};
 use crate::conversation::Conversation;
@@ -12,7 +12,9 @@ use crate::plan::{Assignment, Layers, OuterPlan, Report};
 use crate::prepare::{self, Around};
 use crate::probe::Machine;
 use crate::seccomp::{Allowed, Filters};
-use crate::spec::{Account, Hidden, Limits, Network, Output, Owner, Spec, Stdin, Walls};
+use crate::spec::{
+    ChildLimits, Hidden, HostUser, Network, Output, QuotaAccount, Spec, Stdin, Walls,
+};
 use insula_world::{Clock, Listener};
 use rustix::pipe::{PipeFlags, pipe_with};
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -144,7 +146,7 @@ impl Sandbox {
         let id = process.id();
         let tree = Tree { first: Arc::new(met.first), cause: Arc::new(Mutex::new(None)) };
         let (done, exit) = watch::channel(None);
-        let Limits { wall_clock, output_bytes, .. } = spec.limits;
+        let ChildLimits { wall_clock, output_bytes, .. } = spec.limits;
         let clock = Arc::clone(&self.shared.clock);
         tokio::spawn(supervise(process, channel, tree.clone(), clock, wall_clock, done));
         let stdin = match (spec.stdin, stdin) {
@@ -173,13 +175,13 @@ impl Sandbox {
     /// How what the kernel counts by user is shared out among so many accounts.
     pub(crate) async fn accounts(&self, of: usize, users: bool) -> crate::examine::Accounts {
         use crate::examine::Accounts::{None, Shares, Users};
-        let account = Account { name: String::new(), of };
+        let account = QuotaAccount { name: String::new(), of };
         if users {
-            let Place { share, .. } = Accounts::own_user(&account, true);
+            let ChildAccount { share, .. } = Accounts::own_user(&account, true);
             return Users { processes: share.processes };
         }
         match self.shared.accounts.place(&self.shared.launcher, &account).await {
-            Ok(Place { share, watches, .. }) => Shares {
+            Ok(ChildAccount { share, watches, .. }) => Shares {
                 processes: share.processes,
                 watchers: if watches { share.watchers } else { 0 },
             },
@@ -192,8 +194,8 @@ impl Sandbox {
         &self,
         spec: &Spec,
         layers: Layers,
-        (_, differs): (Owner, bool),
-    ) -> Result<Place, Error> {
+        (_, differs): (HostUser, bool),
+    ) -> Result<ChildAccount, Error> {
         match spec.walls {
             Walls::Down => Ok(Accounts::own_user(&spec.account, true)),
             Walls::Up if differs => Ok(Accounts::own_user(&spec.account, true)),
@@ -223,7 +225,7 @@ struct Met {
 async fn converse(
     channel: &Conversation,
     process: &Process,
-    (owner, maps): (Owner, bool),
+    (owner, maps): (HostUser, bool),
     user: bool,
     outputs: [OwnedFd; 2],
     inside: Inside,
@@ -260,8 +262,10 @@ async fn converse(
                 }
             }
             Report::Listener => {
-                let door = descriptors.next().ok_or(Error::setup("listen", "no listener came"))?;
-                listener = Some(crate::listener::from_descriptor(door).map_err(failed("listen"))?);
+                let descriptor =
+                    descriptors.next().ok_or(Error::setup("listen", "no listener came"))?;
+                listener =
+                    Some(crate::listener::from_descriptor(descriptor).map_err(failed("listen"))?);
             }
             Report::Ready => match inside.take() {
                 Some(Inside { parcel, stdin, devices }) => {

@@ -33,7 +33,7 @@ pub struct Spec {
     /// What it reaches of the network.
     pub network: Network,
     /// What ends or bounds it.
-    pub limits: Limits,
+    pub limits: ChildLimits,
     /// How it stands behind others that want the processor.
     pub priority: Priority,
     /// Whether the walls stand at all.
@@ -45,10 +45,10 @@ pub struct Spec {
     /// Where its standard output and standard error go.
     pub output: Output,
     /// Whose share it has of what the kernel counts by user.
-    pub account: Account,
+    pub account: QuotaAccount,
     /// The host's user and group it runs as when the daemon is root. An ordinary user's
     /// children run as that user, and this is not looked at.
-    pub owner: Option<Owner>,
+    pub owner: Option<HostUser>,
 }
 
 impl Spec {
@@ -66,13 +66,13 @@ impl Spec {
             executes: vec![],
             tmp: Tmp::default(),
             network: Network::None,
-            limits: Limits::default(),
+            limits: ChildLimits::default(),
             priority: Priority::Idle,
             walls: Walls::Up,
             optional: BTreeSet::new(),
             stdin: Stdin::Null,
             output: Output::Capture,
-            account: Account::default(),
+            account: QuotaAccount::default(),
             owner: None,
         }
     }
@@ -90,7 +90,7 @@ pub struct Hidden {
 /// Children that share what the kernel counts by user: processes, waiting signals, watches of
 /// files. What one account uses up, others still have.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Account {
+pub struct QuotaAccount {
     /// What tells it from others.
     pub name: String,
     /// Among how many what there is has to be shared out.
@@ -135,7 +135,7 @@ pub enum Network {
 
 /// What ends or bounds a child and all it starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct ChildLimits {
     /// Bytes of memory: of the whole tree where a cgroup or the watchdog counts, and of each
     /// process.
     pub memory_bytes: u64,
@@ -153,7 +153,7 @@ pub struct Limits {
     pub output_bytes: usize,
 }
 
-impl Default for Limits {
+impl Default for ChildLimits {
     fn default() -> Self {
         Self {
             memory_bytes: 1 << 30,
@@ -200,7 +200,7 @@ pub enum Stdin {
 /// Where a child's output goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Output {
-    /// It is kept up to [`Limits::output_bytes`], and the rest is drained and counted.
+    /// It is kept up to [`ChildLimits::output_bytes`], and the rest is drained and counted.
     Capture,
     /// It is read by the caller, who bounds it.
     Stream,
@@ -208,7 +208,7 @@ pub enum Output {
 
 /// A user and group of the host. Those that children run as own nothing else, and neither is 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Owner {
+pub struct HostUser {
     /// The user id.
     pub uid: u32,
     /// The group id.

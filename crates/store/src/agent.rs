@@ -3,13 +3,13 @@
 //! A new family of commands is a variant here, an arm in each backend's dispatch, and a file
 //! there; reads are methods here and on the backend's trait.
 
-use crate::approval::{Approval, Decision, Grant};
+use crate::approval::{Approval, ApprovalDecision, Grant};
 use crate::audit::{AuditEntry, AuditRecord, AuditReport, Seq};
 use crate::backend::AgentBackend;
-use crate::door::{DoorCommand, PairingAsked};
 use crate::error::Result;
+use crate::ingress::{IngressCommand, PairingAsked};
 use crate::limits;
-use crate::memory::{Fragment, FragmentId, Frozen, Origin, Remember, Target};
+use crate::memory::{Fragment, FragmentId, Frozen, MemoryList, MemoryOrigin, Remember};
 use crate::message::{Message, MessageSeq, NewMessage, Window};
 use crate::outbox::{DeliveryId, OutboxCommand};
 use crate::seal::Seals;
@@ -36,75 +36,45 @@ pub enum AgentCommand {
     /// Erases the content of these audit records for good. The records, and the proof that
     /// they said something, stay. Positions that do not exist are no error.
     EraseAuditContent(RangeInclusive<u64>),
-    /// Finds the current session of a key, or begins one. Answers [`Outcome::Session`].
+    /// Finds the current session of a key, or begins one. Answers [`CommandOutcome::Session`].
     OpenSession(OpenSession),
     /// Ends a session, if it is there and has not ended: the next message of its key begins
     /// a new one. Turns under way in it go on.
-    EndSession {
-        /// The session.
-        session: SessionRef,
-        /// When.
-        at: Timestamp,
-    },
+    EndSession { session: SessionRef, at: Timestamp },
     /// Sets or removes what people call a session.
-    TitleSession {
-        /// The session.
-        session: SessionRef,
-        /// The title.
-        title: Option<String>,
-    },
+    TitleSession { session: SessionRef, title: Option<String> },
     /// Says which messages of a session are represented by a summary, which is a message too.
     SummariseSession {
-        /// The session.
         session: SessionRef,
         /// The messages and what stands for them; `None` for all in their own words.
         summary: Option<Summary>,
     },
     /// Marks a session as used at this time, where no message does.
-    TouchSession {
-        /// The session.
-        session: SessionRef,
-        /// When.
-        at: Timestamp,
-    },
+    TouchSession { session: SessionRef, at: Timestamp },
     /// Ends a session and erases, for good, all that was said in it: messages, steps, index,
     /// title, error texts. Its turns under way are stopped. A row without words stays.
-    ForgetSession {
-        /// The session.
-        session: SessionId,
-        /// When.
-        at: Timestamp,
-    },
-    /// Appends messages outside any turn. Answers [`Outcome::Appended`].
+    ForgetSession { session: SessionId, at: Timestamp },
+    /// Appends messages outside any turn. Answers [`CommandOutcome::Appended`].
     Append {
-        /// The session.
         session: SessionRef,
         /// The messages, in order.
         messages: Vec<NewMessage>,
     },
-    /// Takes a message in and begins its turn. Answers [`Outcome::Accepted`].
+    /// Takes a message in and begins its turn. Answers [`CommandOutcome::Accepted`].
     Accept(Box<Accept>),
-    /// Begins the turn of a child. Answers [`Outcome::Accepted`].
+    /// Begins the turn of a child. Answers [`CommandOutcome::Accepted`].
     AcceptChild(Box<AcceptChild>),
     /// Puts messages into the turn that the batch has begun before: what whoever answers should
     /// know besides. Nothing, where it began none.
     Beside(Vec<NewMessage>),
-    /// Takes a message into a turn under way. Answers [`Outcome::Accepted`].
+    /// Takes a message into a turn under way. Answers [`CommandOutcome::Accepted`].
     Join(Box<Join>),
-    /// Journals a step of a turn. Answers [`Outcome::Stepped`].
-    Step {
-        /// The turn.
-        turn: TurnId,
-        /// The step.
-        step: Box<NewStep>,
-    },
+    /// Journals a step of a turn. Answers [`CommandOutcome::Stepped`].
+    Step { turn: TurnId, step: Box<NewStep> },
     /// Says that another turn takes the place of one that is over: its messages stay and are
     /// no longer among those of [`AgentStore::messages_tail`].
-    ReplaceTurn {
-        /// The turn.
-        turn: TurnId,
-    },
-    /// Ends a turn. Answers [`Outcome::Concluded`].
+    ReplaceTurn { turn: TurnId },
+    /// Ends a turn. Answers [`CommandOutcome::Concluded`].
     Conclude(Box<Conclude>),
     /// Notes that a call waits for an answer, in place of an earlier note about that call.
     AskApproval(Box<Approval>),
@@ -113,7 +83,7 @@ pub enum AgentCommand {
         /// The approval.
         id: Box<str>,
         /// What was decided.
-        decision: Decision,
+        decision: ApprovalDecision,
         /// What is allowed from now on.
         grant: Option<Grant>,
     },
@@ -122,28 +92,21 @@ pub enum AgentCommand {
         /// The grant.
         id: Box<str>,
     },
-    /// Sets the entries of one scope's list of memory. Answers [`Outcome::Remembered`].
+    /// Sets the entries of one scope's list of memory. Answers [`CommandOutcome::Remembered`].
     Remember(Box<Remember>),
     /// Erases fragments of memory, for good, and everything they were found or shown by;
     /// nothing is learned again from the messages they came from. Their lists' files are due
     /// to be cleaned until [`AgentCommand::MirrorErased`]. Of those that are gone already the
-    /// messages and the words are buried all the same. Answers [`Outcome::Forgotten`].
+    /// messages and the words are buried all the same. Answers [`CommandOutcome::Forgotten`].
     ForgetMemory {
-        /// The fragments.
         fragments: Vec<FragmentId>,
         /// Where the change comes from.
-        origin: Box<Origin>,
+        origin: Box<MemoryOrigin>,
     },
     /// Notes that nothing forgotten is left in the files of one scope's list.
-    MirrorErased {
-        /// The scope.
-        scope: Arc<str>,
-        /// The list.
-        target: Target,
-    },
+    MirrorErased { scope: Arc<str>, target: MemoryList },
     /// Keeps what a session that reads these scopes is shown of memory.
     FreezeMemory {
-        /// The session.
         session: SessionId,
         /// The scopes it reads.
         chain: Box<str>,
@@ -151,14 +114,11 @@ pub enum AgentCommand {
         block: Frozen,
     },
     /// Drops what a session is shown of memory; its next turn reads it anew.
-    ThawMemory {
-        /// The session.
-        session: SessionId,
-    },
+    ThawMemory { session: SessionId },
     /// Changes the outbox.
     Outbox(OutboxCommand),
     /// Changes what stands before the conversations.
-    Door(Box<DoorCommand>),
+    Ingress(Box<IngressCommand>),
     /// Forgets idempotency keys that were first seen before a time.
     PruneIdempotency {
         /// The time.
@@ -168,7 +128,7 @@ pub enum AgentCommand {
 
 /// What one command of a batch did.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum CommandOutcome {
     /// It is done; there is nothing to say about it.
     Done,
     /// The record it appended to the audit chain.
@@ -177,7 +137,6 @@ pub enum Outcome {
     Session(SessionId),
     /// Where its messages are now.
     Appended {
-        /// The session.
         session: SessionId,
         /// The place of the first one; those after it follow without gaps.
         first: MessageSeq,
@@ -218,14 +177,14 @@ pub struct Committed {
     /// The positions of the audit records it appended, in the order of its commands.
     pub audit: Vec<Seq>,
     /// What each of its commands did, in their order.
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<CommandOutcome>,
 }
 
 impl Committed {
     /// What became of the first message it took in.
     pub fn accepted(&self) -> Option<Accepted> {
         self.outcomes.iter().find_map(|outcome| match outcome {
-            Outcome::Accepted(accepted) => Some(*accepted),
+            CommandOutcome::Accepted(accepted) => Some(*accepted),
             _ => None,
         })
     }
@@ -233,7 +192,7 @@ impl Committed {
     /// The number of the first message it kept until its turn.
     pub fn kept(&self) -> Option<i64> {
         self.outcomes.iter().find_map(|outcome| match outcome {
-            Outcome::Kept(id) => *id,
+            CommandOutcome::Kept(id) => *id,
             _ => None,
         })
     }
@@ -241,7 +200,7 @@ impl Committed {
     /// What became of the first request to be let in.
     pub fn asked(&self) -> Option<PairingAsked> {
         self.outcomes.iter().find_map(|outcome| match outcome {
-            Outcome::Asked(asked) => Some(*asked),
+            CommandOutcome::Asked(asked) => Some(*asked),
             _ => None,
         })
     }
@@ -249,7 +208,7 @@ impl Committed {
     /// The first session it found or began by [`AgentCommand::OpenSession`].
     pub fn session(&self) -> Option<SessionId> {
         self.outcomes.iter().find_map(|outcome| match outcome {
-            Outcome::Session(session) => Some(*session),
+            CommandOutcome::Session(session) => Some(*session),
             _ => None,
         })
     }
@@ -257,7 +216,7 @@ impl Committed {
     /// The first delivery it put into the outbox by [`OutboxCommand::Enqueue`].
     pub fn enqueued(&self) -> Option<DeliveryId> {
         self.outcomes.iter().find_map(|outcome| match outcome {
-            Outcome::Enqueued(id) => Some(*id),
+            CommandOutcome::Enqueued(id) => Some(*id),
             _ => None,
         })
     }
@@ -265,7 +224,7 @@ impl Committed {
     /// The reply of the first turn it concluded.
     pub fn reply(&self) -> Option<MessageSeq> {
         self.outcomes.iter().find_map(|outcome| match outcome {
-            Outcome::Concluded { reply, .. } => *reply,
+            CommandOutcome::Concluded { reply, .. } => *reply,
             _ => None,
         })
     }

@@ -21,9 +21,7 @@ pub struct Approval {
     pub turn: TurnId,
     /// The session of that turn.
     pub session: SessionId,
-    /// The call.
     pub call: Box<str>,
-    /// The tool.
     pub tool: Box<str>,
     /// What exactly is asked for: a hash over the tool and its arguments.
     pub invocation: [u8; 32],
@@ -41,15 +39,11 @@ pub struct Approval {
 
 /// What became of a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Decision {
+pub enum ApprovalDecision {
     /// Somebody said yes.
-    Approved {
-        /// Who.
-        by: Actor,
-    },
+    Approved { by: Actor },
     /// Somebody said no.
     Denied {
-        /// Who.
         by: Actor,
         /// Why.
         reason: Option<String>,
@@ -65,20 +59,16 @@ pub enum Decision {
 pub struct Grant {
     /// Its name: that of the approval by which it was given.
     pub id: Box<str>,
-    /// The invocation.
     pub invocation: [u8; 32],
     /// The session it holds in; `None` for all of the agent.
     pub session: Option<SessionId>,
     /// Who gave it.
     pub by: Actor,
-    /// When.
     pub at: Timestamp,
-    /// The tool.
     pub tool: Box<str>,
     /// The rule by which it needed an answer.
     pub rule: Box<str>,
     /// What it does, for people; empty once the session it was asked in is forgotten.
     pub what: String,
-    /// The session it was asked in.
     pub asked_in: SessionId,
 }

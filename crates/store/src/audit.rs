@@ -31,7 +31,6 @@ impl fmt::Display for Seq {
 /// Something that happened, to be recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditEntry {
-    /// When.
     pub at: Timestamp,
     /// Who did it, such as `cli:local`.
     pub actor: Actor,
@@ -48,11 +47,9 @@ pub struct AuditEntry {
 pub struct AuditRecord {
     /// Its position.
     pub seq: Seq,
-    /// When.
     pub at: Timestamp,
     /// Who did it.
     pub actor: Actor,
-    /// What it was.
     pub kind: Box<str>,
     /// The agent's generation at that time.
     pub generation: u64,

@@ -4,9 +4,9 @@ use crate::agent::{AgentCommand, Committed};
 use crate::approval::{Approval, Grant};
 use crate::audit::{AuditRecord, AuditReport, Seq};
 use crate::daemon::{AgentRow, DaemonCommand, Due, EventKey, Reserved, Spending};
-use crate::door::DoorBackend;
 use crate::error::Result;
 use crate::feed::Feed;
+use crate::ingress::IngressBackend;
 use crate::lease::{Claim, Lease};
 use crate::memory::MemoryBackend;
 use crate::message::{Message, MessageSeq, Window};
@@ -55,7 +55,7 @@ pub trait Backend: Send + Sync {
 
 /// One agent's part; see [`AgentStore`](crate::AgentStore) for what each method means.
 #[async_trait]
-pub trait AgentBackend: MemoryBackend + OutboxBackend + DoorBackend + Send + Sync {
+pub trait AgentBackend: MemoryBackend + OutboxBackend + IngressBackend + Send + Sync {
     /// Applies a batch whole or not at all.
     async fn commit(&self, batch: Vec<AgentCommand>, lease: &Lease) -> Result<Committed>;
 
@@ -78,7 +78,6 @@ pub trait AgentBackend: MemoryBackend + OutboxBackend + DoorBackend + Send + Syn
     /// Checks the audit chain.
     async fn audit_verify(&self) -> Result<AuditReport>;
 
-    /// A session.
     async fn session(&self, session: SessionRef) -> Result<Option<Session>>;
 
     /// Sessions, newest first.
@@ -106,7 +105,6 @@ pub trait AgentBackend: MemoryBackend + OutboxBackend + DoorBackend + Send + Syn
     /// How many messages a session has.
     async fn message_count(&self, session: SessionId) -> Result<u64>;
 
-    /// A turn.
     async fn turn(&self, turn: TurnId) -> Result<Option<Turn>>;
 
     /// The steps of a turn.
@@ -175,7 +173,6 @@ pub trait DaemonBackend: Send + Sync {
         lease: &Lease,
     ) -> Result<Reserved>;
 
-    /// Whose an event is.
     async fn event_owner(&self, key: EventKey) -> Result<Option<AgentId>>;
 
     /// Gives an event to another agent.

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a suite of tests: a broken promise is a panic")]
 
 mod approvals;
-mod door;
+mod ingress;
 mod lease;
 mod lineage;
 mod memory;
@@ -13,8 +13,8 @@ mod sessions;
 mod turns;
 
 use crate::{
-    AccountLease, AgentCommand, AgentRow, AgentStore, AuditEntry, DaemonCommand, Due, Lifecycle,
-    Owner, Reserved, Seq, Store, StoreError,
+    AccountLease, AgentCommand, AgentRow, AgentStore, AuditEntry, DaemonCommand, Due, LeaseHolder,
+    Lifecycle, Reserved, Seq, Store, StoreError,
 };
 use async_trait::async_trait;
 use insula_domain::Platform;
@@ -46,13 +46,12 @@ pub async fn run(opener: &dyn Opener) {
     sessions::run(opener).await;
     turns::run(opener).await;
     approvals::run(opener).await;
-    door::run(opener).await;
+    ingress::run(opener).await;
     lineage::run(opener).await;
     memory::run(opener).await;
     outbox::run(opener).await;
 }
 
-/// An agent id.
 pub fn agent(name: &str) -> AgentId {
     AgentId::new(name).unwrap()
 }
@@ -82,7 +81,7 @@ fn audit(kind: &str) -> AgentCommand {
     AgentCommand::Audit(entry(kind))
 }
 
-fn account(owner: &Owner) -> AccountLease {
+fn account(owner: &LeaseHolder) -> AccountLease {
     owner.account(Platform::new("telegram").unwrap(), &AccountId::new("main").unwrap())
 }
 

@@ -50,7 +50,6 @@ impl Lifecycle {
 /// What is known of an agent while its database is closed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentRow {
-    /// The agent.
     pub id: AgentId,
     /// Where it stands.
     pub state: Lifecycle,
@@ -77,7 +76,6 @@ pub enum DaemonCommand {
     Audit(AuditEntry),
     /// Sets when the agent has something to do next; `None` for never.
     SetWake {
-        /// The agent.
         agent: AgentId,
         /// The time.
         at: Option<Timestamp>,
@@ -86,7 +84,6 @@ pub enum DaemonCommand {
     PutValue {
         /// The name.
         key: Box<str>,
-        /// The value.
         value: String,
     },
     /// Removes a named value.
@@ -104,9 +101,7 @@ pub enum DaemonCommand {
 /// An event of a platform, as its redelivery will name it again.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct EventKey {
-    /// The platform.
     pub platform: Box<str>,
-    /// Our account on it.
     pub account: Box<str>,
     /// The platform's id of the event.
     pub event: Box<str>,
@@ -126,7 +121,6 @@ pub enum Reserved {
 pub struct Due {
     /// Since when.
     pub at: Timestamp,
-    /// The agent.
     pub agent: AgentId,
 }
 

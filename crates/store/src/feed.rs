@@ -4,9 +4,9 @@
 //! revoked is revoked everywhere in this process once the call that revoked it returns.
 
 use crate::agent::AgentCommand;
-use crate::approval::Decision;
+use crate::approval::ApprovalDecision;
 use crate::daemon::DaemonCommand;
-use crate::door::DoorCommand;
+use crate::ingress::IngressCommand;
 use crate::outbox::OutboxCommand;
 use arc_swap::ArcSwap;
 use insula_domain::id::AgentId;
@@ -15,12 +15,11 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// Something that changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
+pub enum FeedChange {
     /// A named value of the daemon is another, or gone.
     Value {
         /// Its name.
         key: Box<str>,
-        /// What it is now.
         value: Option<Box<str>>,
     },
     /// An agent has something more to deliver, or to deliver again.
@@ -34,11 +33,11 @@ pub enum Change {
         /// The question.
         id: Box<str>,
         /// What became of it.
-        decision: Decision,
+        decision: ApprovalDecision,
     },
 }
 
-type Subscriber = dyn Fn(&Change) + Send + Sync;
+type Subscriber = dyn Fn(&FeedChange) + Send + Sync;
 
 /// Where changes are told. Cheap to clone.
 #[derive(Clone, Default)]
@@ -60,7 +59,7 @@ impl Feed {
     /// Has `hear` called with every change from now on, on the thread that commits: it must be
     /// short, and must not wait.
     #[must_use]
-    pub fn subscribe(&self, hear: impl Fn(&Change) + Send + Sync + 'static) -> Subscription {
+    pub fn subscribe(&self, hear: impl Fn(&FeedChange) + Send + Sync + 'static) -> Subscription {
         let subscriber: Arc<Subscriber> = Arc::new(hear);
         // Nothing below runs foreign code, so a poisoned lock guards nothing broken.
         let _adding = self.0.adding.lock().unwrap_or_else(PoisonError::into_inner);
@@ -72,7 +71,7 @@ impl Feed {
     }
 
     /// Tells whoever subscribed. For backends.
-    pub fn tell(&self, change: &Change) {
+    pub fn tell(&self, change: &FeedChange) {
         for subscriber in self.0.all.load().iter().filter_map(Weak::upgrade) {
             subscriber(change);
         }
@@ -86,15 +85,17 @@ impl fmt::Debug for Feed {
 }
 
 /// What a batch of an agent changes, for its feed.
-pub(crate) fn of_agent(agent: &AgentId, batch: &[AgentCommand]) -> Vec<Change> {
+pub(crate) fn of_agent(agent: &AgentId, batch: &[AgentCommand]) -> Vec<FeedChange> {
     let mut changes = Vec::new();
     for command in batch {
         let change = match command {
             AgentCommand::Outbox(OutboxCommand::Enqueue(_) | OutboxCommand::Resend { .. }) => {
-                Change::Outbox(agent.clone())
+                FeedChange::Outbox(agent.clone())
             }
-            AgentCommand::Door(command) if lets_in_or_out(command) => Change::Access(agent.clone()),
-            AgentCommand::SettleApproval { id, decision, .. } => Change::Approval {
+            AgentCommand::Ingress(command) if lets_in_or_out(command) => {
+                FeedChange::Access(agent.clone())
+            }
+            AgentCommand::SettleApproval { id, decision, .. } => FeedChange::Approval {
                 agent: agent.clone(),
                 id: id.clone(),
                 decision: decision.clone(),
@@ -109,23 +110,25 @@ pub(crate) fn of_agent(agent: &AgentId, batch: &[AgentCommand]) -> Vec<Change> {
 }
 
 /// Whether a command changes who may talk to the agent.
-fn lets_in_or_out(command: &DoorCommand) -> bool {
+fn lets_in_or_out(command: &IngressCommand) -> bool {
     matches!(
         command,
-        DoorCommand::Pair(_)
-            | DoorCommand::Unpair { .. }
-            | DoorCommand::Join(_)
-            | DoorCommand::Leave { .. }
+        IngressCommand::Pair(_)
+            | IngressCommand::Unpair { .. }
+            | IngressCommand::Join(_)
+            | IngressCommand::Leave { .. }
     )
 }
 
 /// What a batch of the daemon changes, for its feed.
-pub(crate) fn of_daemon(batch: &[DaemonCommand]) -> Vec<Change> {
+pub(crate) fn of_daemon(batch: &[DaemonCommand]) -> Vec<FeedChange> {
     let changes = batch.iter().filter_map(|command| match command {
         DaemonCommand::PutValue { key, value } => {
-            Some(Change::Value { key: key.clone(), value: Some(value.as_str().into()) })
+            Some(FeedChange::Value { key: key.clone(), value: Some(value.as_str().into()) })
         }
-        DaemonCommand::DropValue { key } => Some(Change::Value { key: key.clone(), value: None }),
+        DaemonCommand::DropValue { key } => {
+            Some(FeedChange::Value { key: key.clone(), value: None })
+        }
         _ => None,
     });
     changes.collect()
@@ -143,7 +146,7 @@ mod tests {
             feed.subscribe(move |change| heard.lock().unwrap().push((name, change.clone())))
         };
         let (one, two) = (subscribe("one"), subscribe("two"));
-        let change = Change::Value { key: "k".into(), value: None };
+        let change = FeedChange::Value { key: "k".into(), value: None };
         feed.tell(&change);
         drop(one);
         feed.tell(&change);

@@ -73,7 +73,6 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// What is owned.
     pub fn what(&self) -> &Owned {
         &self.what
     }
@@ -86,12 +85,12 @@ impl Lease {
 
 /// Whoever made a claim; makes leases at no cost.
 #[derive(Clone)]
-pub struct Owner {
+pub struct LeaseHolder {
     store: Store,
     pub(crate) claim: Arc<Claim>,
 }
 
-impl Owner {
+impl LeaseHolder {
     pub(crate) fn new(store: Store, claim: Claim) -> Self {
         Self { store, claim: Arc::new(claim) }
     }
@@ -134,7 +133,7 @@ impl Owner {
     }
 }
 
-impl fmt::Debug for Owner {
+impl fmt::Debug for LeaseHolder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Owner({}, {})", self.claim.owner, self.claim.epoch)
     }
@@ -155,7 +154,6 @@ impl AgentLease {
         self.store.backend().commit(batch, &self.lease).await
     }
 
-    /// The lease.
     pub fn lease(&self) -> &Lease {
         &self.lease
     }

@@ -1,11 +1,11 @@
 //! Durable state: what must survive a crash, and nothing about what it means.
 //!
 //! Each agent has a database of its own, opened on first use and closed when idle; the daemon
-//! has one more. A [`Store`] hands out handles to read: an [`AgentStore`] is bound to one agent from
-//! birth and no method on it names another. Who claims the store is its [`Owner`] and has leases to
-//! write: everything written is a method of an [`AgentLease`], an [`AccountLease`] or a
-//! [`DaemonLease`], most of it `commit`, a batch of typed commands that is applied whole or not at
-//! all. Who keeps something of it in memory subscribes to the [`Feed`].
+//! has one more. A [`Store`] hands out handles to read: an [`AgentStore`] is bound to one agent
+//! from birth and no method on it names another. Who claims the store is its [`LeaseHolder`] and
+//! has leases to write: everything written is a method of an [`AgentLease`], an [`AccountLease`] or
+//! a [`DaemonLease`], most of it `commit`, a batch of typed commands that is applied whole or not
+//! at all. Who keeps something of it in memory subscribes to the [`Feed`].
 //!
 //! The shape is the [`backend`] traits; SQLite is the backend that is always there. What any
 //! backend owes its callers is written down as tests in `conformance`.
@@ -20,11 +20,11 @@ mod chain;
 #[cfg(test)]
 mod conformance;
 pub mod daemon;
-pub mod door;
 pub mod error;
 pub mod feed;
 mod files;
 mod inflection;
+pub mod ingress;
 pub mod key;
 pub mod lease;
 mod limits;
@@ -41,28 +41,29 @@ mod terms;
 pub mod turn;
 pub mod usage;
 
-pub use agent::{AgentCommand, AgentStore, Committed, Outcome};
-pub use approval::{Approval, Decision, Grant};
+pub use agent::{AgentCommand, AgentStore, CommandOutcome, Committed};
+pub use approval::{Approval, ApprovalDecision, Grant};
 pub use audit::{AuditEntry, AuditRecord, AuditReport, Seq};
 pub use daemon::{
     AgentRow, DaemonCommand, DaemonStore, Due, EventKey, Lifecycle, Reserved, Spending,
 };
-pub use door::{
-    DoorCommand, EventName, InboxRow, JoinedChat, NewInbox, Pairing, PairingAsked, PairingRequest,
-    Tries, Visitor,
-};
 pub use error::{Result, StoreError};
-pub use feed::{Change, Feed, Subscription};
+pub use feed::{Feed, FeedChange, Subscription};
+pub use ingress::{
+    EventName, InboxRow, IngressCommand, JoinedChat, NewInbox, Pairing, PairingAsked,
+    PairingRequest, PlatformUser, Tries,
+};
 pub use key::{AuditKey, KeyExposure};
-pub use lease::{AccountLease, AgentLease, DaemonLease, Lease, Owned, Owner};
+pub use lease::{AccountLease, AgentLease, DaemonLease, Lease, LeaseHolder, Owned};
 pub use memory::{
-    Affected, Entry, Forget, Fragment, FragmentHit, FragmentId, Frozen, ListName, MemoryPage,
-    MemoryReport, Mirror, NewFragment, Origin, Provenance, RecordKind, Remember, Source, Target,
+    Affected, Forget, Fragment, FragmentHit, FragmentId, Frozen, ListName, MemoryEntry, MemoryList,
+    MemoryOrigin, MemoryPage, MemoryReport, MemorySource, Mirror, NewFragment, Provenance,
+    RecordKind, Remember,
 };
 pub use message::{MESSAGE_PAGE_MAX, Message, MessageSeq, NewMessage, Part, Role, Window};
 pub use outbox::{
-    Button, Content, Delivery, DeliveryId, DeliveryState, Destination, Doubt, Enqueue, Lane,
-    NewButton, OutboxCommand, Provisional, Rest, SentPart, TurnOrigin,
+    Button, Content, Delivery, DeliveryDestination, DeliveryId, DeliveryState, Doubt, Enqueue,
+    Lane, NewButton, OutboxCommand, Provisional, Rest, SentPart, TurnOrigin,
 };
 pub use seal::{Counted, Seals};
 pub use search::Hit;

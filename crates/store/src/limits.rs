@@ -5,12 +5,12 @@ use crate::approval::APPROVAL_BYTES_MAX;
 use crate::audit::{AUDIT_CONTENT_BYTES_MAX, AUDIT_NAME_BYTES_MAX, AuditEntry};
 use crate::error::{Result, StoreError};
 use crate::memory::{
-    Entry, FRAGMENT_BYTES_MAX, FRAGMENTS_MAX, MEMORY_BLOCK_BYTES_MAX, Origin, Remember,
+    FRAGMENT_BYTES_MAX, FRAGMENTS_MAX, MEMORY_BLOCK_BYTES_MAX, MemoryEntry, MemoryOrigin, Remember,
 };
 use crate::message::{MESSAGE_BYTES_MAX, NewMessage, PARTS_MAX};
 use crate::outbox::{
     BUTTON_BYTES_MAX, BUTTONS_MAX, DELIVERY_NAME_BYTES_MAX, DELIVERY_TEXT_BYTES_MAX,
-    DELIVERY_WHY_BYTES_MAX, Destination, NewButton, OutboxCommand,
+    DELIVERY_WHY_BYTES_MAX, DeliveryDestination, NewButton, OutboxCommand,
 };
 use crate::parts;
 use crate::search::QUERY_BYTES_MAX;
@@ -86,7 +86,7 @@ fn command(command: &AgentCommand) -> Result<()> {
         }
         AgentCommand::Outbox(command) => outbox(command),
         AgentCommand::Beside(all) => messages(all),
-        AgentCommand::Door(command) => match command.excess() {
+        AgentCommand::Ingress(command) => match command.excess() {
             Some((what, len, max)) => Err(StoreError::TooLong { what, len, max }),
             None => Ok(()),
         },
@@ -106,7 +106,7 @@ fn remember(new: &Remember) -> Result<()> {
     within("a scope", new.scope.len(), NAME_BYTES_MAX)?;
     within("a list of fragments", new.entries.len(), FRAGMENTS_MAX)?;
     for entry in &new.entries {
-        if let Entry::New(fragment) = entry {
+        if let MemoryEntry::New(fragment) = entry {
             within("a fragment of memory", fragment.text.len(), FRAGMENT_BYTES_MAX)?;
             within("a list of fragments", fragment.parents.len(), FRAGMENTS_MAX)?;
         }
@@ -114,7 +114,7 @@ fn remember(new: &Remember) -> Result<()> {
     origin(&new.origin)
 }
 
-fn origin(origin: &Origin) -> Result<()> {
+fn origin(origin: &MemoryOrigin) -> Result<()> {
     within("a principal", origin.principal.as_str().len(), NAME_BYTES_MAX)?;
     within("a label", origin.label.as_ref().map_or(0, |it| it.len()), NAME_BYTES_MAX)?;
     let call = origin.call.as_ref().map_or(0, |call| call.len());
@@ -154,7 +154,7 @@ fn outbox(command: &OutboxCommand) -> Result<()> {
     }
 }
 
-fn destination(to: &Destination) -> Result<()> {
+fn destination(to: &DeliveryDestination) -> Result<()> {
     let (topic, reply_to) = (to.topic.as_ref(), to.reply_to.as_ref());
     let names = [Some(&to.lane.platform), Some(&to.lane.account), Some(&to.lane.chat)];
     let names = names.into_iter().chain([Some(&to.chat_type), topic, reply_to]).flatten();

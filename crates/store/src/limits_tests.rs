@@ -2,13 +2,13 @@
 //! one more is refused by the name of what it is.
 
 use super::*;
-use crate::approval::{Approval, Decision, Grant};
+use crate::approval::{Approval, ApprovalDecision, Grant};
 use crate::conformance::{entry, sample};
-use crate::door::{
-    DOOR_NAME_BYTES_MAX, DoorCommand, EventName, INBOX_BYTES_MAX, JoinedChat, NewInbox, Pairing,
-    PairingRequest, Tries, Visitor,
+use crate::ingress::{
+    EventName, INBOX_BYTES_MAX, INGRESS_NAME_BYTES_MAX, IngressCommand, JoinedChat, NewInbox,
+    Pairing, PairingRequest, PlatformUser, Tries,
 };
-use crate::memory::{FragmentId, Frozen, NewFragment, Source, Target};
+use crate::memory::{FragmentId, Frozen, MemoryList, MemorySource, NewFragment};
 use crate::outbox::{DeliveryId, Doubt, Enqueue, Lane, Rest, SentPart};
 use crate::session::SessionId;
 use crate::turn::{Accept, Conclude, Join, TurnId};
@@ -59,9 +59,9 @@ fn accept(change: impl FnOnce(&mut Accept)) -> AgentCommand {
     AgentCommand::Accept(accept)
 }
 
-fn destination_of(change: impl FnOnce(&mut Destination)) -> Destination {
+fn destination_of(change: impl FnOnce(&mut DeliveryDestination)) -> DeliveryDestination {
     let lane = Lane { platform: "p".into(), account: "a".into(), chat: "c".into() };
-    let mut to = Destination {
+    let mut to = DeliveryDestination {
         lane,
         chat_type: "group".into(),
         topic: Some("t".into()),
@@ -85,9 +85,9 @@ fn enqueue(change: impl FnOnce(&mut Enqueue)) -> AgentCommand {
     AgentCommand::Outbox(OutboxCommand::Enqueue(Box::new(new)))
 }
 
-fn origin_of(change: impl FnOnce(&mut Origin)) -> Origin {
-    let mut origin = Origin {
-        source: Source::Tool,
+fn origin_of(change: impl FnOnce(&mut MemoryOrigin)) -> MemoryOrigin {
+    let mut origin = MemoryOrigin {
+        source: MemorySource::Tool,
         principal: "telegram:1".into(),
         platform: "telegram".into(),
         session: None,
@@ -105,7 +105,7 @@ fn origin_of(change: impl FnOnce(&mut Origin)) -> Origin {
 fn learn(change: impl FnOnce(&mut Remember)) -> AgentCommand {
     let mut new = Remember {
         scope: "chat:1".into(),
-        target: Target::Memory,
+        target: MemoryList::Memory,
         expects: Vec::new(),
         entries: Vec::new(),
         origin: origin_of(|_| ()),
@@ -115,11 +115,11 @@ fn learn(change: impl FnOnce(&mut Remember)) -> AgentCommand {
     AgentCommand::Remember(Box::new(new))
 }
 
-fn fragment(text: String, parents: Vec<FragmentId>) -> Entry {
-    Entry::New(NewFragment { text, blocked: None, parents })
+fn fragment(text: String, parents: Vec<FragmentId>) -> MemoryEntry {
+    MemoryEntry::New(NewFragment { text, blocked: None, parents })
 }
 
-fn forget(fragments: usize, origin: Origin) -> AgentCommand {
+fn forget(fragments: usize, origin: MemoryOrigin) -> AgentCommand {
     let fragments = vec![FragmentId(1); fragments];
     AgentCommand::ForgetMemory { fragments, origin: Box::new(origin) }
 }
@@ -284,7 +284,7 @@ fn records_and_approvals_are_bounded() {
         };
         AgentCommand::SettleApproval {
             id: "1".into(),
-            decision: Decision::TimedOut,
+            decision: ApprovalDecision::TimedOut,
             grant: Some(grant),
         }
     };
@@ -318,7 +318,7 @@ fn memory_is_bounded() {
     check_all(vec![
         row("a scope", NAME_BYTES_MAX, |n| learn(|it| it.scope = text(n).into())),
         row("a list of fragments", FRAGMENTS_MAX, |n| {
-            learn(|it| it.entries = vec![Entry::Keep(FragmentId(1)); n])
+            learn(|it| it.entries = vec![MemoryEntry::Keep(FragmentId(1)); n])
         }),
         row("a fragment of memory", FRAGMENT_BYTES_MAX, |n| {
             learn(|it| it.entries = vec![fragment(text(n), Vec::new())])
@@ -341,7 +341,7 @@ fn memory_is_bounded() {
         }),
         row("a scope", NAME_BYTES_MAX, |n| AgentCommand::MirrorErased {
             scope: text(n).into(),
-            target: Target::User,
+            target: MemoryList::User,
         }),
         row("a chain of scopes", 64 * NAME_BYTES_MAX, move |n| freeze(n, 1, 1)),
         row("a label", NAME_BYTES_MAX, move |n| freeze(1, n, 1)),
@@ -359,7 +359,7 @@ fn the_outbox_is_bounded() {
         label: name(label),
         meaning: name(meaning),
     };
-    let to = |change: fn(&mut Destination, Box<str>)| {
+    let to = |change: fn(&mut DeliveryDestination, Box<str>)| {
         row("a destination", NAME_BYTES_MAX, move |n| {
             enqueue(|it| it.to = destination_of(|to| change(to, name(n))))
         })
@@ -411,9 +411,9 @@ fn the_outbox_is_bounded() {
 
 #[test]
 fn what_stands_before_conversations_is_bounded() {
-    let door = |command| AgentCommand::Door(Box::new(command));
-    let who = |n: usize| Visitor { platform: "p".into(), account: "a".into(), user: name(n) };
-    let asks = |who: Visitor, called: usize, place: usize| DoorCommand::AskPairing {
+    let ingress = |command| AgentCommand::Ingress(Box::new(command));
+    let who = |n: usize| PlatformUser { platform: "p".into(), account: "a".into(), user: name(n) };
+    let asks = |who: PlatformUser, called: usize, place: usize| IngressCommand::AskPairing {
         request: PairingRequest {
             who,
             name: text(called),
@@ -427,7 +427,7 @@ fn what_stands_before_conversations_is_bounded() {
         waiting_max: 1,
     };
     let keep = |key: usize, sender: usize, content: usize| {
-        DoorCommand::Keep(NewInbox {
+        IngressCommand::Keep(NewInbox {
             event: EventName { who: "a".into(), key: name(key) },
             session: "s".into(),
             chat: "c".into(),
@@ -438,32 +438,32 @@ fn what_stands_before_conversations_is_bounded() {
             content: text(content),
         })
     };
-    let edit = |message: usize, content: usize| DoorCommand::Edit {
+    let edit = |message: usize, content: usize| IngressCommand::Edit {
         chat: "c".into(),
         message: name(message),
         sender: "s".into(),
         content: text(content),
     };
-    let named = |command: Box<dyn Fn(usize) -> DoorCommand>| {
-        row("a name", DOOR_NAME_BYTES_MAX, move |n| door(command(n)))
+    let named = |command: Box<dyn Fn(usize) -> IngressCommand>| {
+        row("a name", INGRESS_NAME_BYTES_MAX, move |n| ingress(command(n)))
     };
     check_all(vec![
         named(Box::new(move |n| asks(who(n), 1, 1))),
         named(Box::new(move |n| asks(who(1), n, 1))),
         named(Box::new(move |n| asks(who(1), 1, n))),
         named(Box::new(move |n| {
-            DoorCommand::Pair(Pairing { who: who(1), name: text(n), by: "b".into(), at: AT })
+            IngressCommand::Pair(Pairing { who: who(1), name: text(n), by: "b".into(), at: AT })
         })),
-        named(Box::new(|n| DoorCommand::Unpair { platform: "p".into(), user: name(n) })),
-        named(Box::new(|n| DoorCommand::PutTries {
+        named(Box::new(|n| IngressCommand::Unpair { platform: "p".into(), user: name(n) })),
+        named(Box::new(|n| IngressCommand::PutTries {
             platform: name(n),
             tries: Tries { wrong: 1, until: AT },
         })),
         named(Box::new(|n| {
             let (platform, account, by) = ("p".into(), "a".into(), "b".into());
-            DoorCommand::Join(JoinedChat { platform, account, chat: name(n), by, at: AT })
+            IngressCommand::Join(JoinedChat { platform, account, chat: name(n), by, at: AT })
         })),
-        named(Box::new(|n| DoorCommand::Leave {
+        named(Box::new(|n| IngressCommand::Leave {
             platform: "p".into(),
             account: "a".into(),
             chat: name(n),
@@ -471,13 +471,13 @@ fn what_stands_before_conversations_is_bounded() {
         named(Box::new(move |n| keep(n, 1, 1))),
         named(Box::new(move |n| keep(1, n, 1))),
         named(Box::new(move |n| edit(n, 1))),
-        named(Box::new(|n| DoorCommand::Withdraw { chat: "c".into(), message: name(n) })),
+        named(Box::new(|n| IngressCommand::Withdraw { chat: "c".into(), message: name(n) })),
         named(Box::new(|n| {
             let event = EventName { who: name(n), key: "k".into() };
-            DoorCommand::Note { event, at: AT }
+            IngressCommand::Note { event, at: AT }
         })),
-        row("a message that waits", INBOX_BYTES_MAX, move |n| door(keep(1, 1, n))),
-        row("a message that waits", INBOX_BYTES_MAX, move |n| door(edit(1, n))),
+        row("a message that waits", INBOX_BYTES_MAX, move |n| ingress(keep(1, 1, n))),
+        row("a message that waits", INBOX_BYTES_MAX, move |n| ingress(edit(1, n))),
     ]);
 }
 

@@ -43,14 +43,14 @@ impl fmt::Display for FragmentId {
 
 /// Which of a scope's two lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Target {
+pub enum MemoryList {
     /// What was learned.
     Memory,
     /// Who the user is.
     User,
 }
 
-impl Target {
+impl MemoryList {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Memory, Self::User];
 
@@ -81,7 +81,7 @@ impl Target {
 
 /// How words came into memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Source {
+pub enum MemorySource {
     /// Somebody asked for it themselves.
     Said,
     /// A model wrote it by a tool.
@@ -94,7 +94,7 @@ pub enum Source {
     Shared,
 }
 
-impl Source {
+impl MemorySource {
     const ALL: [Self; 5] = [Self::Said, Self::Tool, Self::Import, Self::ExternalEdit, Self::Shared];
 
     /// Its name.
@@ -125,22 +125,19 @@ impl Source {
 
 /// Where a change comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Origin {
-    /// How.
-    pub source: Source,
+pub struct MemoryOrigin {
+    pub source: MemorySource,
     /// Whose doing it is.
     pub principal: Actor,
     /// Where they spoke.
     pub platform: Box<str>,
     /// The conversation, where there was one.
     pub session: Option<SessionId>,
-    /// The message in it.
     pub message: Option<MessageSeq>,
     /// The tool call.
     pub call: Option<Box<str>>,
     /// The agent's generation.
     pub generation: u64,
-    /// When.
     pub at: Timestamp,
     /// Who confirmed it, where somebody had to.
     pub approved_by: Option<Actor>,
@@ -151,12 +148,9 @@ pub struct Origin {
 /// Something remembered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fragment {
-    /// Which one.
     pub id: FragmentId,
-    /// Its scope.
     pub scope: Arc<str>,
-    /// Its list.
-    pub target: Target,
+    pub target: MemoryList,
     /// The words.
     pub text: String,
     /// Why no model gets to see it.
@@ -194,12 +188,10 @@ pub struct Provenance {
     pub seq: FragmentId,
     /// What it is about.
     pub kind: RecordKind,
-    /// The scope.
     pub scope: Arc<str>,
-    /// The list.
-    pub target: Target,
+    pub target: MemoryList,
     /// Where the change comes from.
-    pub origin: Origin,
+    pub origin: MemoryOrigin,
     /// The fragments whose words went into it.
     pub parents: Vec<FragmentId>,
     /// The salted hash of the words.
@@ -210,7 +202,6 @@ pub struct Provenance {
     pub mac: [u8; 32],
 }
 
-/// A fragment to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewFragment {
     /// The words.
@@ -223,7 +214,7 @@ pub struct NewFragment {
 
 /// One entry of a list that is set.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Entry {
+pub enum MemoryEntry {
     /// One that is there.
     Keep(FragmentId),
     /// A new one.
@@ -233,16 +224,14 @@ pub enum Entry {
 /// Sets the entries of one scope's list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remember {
-    /// The scope.
     pub scope: Arc<str>,
-    /// The list.
-    pub target: Target,
+    pub target: MemoryList,
     /// The entries as the caller read them, in order; refused if they are others by now.
     pub expects: Vec<FragmentId>,
     /// The entries from now on, in order.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<MemoryEntry>,
     /// Where the change comes from.
-    pub origin: Origin,
+    pub origin: MemoryOrigin,
     /// The hash of the mirror's bytes that go with it.
     pub digest: [u8; 32],
 }
@@ -268,12 +257,11 @@ pub struct MemoryPage {
 }
 
 /// A list: its scope and which of the two.
-pub type ListName = (Arc<str>, Target);
+pub type ListName = (Arc<str>, MemoryList);
 
 /// What forgetting takes away.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Affected {
-    /// The fragments that are there.
     pub fragments: Vec<Fragment>,
     /// Those and the ones that are gone already: what was meant, and what they were made of.
     pub ids: Vec<FragmentId>,
@@ -297,7 +285,6 @@ pub enum Forget {
 /// A fragment that was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FragmentHit {
-    /// The fragment.
     pub fragment: Fragment,
     /// How well it matches, compared to others of the same scope (BM25).
     pub score: f64,
@@ -328,7 +315,7 @@ impl MemoryReport {
 #[async_trait]
 pub trait MemoryBackend: Send + Sync {
     /// One list.
-    async fn memory_page(&self, scope: &str, target: Target) -> Result<MemoryPage>;
+    async fn memory_page(&self, scope: &str, target: MemoryList) -> Result<MemoryPage>;
 
     /// Several lists, in their order.
     async fn memory_pages(&self, lists: Vec<ListName>) -> Result<Vec<MemoryPage>>;
@@ -336,7 +323,6 @@ pub trait MemoryBackend: Send + Sync {
     /// Fragments by id.
     async fn fragments_after(&self, after: FragmentId, limit: usize) -> Result<Vec<Fragment>>;
 
-    /// One fragment.
     async fn fragment(&self, id: FragmentId) -> Result<Option<Fragment>>;
 
     /// Records by place.
@@ -349,7 +335,7 @@ pub trait MemoryBackend: Send + Sync {
     async fn memory_forgotten(
         &self,
         scope: &str,
-        target: Target,
+        target: MemoryList,
         texts: Vec<String>,
     ) -> Result<Vec<bool>>;
 
@@ -384,7 +370,7 @@ pub trait MemoryBackend: Send + Sync {
 
 impl AgentStore {
     /// The entries of one scope's list, in order, and its mirror's marks.
-    pub async fn memory_page(&self, scope: &str, target: Target) -> Result<MemoryPage> {
+    pub async fn memory_page(&self, scope: &str, target: MemoryList) -> Result<MemoryPage> {
         self.backend().memory_page(scope, target).await
     }
 
@@ -422,7 +408,7 @@ impl AgentStore {
     pub async fn memory_forgotten(
         &self,
         scope: &str,
-        target: Target,
+        target: MemoryList,
         texts: Vec<String>,
     ) -> Result<Vec<bool>> {
         self.backend().memory_forgotten(scope, target, texts).await

@@ -90,11 +90,9 @@ pub enum Part {
     Beside(String),
     /// A file kept elsewhere, by the hash of its content.
     Attachment {
-        /// The hash.
         hash: [u8; 32],
         /// What it is called.
         name: Box<str>,
-        /// Its media type.
         media_type: Box<str>,
         /// Its length in bytes.
         bytes: u64,
@@ -103,7 +101,6 @@ pub enum Part {
     Image {
         /// Where, in whatever form the layer above uses.
         source: Box<str>,
-        /// Its media type.
         media_type: Box<str>,
     },
     /// A call the model asks for.
@@ -150,14 +147,12 @@ pub struct NewMessage {
     pub label: Arc<str>,
     /// The agent's generation that took or made it.
     pub generation: u64,
-    /// When.
     pub at: Timestamp,
 }
 
 /// A message and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// Its session.
     pub session: SessionId,
     /// Its place there.
     pub seq: MessageSeq,
@@ -175,7 +170,6 @@ pub struct Message {
     pub label: Arc<str>,
     /// The agent's generation that took or made it.
     pub generation: u64,
-    /// When.
     pub at: Timestamp,
 }
 

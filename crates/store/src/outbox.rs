@@ -40,22 +40,18 @@ impl fmt::Display for DeliveryId {
 /// A chat of one account's; what goes there keeps its order.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Lane {
-    /// The platform.
     pub platform: Box<str>,
-    /// Our account on it.
     pub account: Box<str>,
-    /// The chat.
     pub chat: Box<str>,
 }
 
 /// Where a delivery goes, and what it answers there.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Destination {
+pub struct DeliveryDestination {
     /// The chat.
     pub lane: Lane,
     /// What kind of chat.
     pub chat_type: Box<str>,
-    /// The topic in it.
     pub topic: Option<Box<str>>,
     /// The platform's name for the message it answers.
     pub reply_to: Option<Box<str>>,
@@ -142,10 +138,9 @@ pub struct Delivery {
     pub id: DeliveryId,
     /// The session it belongs to and is forgotten with.
     pub session: Option<SessionId>,
-    /// The turn it is of.
     pub turn: Option<TurnId>,
     /// Where it goes.
-    pub to: Destination,
+    pub to: DeliveryDestination,
     /// What it says.
     pub content: Content,
     /// What no other delivery of any agent has: idempotency keys are made of it.
@@ -177,17 +172,15 @@ pub struct Delivery {
 pub struct Enqueue {
     /// The session it belongs to and is forgotten with.
     pub session: Option<SessionId>,
-    /// The turn it is of.
     pub turn: Option<TurnId>,
     /// Where it goes.
-    pub to: Destination,
+    pub to: DeliveryDestination,
     /// What it says.
     pub text: String,
     /// A second one of this name is not put in.
     pub name: Option<Box<str>>,
     /// What stands under it.
     pub buttons: Vec<NewButton>,
-    /// When.
     pub at: Timestamp,
 }
 
@@ -211,21 +204,17 @@ pub struct Button {
     pub session: Option<SessionId>,
     /// The turn of that delivery.
     pub turn: Option<TurnId>,
-    /// The button.
     pub button: NewButton,
 }
 
 /// A turn under way whose reply goes somewhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TurnOrigin {
-    /// The turn.
     pub turn: TurnId,
-    /// Its session.
     pub session: SessionId,
-    /// The key of that.
     pub key: Box<str>,
     /// Where the reply goes.
-    pub to: Destination,
+    pub to: DeliveryDestination,
     /// What the delivery of the reply will have as its key.
     pub delivery_key: [u8; 16],
     /// What was shown of the reply so far.
@@ -236,104 +225,61 @@ pub struct TurnOrigin {
 /// forgotten) changes nothing, except where it says otherwise.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OutboxCommand {
-    /// Puts something in. Answers [`Outcome::Enqueued`](crate::Outcome::Enqueued).
+    /// Puts something in. Answers [`Outcome::Enqueued`](crate::CommandOutcome::Enqueued).
     Enqueue(Box<Enqueue>),
     /// A request is about to be made. Refuses with
     /// [`NoDelivery`](crate::StoreError::NoDelivery) where there is nothing to send any more.
-    Begun {
-        /// The delivery.
-        id: DeliveryId,
-        /// When.
-        at: Timestamp,
-    },
+    Begun { id: DeliveryId, at: Timestamp },
     /// The platform took a part, or all there was to send.
     Sent {
-        /// The delivery.
         id: DeliveryId,
         /// The part; `None` where nothing had to be sent.
         part: Option<SentPart>,
         /// What is left after it.
         rest: Rest,
-        /// When.
         at: Timestamp,
     },
     /// It waits, for a reason that has nothing to do with it. Nothing was tried, so whatever is
     /// known of a request that was stays known.
-    Waits {
-        /// The delivery.
-        id: DeliveryId,
-        /// Why.
-        why: String,
-        /// When.
-        at: Timestamp,
-    },
+    Waits { id: DeliveryId, why: String, at: Timestamp },
     /// It was tried, and is to be tried again later.
     PutOff {
-        /// The delivery.
         id: DeliveryId,
         /// Not before.
         until: Timestamp,
-        /// Why.
         why: String,
-        /// When.
         at: Timestamp,
     },
     /// A request may have arrived.
     InDoubt {
-        /// The delivery.
         id: DeliveryId,
         /// What is to be done about it.
         then: Doubt,
-        /// Why.
         why: String,
-        /// When.
         at: Timestamp,
     },
     /// It will not be sent.
-    Failed {
-        /// The delivery.
-        id: DeliveryId,
-        /// Why.
-        why: String,
-        /// When.
-        at: Timestamp,
-    },
+    Failed { id: DeliveryId, why: String, at: Timestamp },
     /// An operator wants it sent now: held, failed, or waiting. Refuses with
     /// [`NoDelivery`](crate::StoreError::NoDelivery) what is not there or was sent.
-    Resend {
-        /// The delivery.
-        id: DeliveryId,
-        /// When.
-        at: Timestamp,
-    },
+    Resend { id: DeliveryId, at: Timestamp },
     /// Takes it out, words and all. Refuses with
     /// [`NoDelivery`](crate::StoreError::NoDelivery) what is not there or was sent.
-    Drop {
-        /// The delivery.
-        id: DeliveryId,
-    },
+    Drop { id: DeliveryId },
     /// Something is about to be shown of a turn's reply. Refuses with
     /// [`NoDelivery`](crate::StoreError::NoDelivery) once the turn is over.
-    ProvisionalBegun {
-        /// The turn.
-        turn: TurnId,
-    },
+    ProvisionalBegun { turn: TurnId },
     /// What was shown has this name, or (`None`) was certainly not shown.
     ProvisionalShown {
-        /// The turn.
         turn: TurnId,
         /// The platform's name for the message.
         message: Option<Box<str>>,
     },
     /// The message in which something was shown can't be changed any more: the reply will be a
     /// new one.
-    ProvisionalLost {
-        /// The delivery.
-        id: DeliveryId,
-    },
+    ProvisionalLost { id: DeliveryId },
     /// Puts buttons under a delivery that has none.
     Buttons {
-        /// The delivery.
         id: DeliveryId,
         /// The buttons, in order.
         buttons: Vec<NewButton>,
@@ -366,10 +312,8 @@ pub enum Doubt {
 /// The part of a backend that keeps the outbox; see [`AgentStore`] for what each method means.
 #[async_trait]
 pub trait OutboxBackend: Send + Sync {
-    /// One delivery.
     async fn delivery(&self, id: DeliveryId) -> Result<Option<Delivery>>;
 
-    /// A delivery by its name.
     async fn delivery_named(&self, name: &str) -> Result<Option<Delivery>>;
 
     /// Deliveries whose names begin like this.
@@ -390,7 +334,6 @@ pub trait OutboxBackend: Send + Sync {
     /// Turns under way whose replies go somewhere.
     async fn origins(&self, after: TurnId, limit: usize) -> Result<Vec<TurnOrigin>>;
 
-    /// A button.
     async fn button(&self, data: &str) -> Result<Option<Button>>;
 
     /// The buttons of a delivery.

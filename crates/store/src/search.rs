@@ -32,7 +32,6 @@ pub const SNIPPET_BYTES_MAX: usize = 240;
 /// A message that matches.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hit {
-    /// Its session.
     pub session: SessionId,
     /// Its place there.
     pub seq: MessageSeq,

@@ -43,7 +43,6 @@ pub enum SessionRef {
 /// How to find a session, or begin it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenSession {
-    /// Its key.
     pub key: Box<str>,
     /// The scope its words belong to. A current session of another scope is ended and a new
     /// one begins: words of one scope never become the history of another.
@@ -79,7 +78,6 @@ pub enum SessionState {
 pub struct Session {
     /// Its number.
     pub id: SessionId,
-    /// Its key.
     pub key: Box<str>,
     /// The scope its words belong to.
     pub scope: Arc<str>,

@@ -6,7 +6,7 @@ use crate::daemon::DaemonStore;
 use crate::error::Result;
 use crate::feed::Feed;
 use crate::key::AuditKey;
-use crate::lease::{Claim, Owner};
+use crate::lease::{Claim, LeaseHolder};
 use crate::sqlite::SqliteBackend;
 use insula_domain::id::AgentId;
 use insula_world::World;
@@ -81,14 +81,14 @@ impl Store {
 
     /// Takes over: what is written under this is refused by nobody, and what is written under any
     /// earlier claim is, durably. Once per start.
-    pub async fn claim(&self, owner: &str) -> Result<Owner> {
+    pub async fn claim(&self, owner: &str) -> Result<LeaseHolder> {
         let epoch = self.backend.claim(owner).await?;
-        Ok(Owner::new(self.clone(), Claim::new(owner, epoch)))
+        Ok(LeaseHolder::new(self.clone(), Claim::new(owner, epoch)))
     }
 
     /// For whoever only looks: it owns nothing, and whatever it would write is refused.
-    pub fn unclaimed(&self) -> Owner {
-        Owner::new(self.clone(), Claim::new("nobody", 0))
+    pub fn unclaimed(&self) -> LeaseHolder {
+        LeaseHolder::new(self.clone(), Claim::new("nobody", 0))
     }
 
     pub(crate) fn backend(&self) -> &dyn Backend {

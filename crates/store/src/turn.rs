@@ -6,7 +6,7 @@
 //! began and did not end is seen to have done just that.
 
 use crate::message::{MessageSeq, NewMessage};
-use crate::outbox::Destination;
+use crate::outbox::DeliveryDestination;
 use crate::session::{OpenSession, SessionId};
 use crate::usage::Usage;
 use insula_domain::Actor;
@@ -46,7 +46,6 @@ impl fmt::Display for TurnId {
 pub struct IdempotencyKey {
     /// Whose key it is: two callers may choose the same one.
     pub who: Box<str>,
-    /// The key.
     pub key: Box<str>,
     /// What was asked, by its hash: the same key for something else is a mistake.
     pub request: [u8; 32],
@@ -57,12 +56,11 @@ pub struct IdempotencyKey {
 pub struct Accept {
     /// The session, which begins if it is not there.
     pub session: OpenSession,
-    /// The message.
     pub message: NewMessage,
     /// What a repetition of it would carry. One that was seen writes nothing.
     pub idempotency: Option<IdempotencyKey>,
     /// Where the reply goes. The conclusion of the turn then puts it into the outbox.
-    pub origin: Option<Destination>,
+    pub origin: Option<DeliveryDestination>,
     /// When it has to be on the disk.
     pub flush: Flush,
 }
@@ -83,7 +81,6 @@ pub enum Flush {
 pub struct Join {
     /// The turn. One that is over refuses with [`TurnOver`](crate::StoreError::TurnOver).
     pub turn: TurnId,
-    /// The message.
     pub message: NewMessage,
     /// What a repetition of it would carry. One that was seen writes nothing.
     pub idempotency: Option<IdempotencyKey>,
@@ -108,7 +105,6 @@ pub struct AcceptChild {
 /// A child's turn, and where it came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChildTurn {
-    /// The turn.
     pub turn: Turn,
     /// The step of its parent that began it.
     pub step: u32,
@@ -121,9 +117,7 @@ pub struct ChildTurn {
 pub enum Accepted {
     /// It is journalled now.
     New {
-        /// Its turn.
         turn: TurnId,
-        /// Its session.
         session: SessionId,
         /// Its place there.
         seq: MessageSeq,
@@ -197,7 +191,6 @@ pub enum NewStep {
         call: Box<str>,
         /// The tool.
         name: Box<str>,
-        /// When.
         at: Timestamp,
     },
     /// A tool call came back.
@@ -211,7 +204,6 @@ pub enum NewStep {
     Spent {
         /// What it cost.
         usage: Usage,
-        /// When.
         at: Timestamp,
     },
 }
@@ -221,13 +213,10 @@ pub enum NewStep {
 pub struct Step {
     /// Its place in the turn, from 1.
     pub number: u32,
-    /// When.
     pub at: Timestamp,
-    /// What it was.
     pub kind: StepKind,
 }
 
-/// What a step was.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StepKind {
     /// The model answered.
@@ -250,10 +239,7 @@ pub enum StepKind {
         message: MessageSeq,
     },
     /// A message joined the turn.
-    Joined {
-        /// The message.
-        message: MessageSeq,
-    },
+    Joined { message: MessageSeq },
     /// Something was paid for without an answer.
     Spent,
 }
@@ -325,10 +311,10 @@ impl TurnOutcome {
 }
 
 /// Ends a turn: its last messages, what they cost and the outcome, in one commit, and the
-/// delivery of its end where that goes anywhere. A turn is concluded once; a second time refuses with [`TurnOver`](crate::StoreError::TurnOver).
+/// delivery of its end where that goes anywhere. A turn is concluded once; a second time refuses
+/// with [`TurnOver`](crate::StoreError::TurnOver).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conclude {
-    /// The turn.
     pub turn: TurnId,
     /// Its last messages, in order; may be none.
     pub messages: Vec<NewMessage>,
@@ -336,7 +322,6 @@ pub struct Conclude {
     pub usage: Usage,
     /// How it ends.
     pub outcome: TurnOutcome,
-    /// When.
     pub at: Timestamp,
 }
 
@@ -345,7 +330,6 @@ pub struct Conclude {
 pub struct Turn {
     /// Its number.
     pub id: TurnId,
-    /// Its session.
     pub session: SessionId,
     /// The message that began it.
     pub message: MessageSeq,
@@ -353,7 +337,6 @@ pub struct Turn {
     pub principal: Actor,
     /// How it stands.
     pub status: TurnStatus,
-    /// The message that is its reply.
     pub reply: Option<MessageSeq>,
     /// Why that is not all that the model would have said.
     pub cut: Option<Cut>,
@@ -361,16 +344,13 @@ pub struct Turn {
     pub error: Option<String>,
     /// What was spent in it so far.
     pub usage: Usage,
-    /// When it was accepted.
     pub accepted_at: Timestamp,
-    /// When it ended.
     pub ended_at: Option<Timestamp>,
 }
 
 /// A turn to go on with, and how far it got.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnfinishedTurn {
-    /// The turn.
     pub turn: Turn,
     /// The key of its session.
     pub key: Box<str>,

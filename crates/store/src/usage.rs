@@ -67,7 +67,6 @@ pub enum UsageOf {
 /// Usage since the beginning of a day.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct UsageReport {
-    /// All of it.
     pub total: Totals,
     /// By day, the first moment of each, oldest first. Days without usage are left out.
     pub days: Vec<(Timestamp, Totals)>,

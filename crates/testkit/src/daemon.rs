@@ -87,7 +87,6 @@ impl Daemon {
         self.child.id()
     }
 
-    /// Where it listens.
     pub fn listen(&self) -> SocketAddr {
         self.listen
     }

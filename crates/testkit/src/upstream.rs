@@ -37,7 +37,6 @@ pub struct Seen {
     pub line: String,
     /// Names in lower case.
     pub headers: Vec<(String, String)>,
-    /// The body.
     pub body: Vec<u8>,
 }
 
@@ -84,15 +83,15 @@ impl Upstream {
         address: SocketAddr,
         script: impl Fn(&Seen, usize) -> Vec<Step> + Send + Sync + 'static,
     ) -> io::Result<Self> {
-        let door = world.network.listen(address).await?;
-        let address = door.local_addr()?;
+        let listener = world.network.listen(address).await?;
+        let address = listener.local_addr()?;
         let state = Arc::new(State {
             script: Box::new(script),
             seen: Mutex::default(),
             count: watch::channel(0).0,
             closed: watch::channel(0).0,
         });
-        tokio::spawn(accept(door, state.clone()));
+        tokio::spawn(accept(listener, state.clone()));
         Ok(Self { address, state })
     }
 
@@ -126,9 +125,9 @@ impl Upstream {
     }
 }
 
-async fn accept(door: Box<dyn Listener>, state: Arc<State>) {
+async fn accept(listener: Box<dyn Listener>, state: Arc<State>) {
     let mut connection = 0;
-    while let Ok((stream, _)) = door.accept().await {
+    while let Ok((stream, _)) = listener.accept().await {
         tokio::spawn(serve(stream, connection, state.clone()));
         connection += 1;
     }
@@ -259,7 +258,6 @@ pub fn chunk(bytes: impl AsRef<[u8]>) -> Step {
     Step::Write(framed)
 }
 
-/// Its end.
 pub fn end() -> Step {
     Step::Write(b"0\r\n\r\n".to_vec())
 }

@@ -1,7 +1,7 @@
 //! The hand by which a turn hands work to children. What a child may do is derived by whoever
 //! made the hand; a task can only ask for less.
 
-use crate::output::{ToolError, Words};
+use crate::output::{QuotedSource, ToolError};
 use async_trait::async_trait;
 use insula_domain::Role;
 
@@ -10,7 +10,7 @@ use insula_domain::Role;
 pub trait Delegate: Send + Sync {
     /// Runs a child for each task, some at a time, and comes back when all are over: their
     /// reports, in the order of the tasks. Refuses all of them or none.
-    async fn delegate(&self, tasks: Vec<Task>) -> Result<Vec<Report>, ToolError>;
+    async fn delegate(&self, tasks: Vec<Task>) -> Result<Vec<ChildReport>, ToolError>;
 }
 
 /// What one child is to do. There is nothing here by which it could be given anything that
@@ -51,22 +51,21 @@ pub struct Task {
 
 /// What became of a child.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Report {
+pub struct ChildReport {
     /// Its number among the children of the turn, with that of each child above it: `2.1`.
     pub child: String,
-    /// How it ended.
-    pub end: Outcome,
+    pub end: DelegateOutcome,
     /// The files it changed with its file tools, as paths in the workspace.
     pub changed: Vec<String>,
     /// What was asked for it and it did not get, and why.
     pub note: Option<String>,
     /// Whose words its last ones are: who has read something foreign may tell of it.
-    pub words: Words,
+    pub words: QuotedSource,
 }
 
 /// How a child ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum DelegateOutcome {
     /// With this to say.
     Finished(String),
     /// With an error.

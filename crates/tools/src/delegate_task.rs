@@ -1,7 +1,7 @@
 //! `delegate_task`: hands work to children, which run in parallel and report back.
 
-use crate::delegate::{Outcome, Report, Task};
-use crate::{Cleared, Course, Hands, Output, Piece, Tool, ToolError, Words, arguments};
+use crate::delegate::{ChildReport, DelegateOutcome, Task};
+use crate::{Cleared, Course, Hands, Output, Piece, QuotedSource, Tool, ToolError, arguments};
 use async_trait::async_trait;
 use insula_domain::Role;
 use serde::Deserialize;
@@ -73,7 +73,8 @@ impl Tool for DelegateTask {
             }
             tell(&mut told, hands, report, chars_max).await;
         }
-        let is_done = reports.iter().any(|report| matches!(report.end, Outcome::Finished(_)));
+        let is_done =
+            reports.iter().any(|report| matches!(report.end, DelegateOutcome::Finished(_)));
         let Telling { mut pieces, own } = told;
         if pieces.is_empty() {
             return match is_done {
@@ -146,12 +147,12 @@ struct Telling {
 }
 
 /// Writes down what became of a child, with the whole of a long report in a file.
-async fn tell(told: &mut Telling, hands: &Hands<'_>, report: &Report, chars_max: usize) {
-    let Report { child, end, changed, note, words } = report;
+async fn tell(told: &mut Telling, hands: &Hands<'_>, report: &ChildReport, chars_max: usize) {
+    let ChildReport { child, end, changed, note, words } = report;
     let (became, text) = match end {
-        Outcome::Finished(text) => ("finished", text),
-        Outcome::Failed(why) => ("failed", why),
-        Outcome::Stopped(why) => ("was stopped", why),
+        DelegateOutcome::Finished(text) => ("finished", text),
+        DelegateOutcome::Failed(why) => ("failed", why),
+        DelegateOutcome::Stopped(why) => ("was stopped", why),
     };
     let shown = match text.char_indices().nth(chars_max) {
         Some((at, _)) => &text[..at],
@@ -160,10 +161,10 @@ async fn tell(told: &mut Telling, hands: &Hands<'_>, report: &Report, chars_max:
     let shown = shown.trim_end();
     let _ = write!(told.own, "child {child} {became}:");
     match words {
-        Words::Own => {
+        QuotedSource::Own => {
             let _ = writeln!(told.own, "\n{shown}");
         }
-        Words::Foreign => {
+        QuotedSource::Foreign => {
             told.pieces.push(Piece::Own(std::mem::take(&mut told.own)));
             let source = format!("child {child}, which has read text from outside");
             told.pieces.push(Piece::Foreign { source, text: shown.to_owned() });

@@ -8,21 +8,21 @@ use serde_json::{Value, json};
 use std::sync::Mutex;
 
 #[derive(Default)]
-struct Desk {
+struct FakeDelegate {
     asked: Mutex<Vec<Task>>,
-    says: Mutex<Vec<Report>>,
+    says: Mutex<Vec<ChildReport>>,
 }
 
 #[async_trait]
-impl Delegate for Desk {
-    async fn delegate(&self, tasks: Vec<Task>) -> Result<Vec<Report>, ToolError> {
+impl Delegate for FakeDelegate {
+    async fn delegate(&self, tasks: Vec<Task>) -> Result<Vec<ChildReport>, ToolError> {
         *self.asked.lock().unwrap() = tasks;
         Ok(self.says.lock().unwrap().clone())
     }
 }
 
 #[async_trait]
-impl History for Desk {
+impl History for FakeDelegate {
     async fn search(&self, _: Search<'_>) -> Result<Vec<Hit>, HandError> {
         Ok(vec![])
     }
@@ -32,22 +32,28 @@ impl History for Desk {
     }
 }
 
-async fn run(desk: &Desk, arguments: Value) -> Result<Output, ToolError> {
-    let hands = Hands { delegate: Some(desk), ..Hands::bare(desk) };
+async fn run(delegate: &FakeDelegate, arguments: Value) -> Result<Output, ToolError> {
+    let hands = Hands { delegate: Some(delegate), ..Hands::bare(delegate) };
     let call = Cleared::by_the_gate(ToolRef::BuiltIn(&DelegateTask), arguments);
     call.run(&hands).await
 }
 
-fn report(child: &str, end: Outcome) -> Report {
-    Report { child: child.to_owned(), end, changed: vec![], note: None, words: Words::Own }
+fn report(child: &str, end: DelegateOutcome) -> ChildReport {
+    ChildReport {
+        child: child.to_owned(),
+        end,
+        changed: vec![],
+        note: None,
+        words: QuotedSource::Own,
+    }
 }
 
 #[tokio::test]
 async fn one_goal_or_several_tasks_become_tasks() {
-    let desk = Desk::default();
+    let delegate = FakeDelegate::default();
     let asked = async |arguments| {
-        let _ = run(&desk, arguments).await;
-        std::mem::take(&mut *desk.asked.lock().unwrap())
+        let _ = run(&delegate, arguments).await;
+        std::mem::take(&mut *delegate.asked.lock().unwrap())
     };
     let goal = |goal: &str| Task { goal: goal.to_owned(), ..Task::default() };
     assert_eq!(asked(json!({"goal": "a"})).await, [goal("a")]);
@@ -70,7 +76,7 @@ async fn one_goal_or_several_tasks_become_tasks() {
 
 #[tokio::test]
 async fn what_a_child_can_not_have_can_not_be_written() {
-    let desk = Desk::default();
+    let delegate = FakeDelegate::default();
     for field in [
         "agent",
         "also_allow",
@@ -91,7 +97,7 @@ async fn what_a_child_can_not_have_can_not_be_written() {
         for arguments in
             [json!({"goal": "a", field: "x"}), json!({"tasks": [{"goal": "a", field: "x"}]})]
         {
-            let refused = run(&desk, arguments).await;
+            let refused = run(&delegate, arguments).await;
             assert!(matches!(refused, Err(ToolError::Arguments(_))), "{field}: {refused:?}");
         }
     }
@@ -104,21 +110,23 @@ async fn what_a_child_can_not_have_can_not_be_written() {
         json!({"goal": "a".repeat(300_000)}),
         json!({"tasks": vec![json!({"goal": "a"}); 33]}),
     ] {
-        let refused = run(&desk, arguments).await;
+        let refused = run(&delegate, arguments).await;
         assert!(matches!(refused, Err(ToolError::Arguments(_))), "{refused:?}");
     }
-    assert!(desk.asked.lock().unwrap().is_empty());
+    assert!(delegate.asked.lock().unwrap().is_empty());
 }
 
 #[tokio::test]
 async fn reports_are_bounded_one_by_one_and_together() {
-    let desk = Desk::default();
+    let delegate = FakeDelegate::default();
     let long = |count: usize| {
-        (1..=count).map(|n| report(&n.to_string(), Outcome::Finished("é".repeat(50_000)))).collect()
+        (1..=count)
+            .map(|n| report(&n.to_string(), DelegateOutcome::Finished("é".repeat(50_000))))
+            .collect()
     };
     for (count, chars) in [(1, SUMMARY_CHARS_MAX), (32, SUMMARIES_CHARS_MAX / 32)] {
-        *desk.says.lock().unwrap() = long(count);
-        let Ok(Output::Text(text)) = run(&desk, json!({"goal": "a"})).await else { panic!() };
+        *delegate.says.lock().unwrap() = long(count);
+        let Ok(Output::Text(text)) = run(&delegate, json!({"goal": "a"})).await else { panic!() };
         assert_eq!(text.matches('é').count(), chars * count);
         assert_eq!(text.matches("[cut; 100000 bytes in all]").count(), count);
     }
@@ -126,36 +134,36 @@ async fn reports_are_bounded_one_by_one_and_together() {
 
 #[tokio::test]
 async fn a_report_says_how_it_ended_and_what_changed() {
-    let desk = Desk::default();
-    let mut first = report("1", Outcome::Finished("all well\n".to_owned()));
+    let delegate = FakeDelegate::default();
+    let mut first = report("1", DelegateOutcome::Finished("all well\n".to_owned()));
     first.changed = vec!["a.rs".to_owned(), "b.rs".to_owned()];
-    let second = report("2", Outcome::Failed("no model".to_owned()));
-    *desk.says.lock().unwrap() = vec![first, second.clone()];
-    let Ok(Output::Text(text)) = run(&desk, json!({"goal": "a"})).await else { panic!() };
+    let second = report("2", DelegateOutcome::Failed("no model".to_owned()));
+    *delegate.says.lock().unwrap() = vec![first, second.clone()];
+    let Ok(Output::Text(text)) = run(&delegate, json!({"goal": "a"})).await else { panic!() };
     assert_eq!(
         text,
         "child 1 finished:\nall well\n[it changed a.rs, b.rs; read them again before you change them]\n\nchild 2 failed:\nno model\n"
     );
-    let mut limited = report("1", Outcome::Finished("done".to_owned()));
+    let mut limited = report("1", DelegateOutcome::Finished("done".to_owned()));
     limited.note = Some("it worked as a leaf".to_owned());
-    *desk.says.lock().unwrap() = vec![limited];
-    let Ok(Output::Text(text)) = run(&desk, json!({"goal": "a"})).await else { panic!() };
+    *delegate.says.lock().unwrap() = vec![limited];
+    let Ok(Output::Text(text)) = run(&delegate, json!({"goal": "a"})).await else { panic!() };
     assert_eq!(text, "child 1 finished:\ndone\n[it worked as a leaf]\n");
     // Where nobody finished, the call failed.
-    *desk.says.lock().unwrap() = vec![second];
-    assert!(matches!(run(&desk, json!({"goal": "a"})).await, Err(ToolError::Hand(_))));
+    *delegate.says.lock().unwrap() = vec![second];
+    assert!(matches!(run(&delegate, json!({"goal": "a"})).await, Err(ToolError::Hand(_))));
 }
 
 #[tokio::test]
 async fn a_report_of_a_child_that_read_something_foreign_is_foreign() {
-    let desk = Desk::default();
-    let mut read = report("1", Outcome::Finished("the page says: obey".to_owned()));
-    read.words = Words::Foreign;
+    let delegate = FakeDelegate::default();
+    let mut read = report("1", DelegateOutcome::Finished("the page says: obey".to_owned()));
+    read.words = QuotedSource::Foreign;
     read.changed = vec!["a.rs".to_owned()];
     let source = || "child 1, which has read text from outside".to_owned();
-    let other = report("2", Outcome::Finished("done".to_owned()));
-    *desk.says.lock().unwrap() = vec![read.clone(), other];
-    let Ok(Output::Pieces(pieces)) = run(&desk, json!({"goal": "a"})).await else { panic!() };
+    let other = report("2", DelegateOutcome::Finished("done".to_owned()));
+    *delegate.says.lock().unwrap() = vec![read.clone(), other];
+    let Ok(Output::Pieces(pieces)) = run(&delegate, json!({"goal": "a"})).await else { panic!() };
     assert_eq!(
         pieces,
         [
@@ -164,10 +172,10 @@ async fn a_report_of_a_child_that_read_something_foreign_is_foreign() {
             Piece::Own("[it changed a.rs; read them again before you change them]\n\nchild 2 finished:\ndone\n".to_owned()),
         ]
     );
-    read.end = Outcome::Failed("the page said no".to_owned());
+    read.end = DelegateOutcome::Failed("the page said no".to_owned());
     read.changed.clear();
-    *desk.says.lock().unwrap() = vec![read];
-    let failed = run(&desk, json!({"goal": "a"})).await;
+    *delegate.says.lock().unwrap() = vec![read];
+    let failed = run(&delegate, json!({"goal": "a"})).await;
     let Err(ToolError::Pieces(pieces)) = failed else { panic!("{failed:?}") };
     assert_eq!(pieces[1], Piece::Foreign { source: source(), text: "the page said no".to_owned() });
 }

@@ -3,7 +3,7 @@
 use crate::printed::report;
 use crate::shell::{Code, Job};
 use crate::terminal::check;
-use crate::{Cleared, Hands, Output, Risk, Tool, ToolError, Words, arguments};
+use crate::{Cleared, Hands, Output, QuotedSource, Risk, Tool, ToolError, arguments};
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::Value;
@@ -65,7 +65,7 @@ impl Tool for ExecuteCode {
         };
         let job = Job { code, workdir: None, timeout: timeout.map(Duration::from_secs) };
         let ran = hands.shell()?.run(job).await?;
-        let mut text = report(hands, &ran.printed, Some(&ran.end), Words::Own).await;
+        let mut text = report(hands, &ran.printed, Some(&ran.end), QuotedSource::Own).await;
         for note in ran.notes {
             text.push_str(&format!("[{note}]\n"));
         }

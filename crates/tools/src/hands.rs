@@ -125,9 +125,7 @@ pub enum Order {
 pub struct Hit {
     /// The session, by a name that tells nothing of other sessions.
     pub session: String,
-    /// The message in it.
     pub message: i64,
-    /// When.
     pub at: String,
     /// Who: `user`, `assistant` or `tool`.
     pub role: String,

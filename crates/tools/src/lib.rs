@@ -39,7 +39,7 @@ pub use files::Files;
 pub use hands::{HandError, Hands, History, Hit, Search};
 pub use mcp::{McpTool, Servers, words_of};
 pub use memory::{Memory, MemorySearch, Remember};
-pub use output::{Output, Piece, ToolError, Words};
+pub use output::{Output, Piece, QuotedSource, ToolError};
 pub use patch::Patch;
 #[cfg(fuzzing)]
 pub use patch::fuzzing as patch_fuzzing;
@@ -64,7 +64,6 @@ use std::borrow::Cow;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// One tool.
 #[async_trait]
 pub trait Tool: Send + Sync {
     /// Its name, as in the catalogue, or as an MCP server's tool is called.
@@ -119,7 +118,6 @@ impl Cleared {
         Self { tool, arguments }
     }
 
-    /// The tool.
     pub fn tool(&self) -> &ToolRef {
         &self.tool
     }
@@ -175,7 +173,6 @@ pub enum Risk<'a> {
     },
     /// A program in some language.
     Code {
-        /// The language.
         language: Cow<'a, str>,
         /// The program.
         text: Cow<'a, str>,

@@ -3,17 +3,21 @@
 
 use crate::printed::report;
 use crate::shell::Printed;
-use crate::{Cleared, Hands, Output, Piece, Tool, ToolError, Words};
+use crate::{Cleared, Hands, Output, Piece, QuotedSource, Tool, ToolError};
 use async_trait::async_trait;
-use insula_mcp::Outcome;
+use insula_mcp::CallOutcome;
 use serde_json::Value;
 
 /// The MCP servers of one agent.
 #[async_trait]
 pub trait Servers: Send + Sync {
     /// Calls a tool by the name its server gives it.
-    async fn call(&self, server: &str, tool: &str, arguments: &Value)
-    -> Result<Outcome, ToolError>;
+    async fn call(
+        &self,
+        server: &str,
+        tool: &str,
+        arguments: &Value,
+    ) -> Result<CallOutcome, ToolError>;
 }
 
 /// One tool of one server.
@@ -21,7 +25,6 @@ pub trait Servers: Send + Sync {
 pub struct McpTool {
     /// What the model calls it.
     pub name: String,
-    /// The server.
     pub server: String,
     /// What the server calls it.
     pub tool: String,
@@ -46,11 +49,11 @@ impl Tool for McpTool {
     }
 
     async fn run(&self, hands: &Hands<'_>, arguments: &Cleared) -> Result<Output, ToolError> {
-        let Outcome { text, is_error, dropped } =
+        let CallOutcome { text, is_error, dropped } =
             hands.servers()?.call(&self.server, &self.tool, arguments).await?;
         let head = text.into_bytes();
         let printed = Printed { total: head.len() as u64 + dropped, head, tail: Vec::new() };
-        let said = report(hands, &printed, None, Words::Foreign).await;
+        let said = report(hands, &printed, None, QuotedSource::Foreign).await;
         let text = if said.is_empty() { "(nothing)\n".to_owned() } else { said };
         let said = words_of(&self.server, text);
         match is_error {

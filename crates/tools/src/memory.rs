@@ -3,7 +3,7 @@
 use crate::hands::HandError;
 use crate::{Cleared, Hands, Output, Tool, ToolError, arguments};
 use async_trait::async_trait;
-use insula_memory::{Change, Changed, Found, Operation, Target};
+use insula_memory::{Changed, EntryChange, MemoryHit, MemoryList, Operation};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ const OPERATIONS_MAX: usize = 64;
 
 /// Where something is to be remembered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum MemoryReach {
     /// In the scope of this conversation.
     Here,
     /// Where every conversation of the agent can read it.
@@ -29,10 +29,14 @@ pub enum Place {
 #[async_trait]
 pub trait Memory: Send + Sync {
     /// Changes it, all or nothing.
-    async fn change(&self, place: Place, changes: &[Change]) -> Result<Vec<Changed>, HandError>;
+    async fn change(
+        &self,
+        place: MemoryReach,
+        changes: &[EntryChange],
+    ) -> Result<Vec<Changed>, HandError>;
 
     /// Looks for words.
-    async fn search(&self, query: &str, limit: usize) -> Result<Vec<Found>, HandError>;
+    async fn search(&self, query: &str, limit: usize) -> Result<Vec<MemoryHit>, HandError>;
 }
 
 /// Changes what is remembered.
@@ -77,7 +81,7 @@ enum Target_ {
     User,
 }
 
-impl From<Target_> for Target {
+impl From<Target_> for MemoryList {
     fn from(target: Target_) -> Self {
         match target {
             Target_::Memory => Self::Memory,
@@ -87,7 +91,7 @@ impl From<Target_> for Target {
 }
 
 impl One {
-    fn change(self, otherwise: Option<Target_>) -> Result<Change, ToolError> {
+    fn change(self, otherwise: Option<Target_>) -> Result<EntryChange, ToolError> {
         let wrong = |what: &str| ToolError::Arguments(what.to_owned());
         let target = self.target.or(otherwise);
         let target = target.ok_or_else(|| wrong("give `target`: memory or user"))?.into();
@@ -105,14 +109,14 @@ impl One {
                 return Err(wrong("`remove` takes `old_text` and no `content`"));
             }
         };
-        Ok(Change { target, operation })
+        Ok(EntryChange { target, operation })
     }
 }
 
-fn place(scope: Option<&str>) -> Result<Place, ToolError> {
+fn place(scope: Option<&str>) -> Result<MemoryReach, ToolError> {
     match scope {
-        None | Some("") => Ok(Place::Here),
-        Some("global") => Ok(Place::Everywhere),
+        None | Some("") => Ok(MemoryReach::Here),
+        Some("global") => Ok(MemoryReach::Everywhere),
         Some(_) => {
             let what = "`scope` is `global` or left out; where else something is remembered is not yours to say";
             Err(ToolError::Arguments(what.to_owned()))
@@ -121,7 +125,7 @@ fn place(scope: Option<&str>) -> Result<Place, ToolError> {
 }
 
 impl Asked {
-    fn changes(self) -> Result<Vec<Change>, ToolError> {
+    fn changes(self) -> Result<Vec<EntryChange>, ToolError> {
         let Self { action, target, content, old_text, operations, .. } = self;
         match (action, operations.is_empty()) {
             (Some(action), true) => {
@@ -141,7 +145,7 @@ impl Asked {
 
 /// What a call asks for, and where. The one reading of its arguments: who decides whether it
 /// may, and who does it, understand the same.
-fn understood(value: &Value) -> Result<(Place, Vec<Change>), ToolError> {
+fn understood(value: &Value) -> Result<(MemoryReach, Vec<EntryChange>), ToolError> {
     let asked: Asked = arguments(value)?;
     let place = place(asked.scope.as_deref())?;
     Ok((place, asked.changes()?))
@@ -164,7 +168,7 @@ impl Tool for Remember {
     fn reaches_everywhere(&self, arguments: &Value) -> bool {
         // What the tool refuses by itself, a scope of somebody's own making say, reaches
         // nowhere: nobody is asked about it.
-        understood(arguments).is_ok_and(|(place, _)| place == Place::Everywhere)
+        understood(arguments).is_ok_and(|(place, _)| place == MemoryReach::Everywhere)
     }
 
     async fn run(&self, hands: &Hands<'_>, value: &Cleared) -> Result<Output, ToolError> {
@@ -232,7 +236,7 @@ impl Tool for MemorySearch {
         if found.is_empty() {
             return Ok(Output::Text("nothing was found".to_owned()));
         }
-        let line = |found: &Found| {
+        let line = |found: &MemoryHit| {
             let place =
                 if found.scope == insula_domain::Scope::Global { " everywhere" } else { "" };
             format!("[{}{place}] {}", found.target.as_str(), cut(&found.text))

@@ -4,27 +4,27 @@
 use super::*;
 use serde_json::json;
 
-fn read(value: &Value) -> Result<(Place, Vec<Change>), String> {
+fn read(value: &Value) -> Result<(MemoryReach, Vec<EntryChange>), String> {
     understood(value).map_err(|error| error.to_string())
 }
 
 #[test]
 fn one_action_or_many_operations() {
-    let add = |target, content: &str| Change {
+    let add = |target, content: &str| EntryChange {
         target,
         operation: Operation::Add { content: content.to_owned() },
     };
     let one = json!({"action": "add", "target": "user", "content": "Ann"});
-    assert_eq!(read(&one).unwrap(), (Place::Here, vec![add(Target::User, "Ann")]));
+    assert_eq!(read(&one).unwrap(), (MemoryReach::Here, vec![add(MemoryList::User, "Ann")]));
     let many = json!({"target": "memory", "scope": "global", "operations": [
         {"action": "remove", "old_text": "tea"},
         {"action": "replace", "old_text": "a", "content": "b"},
         {"action": "add", "target": "user", "content": "Ann"},
     ]});
     let (place, changes) = read(&many).unwrap();
-    assert_eq!(place, Place::Everywhere);
+    assert_eq!(place, MemoryReach::Everywhere);
     assert_eq!(changes.len(), 3);
-    assert_eq!(changes[2], add(Target::User, "Ann"));
+    assert_eq!(changes[2], add(MemoryList::User, "Ann"));
     assert!(Remember.reaches_everywhere(&many));
     assert!(!Remember.reaches_everywhere(&one));
 }

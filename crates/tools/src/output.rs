@@ -12,7 +12,6 @@ pub enum Output {
     Pieces(Vec<Piece>),
     /// A question for the person; the turn ends with it and the answer is the next message.
     Ask {
-        /// The question.
         question: String,
         /// Answers to choose from; none for an open question.
         choices: Vec<String>,
@@ -29,7 +28,6 @@ pub enum Piece {
     Foreign {
         /// Where from, for the model and the record.
         source: String,
-        /// The text.
         text: String,
     },
 }
@@ -47,7 +45,7 @@ impl Piece {
 
 /// Whose words are passed on: in a file that is kept, or by a child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Words {
+pub enum QuotedSource {
     /// Those of this conversation: of its programs and its models.
     Own,
     /// Somebody else's may be among them: whoever reads them later reads them marked.

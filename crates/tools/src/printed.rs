@@ -1,6 +1,6 @@
 //! What a program printed, in a form and a length that a model can use.
 
-use crate::Words;
+use crate::QuotedSource;
 use crate::hands::Hands;
 use crate::shell::{End, Printed};
 use std::fmt::Write as _;
@@ -13,13 +13,13 @@ const SHOWN_LINES_MAX: usize = 2_000;
 const LINE_CHARS_MAX: usize = 2_000;
 
 /// Text in a form a model can use; and whether anything was left out of it.
-pub(crate) struct Shown {
+pub(crate) struct PrintedText {
     pub(crate) text: String,
     pub(crate) is_cut: bool,
 }
 
 /// What was printed, its beginning and its end.
-pub(crate) fn shown(printed: &Printed) -> Shown {
+pub(crate) fn shown(printed: &Printed) -> PrintedText {
     let mut is_cut = printed.dropped() > 0;
     let (head, tail) = (plain(&printed.head), plain(&printed.tail));
     let whole = if is_cut { String::new() } else { format!("{head}{tail}") };
@@ -40,7 +40,7 @@ pub(crate) fn shown(printed: &Printed) -> Shown {
         let last = narrow(last, &mut is_cut);
         text.push_str(&last);
     }
-    Shown { text, is_cut }
+    PrintedText { text, is_cut }
 }
 
 /// What is said about a program that ended or runs: its words, what was left out and where
@@ -49,9 +49,9 @@ pub(crate) async fn report(
     hands: &Hands<'_>,
     printed: &Printed,
     end: Option<&End>,
-    words: Words,
+    words: QuotedSource,
 ) -> String {
-    let Shown { mut text, is_cut } = shown(printed);
+    let PrintedText { mut text, is_cut } = shown(printed);
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
     }
@@ -98,7 +98,7 @@ pub(crate) fn ended(end: &End) -> String {
 }
 
 /// Keeps the whole in a file of this conversation; where. Without a place for it there is none.
-async fn keep(hands: &Hands<'_>, printed: &Printed, words: Words) -> Option<String> {
+async fn keep(hands: &Hands<'_>, printed: &Printed, words: QuotedSource) -> Option<String> {
     let mut whole = printed.head.clone();
     if printed.dropped() > 0 {
         whole.extend_from_slice(
@@ -204,18 +204,18 @@ mod tests {
     #[test]
     fn much_is_shown_by_its_beginning_and_its_end() {
         let many: String = (0..10_000).map(|n| format!("{n}\n")).collect();
-        let Shown { text, is_cut } = shown(&of(&many));
+        let PrintedText { text, is_cut } = shown(&of(&many));
         assert!(is_cut && text.starts_with("0\n1\n") && text.ends_with("9998\n9999\n"));
         assert!(text.lines().count() <= SHOWN_LINES_MAX + 3, "{}", text.lines().count());
         let long = "é".repeat(100_000);
-        let Shown { text, is_cut } = shown(&of(&long));
+        let PrintedText { text, is_cut } = shown(&of(&long));
         assert!(is_cut && text.len() < SHOWN_BYTES_MAX);
     }
 
     #[test]
     fn what_was_not_kept_shows() {
         let printed = Printed { head: b"a\n".into(), tail: b"z\n".into(), total: 1_000 };
-        let Shown { text, is_cut } = shown(&printed);
+        let PrintedText { text, is_cut } = shown(&printed);
         assert!(is_cut);
         assert_eq!(text, "a\n\n[… left out …]\nz\n");
     }

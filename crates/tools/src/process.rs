@@ -2,7 +2,7 @@
 
 use crate::printed::{ended, plain, report};
 use crate::shell::{Input, Process as Running, Shell};
-use crate::{Cleared, HandError, Hands, Output, Risk, Tool, ToolError, Words, arguments};
+use crate::{Cleared, HandError, Hands, Output, QuotedSource, Risk, Tool, ToolError, arguments};
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::Value;
@@ -97,7 +97,9 @@ impl Tool for Process {
                 let patience = Duration::from_secs(seconds);
                 let process = shell.wait(id, patience).await.ok_or_else(absent)?;
                 match &process.end {
-                    Some(end) => report(hands, &process.printed, Some(end), Words::Own).await,
+                    Some(end) => {
+                        report(hands, &process.printed, Some(end), QuotedSource::Own).await
+                    }
                     None => format!("{}[it still runs]\n", poll(&process)),
                 }
             }

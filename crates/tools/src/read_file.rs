@@ -1,6 +1,6 @@
 //! `read_file`: shows a text file in numbered lines, a page at a time.
 
-use crate::files::{Desk, text};
+use crate::files::{FileAccess, text};
 use crate::workspace::{FileError, Loaded, display};
 use crate::{Cleared, Course, Hands, Output, Piece, Tool, ToolError, arguments, path_argument};
 use async_trait::async_trait;
@@ -59,45 +59,45 @@ impl Tool for ReadFile {
     async fn run(&self, hands: &Hands<'_>, value: &Cleared) -> Result<Output, ToolError> {
         let asked: Arguments = arguments(value)?;
 
-        hands.files()?.work(move |desk, _| read(desk, &asked)).await
+        hands.files()?.work(move |access, _| read(access, &asked)).await
     }
 }
 
-fn read(desk: &Desk, asked: &Arguments) -> Result<Output, FileError> {
+fn read(access: &FileAccess, asked: &Arguments) -> Result<Output, FileError> {
     let path = asked.path.as_str();
-    let (spot, loaded) = match desk.load(path) {
+    let (resolved, loaded) = match access.load(path) {
         Ok(found) => found,
-        Err(error) => return instead(desk, path, error).map(Output::Text),
+        Err(error) => return instead(access, path, error).map(Output::Text),
     };
     if let Some(what) = not_text(&loaded.bytes) {
         let size = loaded.bytes.len();
         return Err(FileError::Unfit(format!(
             "`{}` is {what} ({size} bytes), which can't be shown as text",
-            spot.shown
+            resolved.shown
         )));
     }
     let text = String::from_utf8_lossy(&loaded.bytes);
     let lines = text::lines(&text);
     let total = lines.len();
     if total == 0 {
-        desk.saw(&spot, &loaded, std::slice::from_ref(&(0..0)), 0);
+        access.saw(&resolved, &loaded, std::slice::from_ref(&(0..0)), 0);
         return Ok(Output::Text("the file is empty".to_owned()));
     }
     let first = asked.offset.unwrap_or(1).max(1) - 1;
     if first >= total {
         return Err(FileError::Unfit(format!(
             "`{}` has {total} lines; `offset` is past its end",
-            spot.shown
+            resolved.shown
         )));
     }
     let wanted = asked.limit.unwrap_or(LINES_MAX).clamp(1, LINES_MAX);
     let page = page(&lines, first, wanted);
-    desk.saw(&spot, &loaded, &page.seen, total);
+    access.saw(&resolved, &loaded, &page.seen, total);
     let closing = closing(&text, &loaded, page.next, total);
-    if !spot.is_foreign {
+    if !resolved.is_foreign {
         return Ok(Output::Text(page.text + &closing));
     }
-    let mut pieces = vec![Piece::Foreign { source: spot.shown, text: page.text }];
+    let mut pieces = vec![Piece::Foreign { source: resolved.shown, text: page.text }];
     if !closing.is_empty() {
         pieces.push(Piece::Own(closing));
     }
@@ -185,8 +185,8 @@ fn not_text(bytes: &[u8]) -> Option<&'static str> {
 }
 
 /// What to say instead of a file: the names in a folder, or near to one that is missing.
-fn instead(desk: &Desk, path: &str, error: FileError) -> Result<String, FileError> {
-    let workspace = desk.workspace()?;
+fn instead(access: &FileAccess, path: &str, error: FileError) -> Result<String, FileError> {
+    let workspace = access.workspace()?;
     match error {
         FileError::Folder(_) => {
             let (entries, more) = workspace.list(path, NAMES_MAX)?;
@@ -212,7 +212,7 @@ fn instead(desk: &Desk, path: &str, error: FileError) -> Result<String, FileErro
             Ok(text)
         }
         FileError::Missing(what) => {
-            let near = nearest(desk, path);
+            let near = nearest(access, path);
             let help = match near.is_empty() {
                 true => String::new(),
                 false => format!("; near to it: {}", near.join(", ")),
@@ -224,7 +224,7 @@ fn instead(desk: &Desk, path: &str, error: FileError) -> Result<String, FileErro
 }
 
 /// Names in the same folder that are like the missing one.
-fn nearest(desk: &Desk, path: &str) -> Vec<String> {
+fn nearest(access: &FileAccess, path: &str) -> Vec<String> {
     let parent = Path::new(path).parent().and_then(Path::to_str).unwrap_or("");
     let parent = if parent.is_empty() { "." } else { parent };
     let Some(wanted) =
@@ -232,7 +232,7 @@ fn nearest(desk: &Desk, path: &str) -> Vec<String> {
     else {
         return Vec::new();
     };
-    let listed = desk.workspace().and_then(|it| it.list(parent, NAMES_COMPARED_MAX));
+    let listed = access.workspace().and_then(|it| it.list(parent, NAMES_COMPARED_MAX));
     let Ok((entries, _)) = listed else { return Vec::new() };
     let mut alike: Vec<(u64, String)> = entries
         .iter()

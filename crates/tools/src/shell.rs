@@ -62,7 +62,6 @@ impl Printed {
 /// A program that ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ran {
-    /// How.
     pub end: End,
     /// What it printed, both streams as they came.
     pub printed: Printed,
@@ -83,7 +82,6 @@ pub struct Process {
     pub end: Option<End>,
     /// For how long it has run.
     pub seconds: u64,
-    /// What it printed.
     pub printed: Printed,
 }
 

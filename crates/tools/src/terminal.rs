@@ -2,7 +2,7 @@
 
 use crate::printed::report;
 use crate::shell::{Code, Job};
-use crate::{Cleared, Hands, Output, Risk, Tool, ToolError, Words, arguments};
+use crate::{Cleared, Hands, Output, QuotedSource, Risk, Tool, ToolError, arguments};
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::Value;
@@ -62,7 +62,7 @@ impl Tool for Terminal {
             )));
         }
         let ran = shell.run(job).await?;
-        let mut text = report(hands, &ran.printed, Some(&ran.end), Words::Own).await;
+        let mut text = report(hands, &ran.printed, Some(&ran.end), QuotedSource::Own).await;
         if let Some(place) = ran.moved_to {
             text.push_str(&format!("[the working directory is now {place}]\n"));
         }

@@ -1,9 +1,9 @@
 //! `web_extract`: reads pages and documents of the web as text.
 
 use crate::output::Piece;
-use crate::web::readable::{Found, Readable, read};
+use crate::web::readable::{PageContent, Readable, read};
 use crate::web::{Web, pdf};
-use crate::{Cleared, Hands, Output, Tool, ToolError, Words, arguments};
+use crate::{Cleared, Hands, Output, QuotedSource, Tool, ToolError, arguments};
 use async_trait::async_trait;
 use futures_util::{StreamExt as _, stream};
 use serde::Deserialize;
@@ -107,8 +107,8 @@ async fn fetch<'u>(web: &dyn Web, at: usize, url: &'u str) -> Fetched<'u> {
         }
         let source = page.url.clone();
         let readable = match web.apart(Box::new(move || read(page))).await? {
-            Found::Text(readable) => readable,
-            Found::Pdf(document) => pdf::read(web, document).await?,
+            PageContent::Text(readable) => readable,
+            PageContent::Pdf(document) => pdf::read(web, document).await?,
         };
         Ok((source, readable))
     };
@@ -135,7 +135,7 @@ async fn show(
         let total = whole.chars().count();
         let kept = format!("[untrusted text from {source}]\n\n{whole}\n");
         let place = match hands.files {
-            Some(files) => files.keep_output(kept.into_bytes(), Words::Foreign).await.ok(),
+            Some(files) => files.keep_output(kept.into_bytes(), QuotedSource::Foreign).await.ok(),
             None => None,
         };
         notes.push(match place {

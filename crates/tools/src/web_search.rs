@@ -6,7 +6,6 @@ use crate::{Cleared, HandError, Hands, Output, Tool, ToolError, arguments};
 use async_trait::async_trait;
 use serde::Deserialize;
 
-/// Searches the web.
 pub struct WebSearch;
 
 /// Results unless asked for fewer or more.

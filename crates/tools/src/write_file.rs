@@ -37,7 +37,7 @@ impl Tool for WriteFile {
     async fn run(&self, hands: &Hands<'_>, value: &Cleared) -> Result<Output, ToolError> {
         let Arguments { path, content } = arguments(value)?;
         let wish = Wish { path, act: Act::Write(content.into_bytes()) };
-        let report = hands.files()?.work(move |desk, _| desk.change(vec![wish])).await?;
+        let report = hands.files()?.work(move |access, _| access.change(vec![wish])).await?;
         let lines = report.done.into_iter().chain(report.notes);
         Ok(Output::Text(lines.collect::<Vec<_>>().join("\n")))
     }

@@ -44,17 +44,17 @@ async fn main() {
     let transport = Transport::new(&world, &[]).unwrap();
     let caps =
         Capabilities::open(home, lock, world, BTreeMap::new(), Purpose::Serve).await.unwrap();
-    let house = caps.daemon.clone();
+    let daemon = caps.daemon.clone();
     let engine = Engine::new(caps.clone(), transport);
     let tasks = |count: usize| {
         let tasks = vec![serde_json::json!({ "goal": "ping" }); count];
         format!("call delegate_task {}", serde_json::json!({ "tasks": tasks }))
     };
-    measure(&house, &engine, "warm", "ping").await;
-    let turn = measure(&house, &engine, "plain", "ping").await;
-    let call = measure(&house, &engine, "call", "call todo {}").await;
-    let one = measure(&house, &engine, "one", &tasks(1)).await;
-    let many = measure(&house, &engine, "many", &tasks(CHILDREN)).await;
+    measure(&daemon, &engine, "warm", "ping").await;
+    let turn = measure(&daemon, &engine, "plain", "ping").await;
+    let call = measure(&daemon, &engine, "call", "call todo {}").await;
+    let one = measure(&daemon, &engine, "one", &tasks(1)).await;
+    let many = measure(&daemon, &engine, "many", &tasks(CHILDREN)).await;
     let further = (many - one) / (CHILDREN - 1) as f64;
     println!("a turn                          {turn:.2} ms CPU");
     println!("a turn with a call of `todo`    {call:.2} ms CPU");
@@ -65,11 +65,11 @@ async fn main() {
 }
 
 /// Processor time of one turn with this message, each in a session of its own, in ms.
-async fn measure(house: &Daemon, engine: &Engine, kind: &str, text: &str) -> f64 {
+async fn measure(daemon: &Daemon, engine: &Engine, kind: &str, text: &str) -> f64 {
     let begun = cpu_ms();
     for round in 0..ROUNDS {
         let id = AgentId::new("a").unwrap();
-        let agent = house.snapshot().agents[&id].state.context().unwrap().clone();
+        let agent = daemon.snapshot().agents[&id].state.context().unwrap().clone();
         let address = Address {
             platform: Platform::API,
             account: AccountId::new("bench").unwrap(),

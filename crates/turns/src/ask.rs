@@ -5,13 +5,13 @@ use super::run::{Broken, Turn};
 use super::{history, prompt};
 use crate::budget::{BudgetError, Payer};
 use insula_models::{
-    Answer, Chain, Fault, Gathering, ModelError, Request, StopReason, Timeouts, ToolSchema,
+    Answer, Chain, Gathering, ModelError, ModelFault, Request, StopReason, Timeouts, ToolSchema,
 };
 use insula_store::{Cut, Message, NewMessage, Part, Role, Usage};
 use std::sync::Arc;
 
 /// Why a model call brought no answer.
-pub(super) enum Asked {
+pub(super) enum ModelCallFailure {
     /// Somebody said stop. What it had said by then, and what that took.
     Stopped(Option<(Option<Box<NewMessage>>, Usage)>),
     /// A budget does not allow it.
@@ -22,21 +22,21 @@ pub(super) enum Asked {
     Failed(String),
 }
 
-impl From<Asked> for Broken {
-    fn from(asked: Asked) -> Self {
+impl From<ModelCallFailure> for Broken {
+    fn from(asked: ModelCallFailure) -> Self {
         match asked {
-            Asked::Stopped(partial) => {
+            ModelCallFailure::Stopped(partial) => {
                 let (said, usage) = partial.unwrap_or_default();
                 Self::Stopped(said, usage)
             }
-            Asked::OverBudget(error) => error.into(),
-            Asked::TooLong(error) | Asked::Failed(error) => Self::Said(error),
+            ModelCallFailure::OverBudget(error) => error.into(),
+            ModelCallFailure::TooLong(error) | ModelCallFailure::Failed(error) => Self::Said(error),
         }
     }
 }
 
 /// For the log, and so without a provider's words: some repeat what was said.
-impl std::fmt::Display for Asked {
+impl std::fmt::Display for ModelCallFailure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Stopped(_) => f.write_str("it was stopped"),
@@ -72,12 +72,12 @@ impl Turn<'_> {
         history: &[Message],
         limit: usize,
         step: usize,
-    ) -> Result<(Answer, Usage), Asked> {
+    ) -> Result<(Answer, Usage), ModelCallFailure> {
         let (agent, redaction) = (&self.cx.agent, self.redaction());
         self.shown.under(&redaction);
-        let (house, shown) = (&self.shop.house_text, &mut self.shown);
+        let (daemon, shown) = (&self.shop.preamble_text, &mut self.shown);
         let part = history::fitting(history, limit);
-        let mut request = prompt::request(agent, house, tools.clone(), part, shown);
+        let mut request = prompt::request(agent, daemon, tools.clone(), part, shown);
         request.system.extend(self.block.shown());
         redaction.system(&mut request);
         self.listen(chain, &request, &step.to_string(), true).await
@@ -91,7 +91,7 @@ impl Turn<'_> {
         request: &Request,
         purpose: &str,
         is_reply: bool,
-    ) -> Result<(Answer, Usage), Asked> {
+    ) -> Result<(Answer, Usage), ModelCallFailure> {
         let mut rest: Option<Chain> = None;
         let mut again = true;
         loop {
@@ -105,12 +105,12 @@ impl Turn<'_> {
                 };
             self.spent += usage;
             if let Err(Broken::Store(error)) = self.spent_in_vain(usage).await {
-                return Err(Asked::OverBudget(BudgetError::Store(error)));
+                return Err(ModelCallFailure::OverBudget(BudgetError::Store(error)));
             }
             // Past who broke off, unless that may pass and was not tried yet.
             let passed = place + usize::from(!again || !error.fault.is_passing());
             let next = if was_seen { None } else { chain.without(passed) };
-            let Some(next) = next else { return Err(Asked::Failed(error.to_string())) };
+            let Some(next) = next else { return Err(ModelCallFailure::Failed(error.to_string())) };
             again = passed > place;
             let (agent, turn) = (&self.cx.agent.id, self.cx.turn);
             tracing::warn!(%agent, %turn, "{}; asking again", error.without_words());
@@ -125,16 +125,16 @@ impl Turn<'_> {
         request: &Request,
         purpose: &str,
         is_reply: bool,
-    ) -> Result<Heard, Asked> {
-        let (cx, world) = (self.cx, &self.shop.house.world);
+    ) -> Result<Heard, ModelCallFailure> {
+        let (cx, world) = (self.cx, &self.shop.daemon.world);
         let turn = cx.turn.to_string();
         let mut random = world.random.stream(&["turn", cx.agent.id.as_str(), &turn, purpose]);
         let (cancel, limits) = (&cx.live.cancel, Timeouts::default());
         let (principal, budget) = (&cx.principal, self.budget());
         let payer = Payer { agent: &cx.agent, principal, scope: &cx.scope, budget };
         let reserved = self.shop.budgets.reserve(payer, chain, request).await;
-        let reserved = reserved.map_err(Asked::OverBudget)?;
-        self.before_request(purpose).await.map_err(Asked::Failed)?;
+        let reserved = reserved.map_err(ModelCallFailure::OverBudget)?;
+        self.before_request(purpose).await.map_err(ModelCallFailure::Failed)?;
         let asked = chain.stream(request, &limits, cancel, &*world.clock, &mut random);
         let asked = asked.await;
         if let Err(error) = &asked {
@@ -142,11 +142,11 @@ impl Turn<'_> {
         }
         let answering = match asked {
             Ok(answering) => answering,
-            Err(_) if cancel.is_cancelled() => return Err(Asked::Stopped(None)),
-            Err(error) if matches!(error.error.fault, Fault::TooLong { .. }) => {
-                return Err(Asked::TooLong(error.to_string()));
+            Err(_) if cancel.is_cancelled() => return Err(ModelCallFailure::Stopped(None)),
+            Err(error) if matches!(error.error.fault, ModelFault::TooLong { .. }) => {
+                return Err(ModelCallFailure::TooLong(error.to_string()));
             }
-            Err(error) => return Err(Asked::Failed(error.to_string())),
+            Err(error) => return Err(ModelCallFailure::Failed(error.to_string())),
         };
         let (link, place, mut stream) = (answering.link, answering.place, answering.stream);
         let mut gathering = Gathering::default();
@@ -163,7 +163,7 @@ impl Turn<'_> {
                     let usage = reserved.settle(&link, &answer);
                     if cancel.is_cancelled() {
                         let said = if is_open { self.partial(&answer) } else { None };
-                        return Err(Asked::Stopped(is_reply.then_some((said, usage))));
+                        return Err(ModelCallFailure::Stopped(is_reply.then_some((said, usage))));
                     }
                     self.after_request(purpose, Err(&error.to_string())).await;
                     return Ok(Heard::BrokenOff { error, usage, place, was_seen });

@@ -2,13 +2,13 @@
 
 use super::run::{Broken, Turn, calls};
 use crate::current::runs_programs;
-use crate::desk::{ScopedHistory, last_output};
 use crate::facts::InTurn;
 use crate::gate::{self, Call, Denial, NotPassed};
 use crate::history::unanswered;
 use crate::remember::TurnMemory;
 use crate::send::TurnOutbox;
 use crate::subagents::TurnDelegate;
+use crate::transcript::{ScopedHistory, last_output};
 use crate::untrusted;
 use insula_capabilities::mcp::AgentServers;
 use insula_capabilities::programs::{Chat, Given, SessionShell};
@@ -16,7 +16,7 @@ use insula_capabilities::skills::AgentSkills;
 use insula_capabilities::web::SessionWeb;
 use insula_domain::tool::ToolSpec;
 use insula_registry::events::turn::{TurnEnd, TurnEvent};
-use insula_store::{Message, MessageSeq, NewMessage, NewStep, Outcome, Part, Role, Usage};
+use insula_store::{CommandOutcome, Message, MessageSeq, NewMessage, NewStep, Part, Role, Usage};
 use insula_tools::{Cleared, Course, Hands, Output, Piece, Recall, ToolError};
 
 /// How often one refused call may come again before the turn is told to stop trying.
@@ -107,7 +107,7 @@ impl Turn<'_> {
         let cx = self.cx;
         cx.live.voice.say(TurnEvent::ToolCall { name: name.to_owned() });
         // From before the first look, so that no change falls between two.
-        let changes = self.shop.house.registry.changes();
+        let changes = self.shop.daemon.registry.changes();
         let permit = match gate::pass(self, Call { id, name, arguments, history }).await {
             Ok(permit) => permit,
             Err(NotPassed::Denied(denial)) => {
@@ -116,7 +116,7 @@ impl Turn<'_> {
             Err(NotPassed::Broken(broken)) => return Err(broken),
         };
         let cleared = permit.cleared();
-        let around = InTurn { house: &self.shop.house, cx, history };
+        let around = InTurn { daemon: &self.shop.daemon, cx, history };
         let step = self.begin(id, name).await?;
         let scoped = ScopedHistory::new(&self.shop.caps, cx);
         let memory = TurnMemory::new(&self.shop.caps, cx, id, permit.approved_by());
@@ -247,11 +247,11 @@ impl Turn<'_> {
         if insula_domain::tool::find(name).is_some_and(ToolSpec::only_looks) {
             return Ok(0);
         }
-        let at = self.shop.house.world.clock.now();
+        let at = self.shop.daemon.world.clock.now();
         let begun = NewStep::CallBegun { call: id.into(), name: name.into(), at };
         let done = self.commit(vec![self.step(begun)]).await?;
         let number = done.outcomes.iter().find_map(|outcome| match outcome {
-            Outcome::Stepped { number, .. } => Some(*number),
+            CommandOutcome::Stepped { number, .. } => Some(*number),
             _ => None,
         });
         Ok(number.unwrap_or_default())
@@ -307,7 +307,7 @@ impl Turn<'_> {
     /// What the marks around a call's foreign text are told apart by.
     fn mark(&self, call: &str) -> String {
         let (agent, turn) = (self.cx.agent.id.as_str(), self.cx.turn.to_string());
-        self.shop.house.world.random.stream(&["untrusted", agent, &turn, call]).id()
+        self.shop.daemon.world.random.stream(&["untrusted", agent, &turn, call]).id()
     }
 
     fn result(&self, call: &str, text: String, is_error: bool) -> NewMessage {

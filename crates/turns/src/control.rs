@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 /// What a message that comes while a turn is under way does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Mode {
+pub enum BusyMode {
     /// Waits for a turn of its own.
     #[default]
     Queue,
@@ -31,7 +31,7 @@ pub enum Mode {
     Interrupt,
 }
 
-impl Mode {
+impl BusyMode {
     /// Finds a mode by name.
     pub fn parse(text: &str) -> Option<Self> {
         match text {
@@ -46,7 +46,11 @@ impl Mode {
 impl Engine {
     /// Takes a message, in one of three ways should a turn of the same person be under way. A
     /// turn that somebody else began works with their rights: what others say waits.
-    pub async fn submit_as(&self, mode: Mode, inbound: Inbound) -> Result<TurnHandle, SubmitError> {
+    pub async fn submit_as(
+        &self,
+        mode: BusyMode,
+        inbound: Inbound,
+    ) -> Result<TurnHandle, SubmitError> {
         self.submit_with(inbound, Around { mode, ..Around::default() }).await
     }
 
@@ -60,32 +64,32 @@ impl Engine {
         let (agent, key) = (inbound.agent.clone(), inbound.session.clone());
         let running = self.live.first(&key);
         let own = running.filter(|live| live.principal == inbound.principal);
-        if let (Mode::Steer, Some(live)) = (around.mode, &own)
+        if let (BusyMode::Steer, Some(live)) = (around.mode, &own)
             && let Some(handle) = self.join(live, &inbound, &around).await?
         {
             return Ok(handle);
         }
         let busy = |_: Busy| SubmitError::Busy { agent: agent.id.clone() };
         // Before anything is written: who is told to come back leaves nothing behind.
-        let _door = self.lanes.door(&key).await.map_err(busy)?;
+        let _guard = self.lanes.entry_lock(&key).await.map_err(busy)?;
         if let Some(live) = self.live.last(&key)
-            && let Some(hold) = &live.hold
+            && let Some(debounce) = &live.debounce
         {
-            let now = self.shop.house.world.clock.elapsed();
+            let now = self.shop.daemon.world.clock.elapsed();
             if live.principal == inbound.principal
-                && hold.takes(&inbound, now)
+                && debounce.takes(&inbound, now)
                 && let Some(handle) = self.join(&live, &inbound, &around).await?
             {
                 return Ok(handle);
             }
-            hold.end();
+            debounce.end();
         }
         if self.is_over(&agent, &key).await? {
             self.begin_anew(&agent, &key).await?;
         }
         let mode = around.mode;
         let handle = self.accept(inbound, around).await?;
-        if let (Mode::Interrupt, Some(live)) = (mode, own) {
+        if let (BusyMode::Interrupt, Some(live)) = (mode, own) {
             // After the message is durable: a stop without its reason would be a loss.
             live.cancel.cancel();
         }
@@ -95,8 +99,10 @@ impl Engine {
     /// Something else than a message happened in a conversation: what was said before it waits
     /// for nothing more.
     pub fn go_ahead(&self, session: &SessionKey) {
-        if let Some(hold) = self.live.last(session).as_ref().and_then(|live| live.hold.as_ref()) {
-            hold.end();
+        if let Some(debounce) =
+            self.live.last(session).as_ref().and_then(|live| live.debounce.as_ref())
+        {
+            debounce.end();
         }
     }
 
@@ -133,7 +139,7 @@ impl Engine {
             scope,
             label: inbound.label.to_string().into(),
             generation: inbound.agent.generation.0,
-            at: self.shop.house.world.clock.now(),
+            at: self.shop.daemon.world.clock.now(),
         };
         let idempotency = inbound.idempotency.clone();
         let join = Join { turn: live.turn, message: message.clone(), idempotency };
@@ -210,7 +216,7 @@ impl Engine {
     pub async fn retry(&self, mut inbound: Inbound) -> Result<Option<TurnHandle>, SubmitError> {
         let (agent, key) = (inbound.agent.clone(), inbound.session.clone());
         let busy = |_: Busy| SubmitError::Busy { agent: agent.id.clone() };
-        let _door = self.lanes.door(&key).await.map_err(busy)?;
+        let _guard = self.lanes.entry_lock(&key).await.map_err(busy)?;
         if let Some(live) = self.live.first(&key) {
             return Err(SubmitError::UnderWay { turn: live.turn });
         }
@@ -228,7 +234,7 @@ impl Engine {
             return Ok(None);
         }
         inbound.parts = said_in(&messages, turn, &inbound.principal);
-        self.shop.shelf.take(&agent, session.id);
+        self.shop.windows.take(&agent, session.id);
         let first = vec![AgentCommand::ReplaceTurn { turn }];
         self.accept(inbound, Around { first, ..Around::default() }).await.map(Some)
     }
@@ -245,7 +251,7 @@ impl Engine {
         if let Some(current) = agent.store.session(session.clone()).await? {
             self.shop.caps.programs.end_session(&agent.id, current.id);
         }
-        let at = self.shop.house.world.clock.now();
+        let at = self.shop.daemon.world.clock.now();
         let end = vec![AgentCommand::EndSession { session, at }];
         agent.store.commit(end).await?;
         for event in [HookEvent::OnSessionEnd, HookEvent::OnSessionReset] {
@@ -274,7 +280,7 @@ impl Engine {
     ) -> Result<(), StoreError> {
         let current = SessionRef::Key(key.to_string().into());
         if let Some(session) = agent.store.session(current).await? {
-            self.shop.shelf.take(agent, session.id);
+            self.shop.windows.take(agent, session.id);
         }
         Ok(())
     }
@@ -289,11 +295,11 @@ impl Engine {
         if let (SessionState::Current, Ok(key)) = (session.state, session.key.parse()) {
             self.stop(&key);
         }
-        self.shop.shelf.take(agent, id);
-        let at = self.shop.house.world.clock.now();
+        self.shop.windows.take(agent, id);
+        let at = self.shop.daemon.world.clock.now();
         let forget = vec![AgentCommand::ForgetSession { session: id, at }];
         agent.store.commit(forget).await?;
-        self.shop.house.forgotten.note(agent);
+        self.shop.daemon.forgotten.note(agent);
         self.shop.caps.forget_programs(&agent.id, id).await;
         self.tell(agent, &session.key, HookEvent::OnSessionFinalize).await;
         Ok(Some(session))

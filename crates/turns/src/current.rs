@@ -13,10 +13,10 @@ use insula_capabilities::Capabilities;
 use insula_capabilities::programs::Given;
 use insula_config::DaemonConfig;
 use insula_domain::Actor;
-use insula_domain::{Address, Axis, Budget, Effect, Router, Verdict};
+use insula_domain::{Address, Axis, Budget, Effect, Router, ToolVerdict};
 use insula_registry::context::AgentContext;
 use insula_registry::daemon::Daemon;
-use insula_registry::registry::State;
+use insula_registry::registry::AgentState;
 use insula_registry::routing::Led;
 use insula_registry::tokens::Verb;
 use insula_store::StoreError;
@@ -72,33 +72,33 @@ pub(crate) struct Admitted(Mutex<Option<As>>);
 #[derive(Clone)]
 struct As {
     /// How often people were let in or out by then, and tokens made or revoked.
-    doors: u64,
+    rosters: u64,
     tokens: u64,
     /// The generation that let them in.
     by: Arc<AgentContext>,
     /// What leads chats to agents, and the accounts they are on.
     router: Arc<Router>,
-    daemon: Arc<DaemonConfig>,
+    config: Arc<DaemonConfig>,
     /// Where their chat led.
     led: Led,
 }
 
 impl As {
-    fn now(house: &Daemon, by: &Arc<AgentContext>, address: &Address) -> Self {
-        let (doors, tokens) = (house.rosters.count(), house.tokens.version());
-        let snapshot = house.snapshot();
-        let (router, daemon) = (snapshot.router.clone(), snapshot.daemon.clone());
-        Self { doors, tokens, by: by.clone(), router, daemon, led: snapshot.led(address) }
+    fn now(daemon: &Daemon, by: &Arc<AgentContext>, address: &Address) -> Self {
+        let (rosters, tokens) = (daemon.rosters.count(), daemon.tokens.version());
+        let snapshot = daemon.snapshot();
+        let (router, config) = (snapshot.router.clone(), snapshot.daemon.clone());
+        Self { rosters, tokens, by: by.clone(), router, config, led: snapshot.led(address) }
     }
 
     /// Whether nothing changed since.
-    fn holds(&self, house: &Daemon, by: &Arc<AgentContext>) -> bool {
-        let snapshot = house.snapshot();
-        self.doors == house.rosters.count()
-            && self.tokens == house.tokens.version()
+    fn holds(&self, daemon: &Daemon, by: &Arc<AgentContext>) -> bool {
+        let snapshot = daemon.snapshot();
+        self.rosters == daemon.rosters.count()
+            && self.tokens == daemon.tokens.version()
             && Arc::ptr_eq(&self.by, by)
             && Arc::ptr_eq(&self.router, &snapshot.router)
-            && Arc::ptr_eq(&self.daemon, &snapshot.daemon)
+            && Arc::ptr_eq(&self.config, &snapshot.daemon)
     }
 }
 
@@ -106,18 +106,18 @@ impl Admitted {
     /// Somebody whom this generation just let in. A token may have been revoked while its
     /// request was still being read: then nothing is known, and the turn is judged as it begins.
     pub(crate) fn by(
-        house: &Daemon,
+        daemon: &Daemon,
         agent: &Arc<AgentContext>,
         principal: &Actor,
         address: &Address,
     ) -> Self {
         let is_known = match principal {
             Actor::Token(bearer) => {
-                house.tokens.get(bearer.id()).is_some_and(|it| it.allows(&agent.id, Verb::Chat))
+                daemon.tokens.get(bearer.id()).is_some_and(|it| it.allows(&agent.id, Verb::Chat))
             }
             _ => true,
         };
-        Self(Mutex::new(is_known.then(|| As::now(house, agent, address))))
+        Self(Mutex::new(is_known.then(|| As::now(daemon, agent, address))))
     }
 
     /// The same as of another turn of theirs.
@@ -135,11 +135,11 @@ impl Admitted {
 }
 
 /// The generation of an agent that holds now; why it serves nobody, where it does not.
-fn newest(house: &Daemon, agent: &AgentContext) -> Result<Arc<AgentContext>, Lost> {
-    let snapshot = house.snapshot();
+fn newest(daemon: &Daemon, agent: &AgentContext) -> Result<Arc<AgentContext>, Lost> {
+    let snapshot = daemon.snapshot();
     let state = snapshot.agents.get(&agent.id).map(|entry| &entry.state);
     let why = match state {
-        Some(State::Ready(now)) => return Ok(now.clone()),
+        Some(AgentState::Ready(now)) => return Ok(now.clone()),
         Some(state) => state.reason().unwrap_or_default(),
         None => "it is not configured any more".into(),
     };
@@ -149,12 +149,12 @@ fn newest(house: &Daemon, agent: &AgentContext) -> Result<Arc<AgentContext>, Los
 impl TurnContext {
     /// The generation that holds now, where it is another than the turn's own; or why the turn
     /// can't go on.
-    pub(crate) async fn still(&self, house: &Daemon) -> Result<Option<Arc<AgentContext>>, Lost> {
-        let now = newest(house, &self.agent)?;
+    pub(crate) async fn still(&self, daemon: &Daemon) -> Result<Option<Arc<AgentContext>>, Lost> {
+        let now = newest(daemon, &self.agent)?;
         let known = self.admitted.get();
-        if !known.as_ref().is_some_and(|known| known.holds(house, &now)) {
-            let holds = As::now(house, &now, &self.from.address);
-            self.may_talk(house, &now, known.as_ref()).await?;
+        if !known.as_ref().is_some_and(|known| known.holds(daemon, &now)) {
+            let holds = As::now(daemon, &now, &self.from.address);
+            self.may_talk(daemon, &now, known.as_ref()).await?;
             self.is_here(&holds, known.as_ref())?;
             self.admitted.put(holds);
         }
@@ -165,16 +165,16 @@ impl TurnContext {
     /// Whether who began it may talk to the agent as it is now.
     async fn may_talk(
         &self,
-        house: &Daemon,
+        daemon: &Daemon,
         now: &Arc<AgentContext>,
         known: Option<&As>,
     ) -> Result<(), Lost> {
         // What a token allows is no part of a generation.
-        let is_same = known.is_some_and(|known| known.tokens == house.tokens.version());
+        let is_same = known.is_some_and(|known| known.tokens == daemon.tokens.version());
         if is_same && matches!(self.principal, Actor::Token(_)) {
             return Ok(());
         }
-        if house.may_talk(now, &self.principal, &self.from.address).await? {
+        if daemon.may_talk(now, &self.principal, &self.from.address).await? {
             return Ok(());
         }
         Err(Lost::Said(format!(
@@ -202,16 +202,16 @@ impl TurnContext {
         caps: &Capabilities,
         settled: Arc<AgentContext>,
     ) -> Result<(), Lost> {
-        let house = &*caps.daemon;
-        let now = newest(house, &settled)?;
+        let daemon = &*caps.daemon;
+        let now = newest(daemon, &settled)?;
         if !Arc::ptr_eq(&now, &self.agent) {
             self.from = now.scope(&self.from.address);
             let seals = now.store.seals();
-            self.files = now.workspace.files(&self.key, self.session, &seals, &house.world);
+            self.files = now.workspace.files(&self.key, self.session, &seals, &daemon.world);
             self.scope = caps.written_scope(&now, &self.from, &self.key).await;
             self.agent = now;
         }
-        self.still(house).await.map(drop)
+        self.still(daemon).await.map(drop)
     }
 }
 
@@ -221,7 +221,7 @@ pub(super) async fn watch(shop: &Shop, cx: &TurnContext, mut changes: watch::Rec
         if changes.changed().await.is_err() {
             return std::future::pending().await;
         }
-        let lost = match cx.still(&shop.house).await {
+        let lost = match cx.still(&shop.daemon).await {
             Ok(now) => shop.chain_under(&cx.agent, now.as_deref()).err(),
             Err(Lost::Said(why)) => Some(why),
             Err(Lost::Store(error)) => Some(error.to_string()),
@@ -235,7 +235,7 @@ pub(super) async fn watch(shop: &Shop, cx: &TurnContext, mut changes: watch::Rec
 impl Turn<'_> {
     /// Looks what holds now, and notes it.
     pub(super) async fn still(&mut self) -> Result<(), Broken> {
-        self.now = self.cx.still(&self.shop.house).await?;
+        self.now = self.cx.still(&self.shop.daemon).await?;
         Ok(())
     }
 
@@ -259,7 +259,7 @@ impl Turn<'_> {
                 return std::future::pending().await;
             }
             // Whoever watches the turn ends it where it can't go on at all.
-            if let Ok(Some(now)) = self.cx.still(&self.shop.house).await
+            if let Ok(Some(now)) = self.cx.still(&self.shop.daemon).await
                 && let Err(denial) = permits(&self.cx.agent, &now, (tool, arguments), around)
             {
                 return denial;
@@ -282,7 +282,7 @@ pub(super) fn permits(
     around: &dyn Surroundings,
 ) -> Result<(), Denial> {
     let name = tool.name();
-    if let Verdict::Out(rule) = now.tools().verdict(name) {
+    if let ToolVerdict::Out(rule) = now.tools().verdict(name) {
         return Err(Denial::NotExposed { name: name.to_owned(), rule });
     }
     if matches!(tool, ToolRef::Own(_)) && now.toolbox.find(name).is_none() {

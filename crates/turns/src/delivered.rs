@@ -2,9 +2,9 @@
 
 use crate::Engine;
 use crate::current::was_taken_away;
-use crate::desk::text_of;
+use crate::transcript::text_of;
 use insula_registry::context::AgentContext;
-use insula_registry::events::Refusal;
+use insula_registry::events::BudgetRefusal;
 use insula_store::{Content, Counted, Delivery, MessageSeq, Part, StoreError, TurnStatus};
 use serde::Deserialize;
 
@@ -13,8 +13,7 @@ const LOOKED_BACK: usize = 8;
 
 /// What a delivery says, without secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Words {
-    /// The text.
+pub struct DeliveryText {
     pub text: String,
     /// The answers it offers, where it is a question of the agent's.
     pub choices: Vec<String>,
@@ -41,9 +40,9 @@ impl Engine {
         &self,
         agent: &AgentContext,
         delivery: &Delivery,
-    ) -> Result<Option<Words>, StoreError> {
+    ) -> Result<Option<DeliveryText>, StoreError> {
         let plain =
-            |text: String| Some(Words { text: self.told(agent, text), choices: Vec::new() });
+            |text: String| Some(DeliveryText { text: self.told(agent, text), choices: Vec::new() });
         match (&delivery.content, delivery.session, delivery.turn) {
             (Content::Text(text), ..) => Ok(plain(text.clone())),
             (Content::Message(seq), Some(session), _) => {
@@ -54,11 +53,11 @@ impl Engine {
                 };
                 let text = text_of(&message.parts);
                 let choices = self.offered(agent, delivery, &text).await?;
-                Ok(Some(Words { text: self.told(agent, text), choices }))
+                Ok(Some(DeliveryText { text: self.told(agent, text), choices }))
             }
             (Content::TurnEnd, _, Some(turn)) => {
                 let Some(known) = agent.store.turn(turn).await? else { return Ok(None) };
-                let over = known.error.as_deref().and_then(Refusal::in_error);
+                let over = known.error.as_deref().and_then(BudgetRefusal::in_error);
                 // By its name: a number would tell how many turns other chats had.
                 let turn = agent.store.seals().seal(Counted::Turn, turn.0);
                 Ok(plain(match (known.status, over) {

@@ -2,13 +2,12 @@
 
 use crate::TurnHandle;
 use crate::approvals::Approvals;
-use crate::budget::{Budgets, Payer, Refusal};
-use crate::control::Mode;
+use crate::budget::{BudgetRefusal, Budgets, Payer};
+use crate::control::BusyMode;
 use crate::current::Admitted;
-use crate::desk::{outputs_of, text_of};
+use crate::debounce::Debounce;
 use crate::gate::Tools;
-use crate::history::{Shelf, text_tokens};
-use crate::hold::Hold;
+use crate::history::{WindowCache, text_tokens};
 use crate::lanes::{Busy, Lanes, Work};
 use crate::live::{Live, LiveTurn, Voice};
 use crate::made::CallsMade;
@@ -16,6 +15,7 @@ use crate::one_off::OneOffs;
 use crate::redaction::Redaction;
 use crate::seen::Seen;
 use crate::subagents::{Gauge, Kin};
+use crate::transcript::{outputs_of, text_of};
 use crate::{compress, prompt, run, serve};
 use arc_swap::ArcSwap;
 use insula_capabilities::Capabilities;
@@ -33,8 +33,8 @@ use insula_registry::secrets::DaemonKeys;
 use insula_registry::whole::Whole;
 use insula_store::turn::MESSAGES_AT_ONCE_MAX;
 use insula_store::{
-    Accept, Accepted, AgentCommand, Destination, Flush, IdempotencyKey, MessageSeq, NewMessage,
-    OpenSession, Part, Role, SessionId, SessionRef, StoreError, TurnId, TurnStatus,
+    Accept, Accepted, AgentCommand, DeliveryDestination, Flush, IdempotencyKey, MessageSeq,
+    NewMessage, OpenSession, Part, Role, SessionId, SessionRef, StoreError, TurnId, TurnStatus,
 };
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -62,7 +62,7 @@ pub struct Inbound {
     /// What a repetition of it would carry.
     pub idempotency: Option<IdempotencyKey>,
     /// Where the reply goes, if it leaves by the outbox.
-    pub origin: Option<Destination>,
+    pub origin: Option<DeliveryDestination>,
     /// When whoever sent it is told that it was taken.
     pub acknowledge: Acknowledge,
 }
@@ -88,7 +88,7 @@ pub struct Around {
     /// is answered as one.
     pub quiet: Duration,
     /// What it does to a turn of the same person that is under way.
-    pub mode: Mode,
+    pub mode: BusyMode,
     /// What it is called where it was said, and whatever else it is one with: while it waits it
     /// can be changed by that name.
     pub names: Vec<Box<str>>,
@@ -119,7 +119,7 @@ pub enum SubmitError {
     },
     /// a budget has no room for it
     #[error(transparent)]
-    Budget(#[from] Refusal),
+    Budget(#[from] BudgetRefusal),
     /// the store could not take it
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -127,7 +127,7 @@ pub enum SubmitError {
 
 /// Everything a turn needs besides its agent.
 pub(crate) struct Shop {
-    pub(crate) house: Arc<Daemon>,
+    pub(crate) daemon: Arc<Daemon>,
     /// What the hands of tools are made of.
     pub(crate) caps: Capabilities,
     transport: Transport,
@@ -136,8 +136,8 @@ pub(crate) struct Shop {
     /// The tools that this engine runs.
     pub(crate) built: Tools,
     pub(crate) schemas: BTreeMap<Box<str>, ToolSchema>,
-    pub(crate) house_text: Arc<str>,
-    pub(crate) shelf: Shelf,
+    pub(crate) preamble_text: Arc<str>,
+    pub(crate) windows: WindowCache,
     pub(crate) budgets: Budgets,
     pub(crate) approvals: Approvals,
     pub(crate) subagents: Gauge,
@@ -159,36 +159,36 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine over a house; its providers are made by `transport`.
+    /// An engine over a daemon; its providers are made by `transport`.
     pub fn new(caps: Capabilities, transport: Transport) -> Self {
         Self::with_tools(caps, transport, insula_tools::BUILT_IN)
     }
 
     /// The same with other tools than the built-in ones.
     pub fn with_tools(caps: Capabilities, transport: Transport, tools: Tools) -> Self {
-        let house = caps.daemon.clone();
+        let daemon = caps.daemon.clone();
         let schemas = tools.iter().filter_map(|tool| {
             // The tools' own tests parse every schema.
             let schema =
                 ToolSchema::new(tool.name(), tool.description(), tool.parameters()).ok()?;
             Some((tool.name().into(), schema))
         });
-        let from = house.snapshot().daemon.clone();
-        let keys = house.secrets.known().daemon().clone();
-        let built = house.providers(&from, &keys, &transport);
+        let from = daemon.snapshot().daemon.clone();
+        let keys = daemon.secrets.known().daemon().clone();
+        let built = daemon.providers(&from, &keys, &transport);
         let one_offs = OneOffs::new(caps.clone());
         let shop = Shop {
             providers: ArcSwap::from_pointee(Built { from, keys, built }),
-            budgets: Budgets::new(house.clone()),
-            approvals: Approvals::new(house.clone()),
+            budgets: Budgets::new(daemon.clone()),
+            approvals: Approvals::new(daemon.clone()),
             subagents: Gauge::default(),
-            house,
+            daemon,
             caps,
             transport,
             built: tools,
             schemas: schemas.collect(),
-            house_text: prompt::house_text(),
-            shelf: Shelf::default(),
+            preamble_text: prompt::preamble_text(),
+            windows: WindowCache::default(),
         };
         Self {
             shop: Arc::new(Whole::new(shop)),
@@ -198,7 +198,6 @@ impl Engine {
         }
     }
 
-    /// The budgets.
     pub fn budgets(&self) -> &Budgets {
         &self.shop.budgets
     }
@@ -213,7 +212,7 @@ impl Engine {
         &self.shop.caps
     }
 
-    /// How many children run now, in the whole house.
+    /// How many children run now, in the whole daemon.
     pub fn children_running(&self) -> usize {
         self.shop.subagents.count()
     }
@@ -229,12 +228,12 @@ impl Engine {
         agent: &AgentContext,
         key: &SessionKey,
     ) -> Result<bool, StoreError> {
-        let reset = agent.door.reset;
+        let reset = agent.access.reset;
         if !reset.is_ever() || self.live.first(key).is_some() {
             return Ok(false);
         }
         let current = SessionRef::Key(key.to_string().into());
-        let now = self.shop.house.world.clock.now().as_millis();
+        let now = self.shop.daemon.world.clock.now().as_millis();
         let session = agent.store.session(current).await?;
         Ok(session.is_some_and(|it| reset.is_due(it.active_at.as_millis(), now)))
     }
@@ -246,7 +245,7 @@ impl Engine {
             key: session.to_string().into(),
             scope: self.scope(agent, scope, session).await,
             label: label.to_string().into(),
-            at: self.shop.house.world.clock.now(),
+            at: self.shop.daemon.world.clock.now(),
         };
         let batch = vec![AgentCommand::OpenSession(open)];
         let done = agent.store.commit(batch).await?;
@@ -260,8 +259,8 @@ impl Engine {
         inbound: Inbound,
         around: Around,
     ) -> Result<TurnHandle, SubmitError> {
-        let now = self.shop.house.world.clock.elapsed();
-        let hold = Hold::new(around.quiet, &inbound, now);
+        let now = self.shop.daemon.world.clock.elapsed();
+        let debounce = Debounce::new(around.quiet, &inbound, now);
         let Inbound {
             agent,
             session: key,
@@ -274,7 +273,7 @@ impl Engine {
             origin,
             acknowledge,
         } = inbound;
-        let at = self.shop.house.world.clock.now();
+        let at = self.shop.daemon.world.clock.now();
         let scope = self.scope(&agent, &from, &key).await;
         let label: Arc<str> = label.to_string().into();
         let redaction = self.shop.redaction(&agent);
@@ -326,16 +325,16 @@ impl Engine {
             None => return Err(SubmitError::Store(StoreError::Closed)),
         };
         admission.keep();
-        let live = self.live_turn(&key, turn, principal.clone(), hold, around.names);
+        let live = self.live_turn(&key, turn, principal.clone(), debounce, around.names);
         let handle = live.listen();
         live.voice.say(TurnEvent::Accepted { principal: principal.clone() });
-        let admitted = Admitted::by(&self.shop.house, &agent, &principal, &from.address);
+        let admitted = Admitted::by(&self.shop.daemon, &agent, &principal, &from.address);
         let context = run::TurnContext {
             files: agent.workspace.files(
                 &key,
                 session,
                 &agent.store.seals(),
-                &self.shop.house.world,
+                &self.shop.daemon.world,
             ),
             agent: agent.clone(),
             session,
@@ -374,23 +373,23 @@ impl Engine {
         key: &SessionKey,
         turn: TurnId,
         principal: Actor,
-        hold: Option<Hold>,
+        debounce: Option<Debounce>,
         names: Vec<Box<str>>,
     ) -> Arc<LiveTurn> {
-        let house = &self.shop.house;
-        let voice = Voice::new(house.registry.hub.clone(), house.secrets.clone(), key, turn);
-        Arc::new(LiveTurn::new(turn, principal, voice, hold, names))
+        let daemon = &self.shop.daemon;
+        let voice = Voice::new(daemon.registry.hub.clone(), daemon.secrets.clone(), key, turn);
+        Arc::new(LiveTurn::new(turn, principal, voice, debounce, names))
     }
 
     /// Puts a turn at the end of its session's lane.
     pub(super) fn line_up(&self, key: &SessionKey, context: run::TurnContext) -> Result<(), Busy> {
         let leave = self.live.enter(key, context.live.clone());
         let (who, stop) = (context.principal.clone(), context.live.cancel.clone());
-        let hold = context.live.hold.is_some().then(|| {
-            let (live, clock) = (context.live.clone(), self.shop.house.world.clock.clone());
+        let debounce = context.live.debounce.is_some().then(|| {
+            let (live, clock) = (context.live.clone(), self.shop.daemon.world.clock.clone());
             Box::pin(async move {
-                if let Some(hold) = &live.hold {
-                    hold.wait(&*clock).await;
+                if let Some(debounce) = &live.debounce {
+                    debounce.wait(&*clock).await;
                 }
             }) as Pin<Box<dyn Future<Output = ()> + Send>>
         });
@@ -400,7 +399,7 @@ impl Engine {
             // Boxed when it runs: a turn weighs some twenty kilobytes, and many may wait.
             Box::pin(serve::serve(&shop, context)).await;
         };
-        self.lanes.enter(key, Work { who, hold, run: Box::pin(work), stop })
+        self.lanes.enter(key, Work { who, debounce, run: Box::pin(work), stop })
     }
 }
 
@@ -453,19 +452,19 @@ impl Engine {
 impl Shop {
     /// What keeps secrets out of a turn of `agent`, as they are now.
     pub(crate) fn redaction(&self, agent: &AgentContext) -> Redaction {
-        Redaction::of(&agent.id, &self.house.secrets.known())
+        Redaction::of(&agent.id, &self.daemon.secrets.known())
     }
 
     /// The providers of the configuration and the secrets that hold now, built anew when
     /// either changed.
     fn providers(&self) -> Arc<Built> {
-        let from = self.house.snapshot().daemon.clone();
+        let from = self.daemon.snapshot().daemon.clone();
         let built = self.providers.load_full();
-        let keys = self.house.secrets.known().daemon().clone();
+        let keys = self.daemon.secrets.known().daemon().clone();
         if Arc::ptr_eq(&built.from, &from) && Arc::ptr_eq(&built.keys, &keys) {
             return built;
         }
-        let providers = self.house.providers(&from, &keys, &self.transport);
+        let providers = self.daemon.providers(&from, &keys, &self.transport);
         let built = Arc::new(Built { from, keys, built: providers });
         self.providers.store(built.clone());
         built
@@ -516,7 +515,8 @@ impl Shop {
         let windows = chain.links().map(|link| insula_models::context_window(&link.model));
         let schemas: usize = tools.iter().map(ToolSchema::size).sum();
         let told = agent.identity.instructions.as_ref().map_or(0, |it| text_tokens(&it.text));
-        let fixed = text_tokens(&agent.identity.soul.text) + told + text_tokens(&self.house_text);
+        let fixed =
+            text_tokens(&agent.identity.soul.text) + told + text_tokens(&self.preamble_text);
         compress::limit(windows.min().unwrap_or_default(), fixed + schemas / 4)
     }
 

@@ -6,7 +6,7 @@
 //! one that was read again are the same bytes.
 
 use crate::remember::Block;
-use crate::shown::Shown;
+use crate::shown::ShownHistory;
 use insula_domain::Actor;
 use insula_domain::AgentId;
 use insula_registry::context::AgentContext;
@@ -159,7 +159,6 @@ pub(crate) struct Fitting<'h> {
     pub(crate) preface: &'h [Message],
     /// What did not fit.
     out: &'h [Message],
-    /// Its end.
     pub(crate) end: &'h [Message],
 }
 
@@ -263,15 +262,15 @@ pub(crate) fn bytes(message: &Message) -> usize {
 /// turn takes its session's window out and puts it back when it ended well; whatever else
 /// happens to a session drops it.
 #[derive(Default)]
-pub(crate) struct Shelf {
-    kept: Mutex<Kept>,
+pub(crate) struct WindowCache {
+    kept: Mutex<CachedWindows>,
 }
 
 /// A session of one life of an agent: a name that is used again after a deletion counts its
 /// sessions from 1 too.
-type Place = (AgentId, u64, SessionId);
+type WindowKey = (AgentId, u64, SessionId);
 
-fn place(agent: &AgentContext, session: SessionId) -> Place {
+fn place(agent: &AgentContext, session: SessionId) -> WindowKey {
     let owner = (agent.id.clone(), agent.store.incarnation());
     (owner.0, owner.1, session)
 }
@@ -279,13 +278,13 @@ fn place(agent: &AgentContext, session: SessionId) -> Place {
 /// What is kept of a conversation: its messages, and what the model sees of them and of memory.
 pub(crate) struct Window {
     pub(crate) history: Vec<Message>,
-    pub(crate) shown: Shown,
+    pub(crate) shown: ShownHistory,
     pub(crate) block: Block,
 }
 
 #[derive(Default)]
-struct Kept {
-    windows: HashMap<Place, (u64, usize, Window)>,
+struct CachedWindows {
+    windows: HashMap<WindowKey, (u64, usize, Window)>,
     agents: BTreeMap<(AgentId, u64), Share>,
     bytes: usize,
     clock: u64,
@@ -298,7 +297,7 @@ struct Share {
     bytes: usize,
 }
 
-impl Shelf {
+impl WindowCache {
     /// Takes the window of a session, as its last turn left it.
     pub(crate) fn take(&self, agent: &AgentContext, session: SessionId) -> Option<Window> {
         self.kept().remove(&place(agent, session))
@@ -329,13 +328,13 @@ impl Shelf {
         }
     }
 
-    fn kept(&self) -> std::sync::MutexGuard<'_, Kept> {
+    fn kept(&self) -> std::sync::MutexGuard<'_, CachedWindows> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Kept {
-    fn remove(&mut self, place: &Place) -> Option<Window> {
+impl CachedWindows {
+    fn remove(&mut self, place: &WindowKey) -> Option<Window> {
         let (age, size, window) = self.windows.remove(place)?;
         self.bytes -= size;
         let owner = (place.0.clone(), place.1);
@@ -350,7 +349,7 @@ impl Kept {
     }
 
     /// Whoever has most makes room: an agent with many conversations pushes out its own.
-    fn oldest_of_the_greediest(&self) -> Option<Place> {
+    fn oldest_of_the_greediest(&self) -> Option<WindowKey> {
         let ((agent, life), share) = self.agents.iter().max_by_key(|(_, share)| share.bytes)?;
         let (_, session) = share.by_age.first_key_value()?;
         Some((agent.clone(), *life, *session))

@@ -4,10 +4,10 @@
 use super::run::{Broken, Turn, TurnContext};
 use crate::facts;
 use crate::gate::Denial;
-use insula_capabilities::hooks::{self, Decision, Go, Occasion};
+use insula_capabilities::hooks::{self, Go, HookDecision, Occasion};
 use insula_domain::Actor;
 use insula_domain::ApprovalMode;
-use insula_domain::command::{DangerRule, Finding};
+use insula_domain::command::{CommandFinding, DangerRule};
 use insula_domain::hook::HookEvent;
 use insula_models::Answer;
 use insula_registry::context::AgentContext;
@@ -35,7 +35,11 @@ impl Turn<'_> {
         self.cx.occasion()
     }
 
-    pub(super) async fn hooks(&self, event: HookEvent, fields: impl FnOnce() -> Value) -> Decision {
+    pub(super) async fn hooks(
+        &self,
+        event: HookEvent,
+        fields: impl FnOnce() -> Value,
+    ) -> HookDecision {
         self.hooks_of(&self.cx.agent, event, fields).await
     }
 
@@ -45,13 +49,13 @@ impl Turn<'_> {
         agent: &AgentContext,
         event: HookEvent,
         fields: impl FnOnce() -> Value,
-    ) -> Decision {
+    ) -> HookDecision {
         let occasion = Occasion { agent, ..self.occasion() };
         tokio::select! {
             biased;
             decision = hooks::ask(&self.shop.caps, event, &occasion, fields) => decision,
             // Who said stop does not wait for a hook, and what was to happen does not.
-            () = self.cx.live.cancel.cancelled() => Decision::Block {
+            () = self.cx.live.cancel.cancelled() => HookDecision::Block {
                 hook: event.to_string(),
                 reason: "the turn was stopped".to_owned(),
             },
@@ -63,7 +67,7 @@ impl Turn<'_> {
         &self,
         name: &str,
         arguments: &Value,
-    ) -> Result<Option<Finding>, Denial> {
+    ) -> Result<Option<CommandFinding>, Denial> {
         let own = &self.cx.agent;
         let mut concern = self.before_call_of(own, name, arguments).await?;
         // Hooks that were set since have their say, too.
@@ -80,7 +84,7 @@ impl Turn<'_> {
         agent: &AgentContext,
         name: &str,
         arguments: &Value,
-    ) -> Result<Option<Finding>, Denial> {
+    ) -> Result<Option<CommandFinding>, Denial> {
         let mut concern = None;
         let is_mcp = name.starts_with("mcp__");
         let events = [HookEvent::PreToolCall, HookEvent::McpCall];
@@ -89,16 +93,16 @@ impl Turn<'_> {
             let refused =
                 |hook: String, reason: String| Denial::Hook { name: name.to_owned(), hook, reason };
             match self.hooks_of(agent, event, fields).await {
-                Decision::Block { hook, reason } => return Err(refused(hook, reason)),
-                Decision::Go(Go { approve: Some((hook, reason)), .. }) => {
+                HookDecision::Block { hook, reason } => return Err(refused(hook, reason)),
+                HookDecision::Go(Go { approve: Some((hook, reason)), .. }) => {
                     // Where nobody is ever asked, nobody can agree.
                     if self.mode() == ApprovalMode::Off {
                         let reason = format!("{reason}; it needs approval, and approvals are off");
                         return Err(refused(hook, reason));
                     }
-                    concern = Some(Finding::new(DangerRule::Hook, reason));
+                    concern = Some(CommandFinding::new(DangerRule::Hook, reason));
                 }
-                Decision::Go(_) => {}
+                HookDecision::Go(_) => {}
             }
         }
         Ok(concern)
@@ -124,8 +128,8 @@ impl Turn<'_> {
             }
             let fields = || json!({ "tool_name": name, "tool_input": arguments, "text": &text });
             match self.hooks(event, fields).await {
-                Decision::Go(go) => text = go.text.unwrap_or(text),
-                Decision::Block { reason, .. } => {
+                HookDecision::Go(go) => text = go.text.unwrap_or(text),
+                HookDecision::Block { reason, .. } => {
                     text = format!("the result is withheld: {reason}");
                     is_error = true;
                     break;
@@ -157,8 +161,8 @@ impl Turn<'_> {
         }
         let said = facts::heard(cx, history);
         let go = match self.hooks(HookEvent::PreLlmCall, || json!({ "text": said })).await {
-            Decision::Go(go) => go,
-            Decision::Block { reason, .. } => {
+            HookDecision::Go(go) => go,
+            HookDecision::Block { reason, .. } => {
                 return Err(Broken::Said(format!("a hook stopped this turn: {reason}")));
             }
         };
@@ -181,8 +185,8 @@ impl Turn<'_> {
     pub(super) async fn before_request(&self, purpose: &str) -> Result<(), String> {
         let extra = || json!({ "extra": { "purpose": purpose } });
         match self.hooks(HookEvent::PreApiRequest, extra).await {
-            Decision::Go(_) => Ok(()),
-            Decision::Block { reason, .. } => {
+            HookDecision::Go(_) => Ok(()),
+            HookDecision::Block { reason, .. } => {
                 Err(format!("a hook stopped a request to the model: {reason}"))
             }
         }
@@ -214,8 +218,8 @@ impl Turn<'_> {
         let mut text = self.redaction().kept(text);
         if is_wanted {
             match self.hooks(HookEvent::TransformLlmOutput, || json!({ "text": &text })).await {
-                Decision::Go(go) => text = go.text.unwrap_or(text),
-                Decision::Block { reason, .. } => {
+                HookDecision::Go(go) => text = go.text.unwrap_or(text),
+                HookDecision::Block { reason, .. } => {
                     return Err(Broken::Said(format!("the reply is withheld: {reason}")));
                 }
             }
@@ -243,8 +247,8 @@ impl Turn<'_> {
     ) -> Option<String> {
         let fields = || json!({ "tool_name": tool, "text": what, "extra": { "rule": rule } });
         match self.hooks(HookEvent::PreApprovalRequest, fields).await {
-            Decision::Go(_) => None,
-            Decision::Block { reason, .. } => Some(reason),
+            HookDecision::Go(_) => None,
+            HookDecision::Block { reason, .. } => Some(reason),
         }
     }
 

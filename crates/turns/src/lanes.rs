@@ -1,11 +1,11 @@
 //! Who goes next: one turn at a time in a session, in order; a few at once for an agent, shared
-//! by who asks ([`places`](super::places)); and no agent in another's way.
+//! by who asks ([`places`](super::turn_slots)); and no agent in another's way.
 //!
 //! Every session with work has a lane: a bounded queue and one task that empties it. A turn
-//! waits first for a place of its own agent, then for one of the house, so that however
+//! waits first for a place of its own agent, then for one of the daemon, so that however
 //! much one agent asks, it competes with others by a few turns only.
 
-use crate::places::Places;
+use crate::turn_slots::TurnSlots;
 use insula_domain::Actor;
 use insula_domain::{AgentId, SessionKey};
 use insula_registry::keyed::{KeyedGuard, KeyedLocks};
@@ -24,15 +24,15 @@ pub const QUEUE_LEN_MAX: usize = 32;
 const QUEUE_LEN_SPARE: usize = 96;
 /// Turns of one agent at once.
 pub const AGENT_TURNS_MAX: usize = 16;
-/// Turns of the whole house at once.
-pub const HOUSE_TURNS_MAX: usize = 512;
+/// Turns of the whole daemon at once.
+pub const DAEMON_TURNS_MAX: usize = 512;
 
 /// One turn's work.
 pub struct Work {
     /// Who asked for it. What it begins in turn runs in its place.
     pub who: Actor,
     /// What it waits for first; it takes nobody's place meanwhile.
-    pub hold: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    pub debounce: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     /// What it does.
     pub run: Pin<Box<dyn Future<Output = ()> + Send>>,
     /// Who says stop ends it at once, also while it waits for a place.
@@ -43,18 +43,18 @@ pub struct Work {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Busy;
 
-/// The lanes of a house.
+/// The lanes of a daemon.
 #[derive(Clone)]
 pub struct Lanes {
     shared: Arc<Shared>,
 }
 
 struct Shared {
-    doors: KeyedLocks<SessionKey>,
+    entry_locks: KeyedLocks<SessionKey>,
     /// What waits in each lane that somebody empties.
     sessions: Mutex<HashMap<SessionKey, VecDeque<Work>>>,
-    agents: Mutex<HashMap<AgentId, Arc<Places>>>,
-    house: Arc<Semaphore>,
+    agents: Mutex<HashMap<AgentId, Arc<TurnSlots>>>,
+    all_turns: Arc<Semaphore>,
 }
 
 impl Shared {
@@ -75,22 +75,22 @@ impl Lanes {
     pub fn new() -> Self {
         Self {
             shared: Arc::new(Shared {
-                doors: KeyedLocks::default(),
+                entry_locks: KeyedLocks::default(),
                 sessions: Mutex::default(),
                 agents: Mutex::default(),
-                house: Arc::new(Semaphore::new(HOUSE_TURNS_MAX)),
+                all_turns: Arc::new(Semaphore::new(DAEMON_TURNS_MAX)),
             }),
         }
     }
 
     /// Waits for the door of a session. Whoever holds it journals a message and puts its turn
     /// into the lane before the next may, so that the two orders are one.
-    pub async fn door(&self, key: &SessionKey) -> Result<KeyedGuard<SessionKey>, Busy> {
-        let door = self.shared.doors.lock(key).await;
+    pub async fn entry_lock(&self, key: &SessionKey) -> Result<KeyedGuard<SessionKey>, Busy> {
+        let guard = self.shared.entry_locks.lock(key).await;
         let sessions = self.shared.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         let waiting = sessions.get(key).map_or(0, VecDeque::len);
         drop(sessions);
-        if waiting < QUEUE_LEN_MAX { Ok(door) } else { Err(Busy) }
+        if waiting < QUEUE_LEN_MAX { Ok(guard) } else { Err(Busy) }
     }
 
     /// Puts work at the end of its session's lane.
@@ -115,19 +115,19 @@ impl Lanes {
 async fn empty(shared: Arc<Shared>, key: SessionKey) {
     let agent = {
         let mut agents = shared.agents.lock().unwrap_or_else(PoisonError::into_inner);
-        let places = || Places::new(AGENT_TURNS_MAX);
+        let places = || TurnSlots::new(AGENT_TURNS_MAX);
         agents.entry(key.agent.clone()).or_insert_with(places).clone()
     };
     while let Some(work) = shared.next(&key) {
-        if let Some(hold) = work.hold {
+        if let Some(debounce) = work.debounce {
             tokio::select! {
-                () = hold => {}
+                () = debounce => {}
                 () = work.stop.cancelled() => {}
             }
         }
         let _places = tokio::select! {
             biased;
-            places = async { (agent.enter(&work.who).await, shared.house.acquire().await) } => Some(places),
+            places = async { (agent.enter(&work.who).await, shared.all_turns.acquire().await) } => Some(places),
             // A turn that was stopped only writes that down.
             () = work.stop.cancelled() => None,
         };

@@ -1,6 +1,6 @@
 //! The turns that are under way: who listens to them, what joins them, what stops them.
 
-use crate::hold::Hold;
+use crate::debounce::Debounce;
 use crate::past::{Past, ends_passage};
 use crate::redaction::Redaction;
 use insula_domain::Actor;
@@ -30,7 +30,7 @@ pub(crate) struct LiveTurn {
     pub(crate) inbox: tokio::sync::Mutex<Inbox>,
     pub(crate) voice: Voice,
     /// What it waits for before it begins, where its sender may say more.
-    pub(crate) hold: Option<Hold>,
+    pub(crate) debounce: Option<Debounce>,
     /// Why it can't go on, where that is no wish of anybody who talks to it.
     given_up: Mutex<Option<String>>,
 }
@@ -55,12 +55,12 @@ impl LiveTurn {
         turn: TurnId,
         principal: Actor,
         voice: Voice,
-        hold: Option<Hold>,
+        debounce: Option<Debounce>,
         names: Vec<Box<str>>,
     ) -> Self {
         let cancel = CancellationToken::new();
         let inbox = tokio::sync::Mutex::new(Inbox { names, ..Inbox::default() });
-        Self { turn, principal, cancel, inbox, voice, hold, given_up: Mutex::default() }
+        Self { turn, principal, cancel, inbox, voice, debounce, given_up: Mutex::default() }
     }
 
     /// A child's, which ends when `cancel` says so.
@@ -72,7 +72,7 @@ impl LiveTurn {
     ) -> Self {
         let inbox = tokio::sync::Mutex::default();
         let given_up = Mutex::default();
-        Self { turn, principal, cancel, inbox, voice, hold: None, given_up }
+        Self { turn, principal, cancel, inbox, voice, debounce: None, given_up }
     }
 
     /// Ends it, for a reason that whoever waits for it is told.
@@ -342,7 +342,6 @@ impl Drop for Leave {
 
 /// A turn that was accepted: it is durable, and goes on whether or not anybody listens.
 pub struct TurnHandle {
-    /// The turn.
     pub turn: TurnId,
     /// What happens in it. A listener that does not keep up misses deltas, never the end.
     pub events: mpsc::Receiver<TurnEvent>,

@@ -2,7 +2,7 @@
 //! its children, so that delegating does not begin a new count.
 
 use crate::facts::argument;
-use insula_domain::argument::{Arguments, Found};
+use insula_domain::argument::{Arguments, FoundArgument};
 use serde_json::Value as Json;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,14 +11,13 @@ const CALLS_MAX: usize = 16_384;
 
 /// A call that was made: it passed the gate and began.
 pub(crate) struct Made {
-    /// The tool.
     pub(crate) tool: Box<str>,
     /// What it was called with.
     pub(crate) arguments: Json,
 }
 
 impl Arguments for Made {
-    fn at(&self, path: &[Box<str>]) -> Found<'_> {
+    fn at(&self, path: &[Box<str>]) -> FoundArgument<'_> {
         argument(&self.arguments, path)
     }
 }

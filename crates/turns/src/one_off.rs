@@ -77,13 +77,13 @@ impl Engine {
             };
             // A lane that is full has a conversation of more than one turn.
             let stop = CancellationToken::new();
-            let work = Work { who, hold: None, run: Box::pin(forget), stop };
+            let work = Work { who, debounce: None, run: Box::pin(forget), stop };
             let _ = self.lanes.enter(&key, work);
         }
         taken
     }
 
-    /// Forgets what is to be forgotten by now, before the house is closed.
+    /// Forgets what is to be forgotten by now, before the daemon is closed.
     pub async fn settle(&self) {
         self.one_offs.settle().await;
     }

@@ -1,7 +1,7 @@
 //! What a turn remembers: the conversation up to here, what joins it, and the notes that take
 //! the place of its older part.
 
-use super::ask::Asked;
+use super::ask::ModelCallFailure;
 use super::run::{Broken, Turn, place};
 use crate::budget::BudgetError;
 use crate::history::Window;
@@ -15,7 +15,7 @@ impl Turn<'_> {
     /// The conversation up to here: as the last turn left it, or read again.
     pub(super) async fn remember(&mut self) -> Result<Vec<Message>, Broken> {
         let cx = self.cx;
-        let kept = self.shop.shelf.take(&cx.agent, cx.session);
+        let kept = self.shop.windows.take(&cx.agent, cx.session);
         if let (Some(Window { mut history, shown, block }), Some((seq, message))) =
             (kept, &cx.message)
         {
@@ -59,17 +59,25 @@ impl Turn<'_> {
         let request = compress::request(older, &self.redaction());
         let (answer, usage) = match self.listen(chain, &request, "summary", false).await {
             Ok(answered) => answered,
-            Err(Asked::Stopped(_)) => return Err(Broken::Stopped(None, Usage::default())),
-            Err(Asked::OverBudget(BudgetError::Store(error))) => return Err(error.into()),
+            Err(ModelCallFailure::Stopped(_)) => {
+                return Err(Broken::Stopped(None, Usage::default()));
+            }
+            Err(ModelCallFailure::OverBudget(BudgetError::Store(error))) => {
+                return Err(error.into());
+            }
             // What it costs to go on without is decided by the next call.
-            Err(error @ (Asked::OverBudget(_) | Asked::TooLong(_) | Asked::Failed(_))) => {
+            Err(
+                error @ (ModelCallFailure::OverBudget(_)
+                | ModelCallFailure::TooLong(_)
+                | ModelCallFailure::Failed(_)),
+            ) => {
                 let error = error.to_string();
                 let (agent, turn) = (&self.cx.agent.id, self.cx.turn);
                 tracing::warn!(%agent, %turn, error, "the conversation could not be summarised; its oldest part is left out");
                 return Ok(false);
             }
         };
-        let at = self.shop.house.world.clock.now();
+        let at = self.shop.daemon.world.clock.now();
         let spent = self.step(NewStep::Spent { usage, at });
         let notes = answer.text();
         if !compress::is_gain(older, &notes) {

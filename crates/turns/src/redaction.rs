@@ -19,7 +19,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use insula_registry::events::turn::{ChildAct, TurnEnd, TurnEvent};
-use insula_registry::secrets::Known;
+use insula_registry::secrets::KnownSecrets;
 
 /// The redactor for one agent, as it is at one moment.
 #[derive(Clone)]
@@ -28,7 +28,7 @@ pub(crate) struct Redaction {
 }
 
 impl Redaction {
-    pub(crate) fn of(agent: &AgentId, known: &Known) -> Self {
+    pub(crate) fn of(agent: &AgentId, known: &KnownSecrets) -> Self {
         Self { own: known.own(agent) }
     }
 
@@ -92,8 +92,8 @@ impl Redaction {
         }
     }
 
-    /// A message that the model is shown. The journal is redacted when it is written; this finds what
-    /// was said before its secret was set, and what stands in the agent's own files.
+    /// A message that the model is shown. The journal is redacted when it is written; this finds
+    /// what was said before its secret was set, and what stands in the agent's own files.
     pub(crate) fn message(&self, message: &mut models::Message) {
         if !self.own.is_empty() {
             message.parts.iter_mut().for_each(|part| self.shown(part));

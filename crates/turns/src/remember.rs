@@ -8,12 +8,14 @@ use async_trait::async_trait;
 use insula_capabilities::Capabilities;
 use insula_capabilities::memory::{Act, Resolved};
 use insula_domain::{Actor, Label, MemoryOperation, Scope};
-use insula_memory::{AsFound, Change, Changed, Found, MemoryError, Operation, Scoped, Shown};
+use insula_memory::{
+    AsFound, Changed, EntryChange, MemoryError, MemoryHit, Operation, Scoped, ShownMemory,
+};
 use insula_models::{CacheHint, SystemBlock};
 use insula_registry::context::AgentContext;
-use insula_store::{AgentCommand, Frozen, Origin, Source};
+use insula_store::{AgentCommand, Frozen, MemoryOrigin, MemorySource};
 use insula_tools::hands::HandError;
-use insula_tools::memory::Place;
+use insula_tools::memory::MemoryReach;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What a session is shown of memory, and what is still to be written about that.
@@ -74,7 +76,8 @@ impl Turn<'_> {
                 let clear = |text: &str| redaction.kept(text.to_owned());
                 let read = scoped.block_through(&clear).await;
                 let agent = &self.cx.agent;
-                let Shown { text, label } = read.map_err(|it| Broken::Said(told(agent, &it)))?;
+                let ShownMemory { text, label } =
+                    read.map_err(|it| Broken::Said(told(agent, &it)))?;
                 let text = redaction.kept(text.unwrap_or_default());
                 let block = Frozen { text, label: Some((*text_of(&label)).into()) };
                 let (session, chain) = (cx.session, chain.as_str().into());
@@ -152,15 +155,15 @@ impl<'c> TurnMemory<'c> {
 
     /// A handle that writes where a write goes and reads what a read sees, which a rule may
     /// answer differently.
-    async fn changing(&self, place: Place) -> Result<Scoped, HandError> {
+    async fn changing(&self, place: MemoryReach) -> Result<Scoped, HandError> {
         let Resolved { writes, .. } = self.resolved(MemoryOperation::Write).await?;
         let writes = match place {
-            Place::Here if one_off::is_of_itself(&writes, &self.cx.key) => {
+            MemoryReach::Here if one_off::is_of_itself(&writes, &self.cx.key) => {
                 let what = "this request has no conversation of its own, so nothing is remembered here; with a session it would be";
                 return Err(HandError(what.to_owned()));
             }
-            Place::Here => writes,
-            Place::Everywhere => Scope::Global,
+            MemoryReach::Here => writes,
+            MemoryReach::Everywhere => Scope::Global,
         };
         // Where nothing may be read, nothing is shown.
         let reads = self.resolved(MemoryOperation::Read).await;
@@ -171,14 +174,18 @@ impl<'c> TurnMemory<'c> {
 
 #[async_trait]
 impl insula_tools::Memory for TurnMemory<'_> {
-    async fn change(&self, place: Place, changes: &[Change]) -> Result<Vec<Changed>, HandError> {
+    async fn change(
+        &self,
+        place: MemoryReach,
+        changes: &[EntryChange],
+    ) -> Result<Vec<Changed>, HandError> {
         let scoped = self.changing(place).await?;
         let redaction =
             super::redaction::Redaction::of(&self.cx.agent.id, &self.caps.daemon.secrets.known());
         let kept = |text: &String| redaction.kept(text.clone());
-        let changes: Vec<Change> = changes
+        let changes: Vec<EntryChange> = changes
             .iter()
-            .map(|Change { target, operation }| {
+            .map(|EntryChange { target, operation }| {
                 let operation = match operation {
                     Operation::Add { content } => Operation::Add { content: kept(content) },
                     Operation::Replace { old_text, content } => {
@@ -186,14 +193,14 @@ impl insula_tools::Memory for TurnMemory<'_> {
                     }
                     remove @ Operation::Remove { .. } => remove.clone(),
                 };
-                Change { target: *target, operation }
+                EntryChange { target: *target, operation }
             })
             .collect();
         let act = Act::writing(&self.cx.from, &scoped, &changes);
         let asked = self.caps.ask_memory(MemoryOperation::Write, self.cx.occasion(), act).await;
         asked.map_err(HandError)?;
-        let origin = Origin {
-            source: Source::Tool,
+        let origin = MemoryOrigin {
+            source: MemorySource::Tool,
             principal: self.cx.principal.clone(),
             platform: self.cx.from.address.platform.to_string().into(),
             session: Some(self.cx.session),
@@ -211,7 +218,7 @@ impl insula_tools::Memory for TurnMemory<'_> {
         changed.map_err(|error| HandError(told(&self.cx.agent, &error)))
     }
 
-    async fn search(&self, query: &str, limit: usize) -> Result<Vec<Found>, HandError> {
+    async fn search(&self, query: &str, limit: usize) -> Result<Vec<MemoryHit>, HandError> {
         let scoped = self.scoped(MemoryOperation::Read).await?;
         let redaction =
             super::redaction::Redaction::of(&self.cx.agent.id, &self.caps.daemon.secrets.known());

@@ -9,7 +9,7 @@ use crate::subagents::Kin;
 use insula_domain::SessionKey;
 use insula_registry::context::AgentContext;
 use insula_registry::context::Whereabouts;
-use insula_registry::registry::State;
+use insula_registry::registry::AgentState;
 use insula_store::{SessionRef, StoreError};
 use std::sync::Arc;
 
@@ -17,9 +17,9 @@ impl Engine {
     /// Goes on with the turns that a crash cut off, each from its last completed step. Before
     /// anything new is taken, so that every conversation keeps its order.
     pub async fn resume(&self) -> Result<(), StoreError> {
-        let snapshot = self.shop.house.snapshot();
-        for id in self.shop.house.store.daemon().busy().await? {
-            let Some(State::Ready(agent)) = snapshot.agents.get(&id).map(|entry| &entry.state)
+        let snapshot = self.shop.daemon.snapshot();
+        for id in self.shop.daemon.store.daemon().busy().await? {
+            let Some(AgentState::Ready(agent)) = snapshot.agents.get(&id).map(|entry| &entry.state)
             else {
                 tracing::warn!(agent = %id, "unfinished turns wait until the agent serves again");
                 continue;
@@ -53,7 +53,7 @@ impl Engine {
                     &key,
                     session.id,
                     &agent.store.seals(),
-                    &self.shop.house.world,
+                    &self.shop.daemon.world,
                 ),
                 agent: agent.clone(),
                 session: session.id,

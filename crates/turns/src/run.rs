@@ -4,18 +4,18 @@
 //! crash cut off goes on from its last completed step. A glance and the answer that asked for it
 //! are one step (`held.rs`).
 
-use crate::ask::Asked;
-use crate::budget::{BudgetError, Refusal};
+use crate::ask::ModelCallFailure;
+use crate::budget::{BudgetError, BudgetRefusal};
 use crate::current::Admitted;
 use crate::engine::Shop;
-use crate::held::Held;
 use crate::history::Window;
 use crate::live::LiveTurn;
 use crate::made::CallsMade;
+use crate::pending_step::PendingStep;
 use crate::redaction::Redaction;
 use crate::remember::Block;
 use crate::seen::Seen;
-use crate::shown::Shown;
+use crate::shown::ShownHistory;
 use crate::skills::InUse;
 use crate::subagents::Kin;
 use crate::{ask, history, prompt};
@@ -27,8 +27,8 @@ use insula_registry::context::Whereabouts;
 use insula_registry::events::turn::{TurnEnd, TurnEvent};
 use insula_registry::whole::Whole;
 use insula_store::{
-    AgentCommand, AuditEntry, Committed, Conclude, Cut, Message, MessageSeq, NewMessage, NewStep,
-    Outcome, Part, Role, SessionId, StoreError, TurnId, TurnOutcome, Usage,
+    AgentCommand, AuditEntry, CommandOutcome, Committed, Conclude, Cut, Message, MessageSeq,
+    NewMessage, NewStep, Part, Role, SessionId, StoreError, TurnId, TurnOutcome, Usage,
 };
 use insula_tools::Files;
 use serde_json::json;
@@ -54,7 +54,6 @@ pub(crate) struct TurnContext {
     /// The message it answers, while nothing else was said in it; `None` for a turn that goes
     /// on after a crash.
     pub(crate) message: Option<(MessageSeq, NewMessage)>,
-    /// Where that message is.
     pub(crate) asked: MessageSeq,
     /// The conversation.
     pub(crate) key: SessionKey,
@@ -76,7 +75,7 @@ pub(super) enum Broken {
     /// Somebody said stop. What the model had said by then, and what that took.
     Stopped(Option<Box<NewMessage>>, Usage),
     /// A budget leaves no room.
-    Over(Refusal),
+    Over(BudgetRefusal),
     /// The store failed: nothing can be concluded.
     Store(StoreError),
 }
@@ -131,13 +130,13 @@ pub(crate) struct Turn<'t> {
     /// What its model calls took so far.
     pub(super) spent: Usage,
     /// What the model sees of the conversation's messages.
-    pub(super) shown: Shown,
+    pub(super) shown: ShownHistory,
     /// The skills that were viewed in it.
     pub(super) in_use: InUse,
     /// What it is shown of memory.
     pub(super) block: Block,
     /// An answer that is journalled with what comes of it.
-    pub(super) held: Held,
+    pub(super) pending: PendingStep,
     /// How often its reply was sent back.
     pub(super) objections: usize,
     /// The generation that holds now, where it is another than its own.
@@ -146,7 +145,7 @@ pub(crate) struct Turn<'t> {
 
 impl<'t> Turn<'t> {
     fn new(shop: &'t Arc<Whole<Shop>>, cx: &'t TurnContext) -> Self {
-        let shown = Shown::default();
+        let shown = ShownHistory::default();
         Self {
             shop,
             cx,
@@ -157,7 +156,7 @@ impl<'t> Turn<'t> {
             shown,
             in_use: InUse::default(),
             block: Block::default(),
-            held: Held::default(),
+            pending: PendingStep::default(),
             objections: 0,
             now: None,
         }
@@ -197,7 +196,7 @@ impl Turn<'_> {
             let answered = self.ask(&chain, &tools, &history, limit, step).await;
             let (answer, usage) = match answered {
                 // The provider counts otherwise than we do: once, with half of it.
-                Err(Asked::TooLong(_)) if may_compress && step + 1 < iterations_max => {
+                Err(ModelCallFailure::TooLong(_)) if may_compress && step + 1 < iterations_max => {
                     may_compress = false;
                     if self.compress(&chain, &mut history, limit / 2).await? {
                         self.recall_anew().await?;
@@ -226,11 +225,11 @@ impl Turn<'_> {
                 history.push(self.placed(&message, concluded));
                 self.shown.keep(&history);
                 // A child is asked once.
-                if cx.kin.line.is_none() {
+                if cx.kin.origin.is_none() {
                     let (shown, block) =
                         (std::mem::take(&mut self.shown), std::mem::take(&mut self.block));
                     let window = Window { history, shown, block };
-                    self.shop.shelf.put(&cx.agent, cx.session, window);
+                    self.shop.windows.put(&cx.agent, cx.session, window);
                 }
                 return Ok(TurnEnd::Replied { text, usage: self.spent, cut });
             } else {
@@ -319,7 +318,7 @@ impl Turn<'_> {
 
     /// Writes down what was paid for something that is no answer.
     pub(super) async fn spent_in_vain(&self, usage: Usage) -> Result<(), Broken> {
-        let at = self.shop.house.world.clock.now();
+        let at = self.shop.daemon.world.clock.now();
         self.commit(vec![self.step(NewStep::Spent { usage, at })]).await.map(drop)
     }
 
@@ -329,7 +328,7 @@ impl Turn<'_> {
         usage: Usage,
         outcome: TurnOutcome,
     ) -> Result<MessageSeq, Broken> {
-        let at = self.shop.house.world.clock.now();
+        let at = self.shop.daemon.world.clock.now();
         let (list, mut batch) = self.farewell(&outcome);
         messages.extend(list);
         let conclude = Conclude { turn: self.cx.turn, messages, usage, outcome, at };
@@ -341,10 +340,10 @@ impl Turn<'_> {
     pub(super) async fn commit(&self, mut batch: Vec<AgentCommand>) -> Result<Committed, Broken> {
         batch.extend(self.block.due());
         let store = &self.cx.agent.store;
-        let Some(held) = self.held.take() else { return Ok(store.commit(batch).await?) };
-        batch.insert(0, held);
+        let Some(pending) = self.pending.take() else { return Ok(store.commit(batch).await?) };
+        batch.insert(0, pending);
         let mut done = store.commit(batch).await?;
-        self.held.committed(&mut done);
+        self.pending.committed(&mut done);
         Ok(done)
     }
 
@@ -370,7 +369,7 @@ impl Turn<'_> {
             scope: self.cx.scope.clone(),
             label: self.cx.seen.text(),
             generation: self.cx.agent.generation.0,
-            at: self.shop.house.world.clock.now(),
+            at: self.shop.daemon.world.clock.now(),
         }
     }
 
@@ -419,9 +418,9 @@ impl Turn<'_> {
         } else if !programs.optional.is_empty() {
             content["sandbox"] = json!({ "optional": programs.optional });
         }
-        let content = self.shop.house.secrets.known().redact_record_of(&self.cx.agent.id, content);
+        let content = self.shop.daemon.secrets.known().redact_record_of(&self.cx.agent.id, content);
         AgentCommand::Audit(AuditEntry {
-            at: self.shop.house.world.clock.now(),
+            at: self.shop.daemon.world.clock.now(),
             actor: self.cx.principal.clone(),
             kind: "tool.call".into(),
             generation: self.cx.agent.generation.0,
@@ -433,9 +432,9 @@ impl Turn<'_> {
 /// The place of the first message that a commit brought.
 pub(super) fn place(done: &Committed) -> MessageSeq {
     let first = done.outcomes.iter().find_map(|outcome| match outcome {
-        Outcome::Stepped { message, .. } => *message,
-        Outcome::Concluded { first, .. } => *first,
-        Outcome::Appended { first, .. } => Some(*first),
+        CommandOutcome::Stepped { message, .. } => *message,
+        CommandOutcome::Concluded { first, .. } => *first,
+        CommandOutcome::Appended { first, .. } => Some(*first),
         _ => None,
     });
     first.unwrap_or_default()

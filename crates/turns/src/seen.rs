@@ -3,7 +3,7 @@
 
 use insula_domain::Label;
 use insula_store::session::NAME_BYTES_MAX;
-use insula_tools::Words;
+use insula_tools::QuotedSource;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The label of a turn. Handles that show it something add to it.
@@ -14,22 +14,22 @@ struct Now {
     /// The same, as it is stored: most of what is seen carries exactly this.
     text: Arc<str>,
     /// Whose words were among it.
-    words: Words,
+    words: QuotedSource,
 }
 
 impl Seen {
     /// A turn that has seen nothing but what a label of this text is on.
     pub(crate) fn new(text: &Arc<str>) -> Self {
-        Self(Mutex::new(Now { label: parse(text), text: text.clone(), words: Words::Own }))
+        Self(Mutex::new(Now { label: parse(text), text: text.clone(), words: QuotedSource::Own }))
     }
 
     /// It sees words from outside.
     pub(crate) fn add_foreign(&self) {
-        self.now().words = Words::Foreign;
+        self.now().words = QuotedSource::Foreign;
     }
 
     /// Whose words it may pass on by its own.
-    pub(crate) fn words(&self) -> Words {
+    pub(crate) fn words(&self) -> QuotedSource {
         self.now().words
     }
 

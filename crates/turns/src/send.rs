@@ -7,7 +7,7 @@ use super::run::TurnContext;
 use async_trait::async_trait;
 use insula_domain::{Audience, ChatType, Label, Sending};
 use insula_store::{
-    AgentCommand, AuditEntry, Destination, Enqueue, Lane, OutboxCommand, StoreError,
+    AgentCommand, AuditEntry, DeliveryDestination, Enqueue, Lane, OutboxCommand, StoreError,
 };
 use insula_tools::{HandError, Outbox, ToolError};
 use serde_json::json;
@@ -43,9 +43,9 @@ impl<'c> TurnOutbox<'c> {
             "turn": cx.turn.0,
             "session": cx.session.0,
         });
-        let content = self.shop.house.secrets.known().redact_record_of(&cx.agent.id, content);
+        let content = self.shop.daemon.secrets.known().redact_record_of(&cx.agent.id, content);
         AgentCommand::Audit(AuditEntry {
-            at: self.shop.house.world.clock.now(),
+            at: self.shop.daemon.world.clock.now(),
             actor: cx.principal.clone(),
             kind: "message.send".into(),
             generation: cx.agent.generation.0,
@@ -66,7 +66,7 @@ impl<'c> TurnOutbox<'c> {
         AgentCommand::Outbox(OutboxCommand::Enqueue(Box::new(Enqueue {
             session: is_kept.then_some(cx.session),
             turn: Some(cx.turn),
-            to: Destination {
+            to: DeliveryDestination {
                 lane: Lane {
                     platform: to.platform.as_str().into(),
                     account: to.account.as_str().into(),
@@ -80,7 +80,7 @@ impl<'c> TurnOutbox<'c> {
             text: self.shop.redaction(&cx.agent).told(message.to_owned()),
             name: Some(format!("send:{}:{}", cx.turn, self.step).into()),
             buttons: Vec::new(),
-            at: self.shop.house.world.clock.now(),
+            at: self.shop.daemon.world.clock.now(),
         })))
     }
 }
@@ -102,7 +102,7 @@ impl Outbox for TurnOutbox<'_> {
         let record = self.record(&to, &label, sending);
         let refused = match sending {
             Sending::Allowed | Sending::Granted => {
-                let accounts = &self.shop.house.snapshot().daemon.accounts;
+                let accounts = &self.shop.daemon.snapshot().daemon.accounts;
                 let is_ours = |it: &&insula_config::Account| {
                     it.platform == to.platform && it.name == to.account
                 };

@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub(super) async fn serve(shop: &Arc<Whole<Shop>>, mut context: run::TurnContext) {
     let stop = context.live.cancel.clone();
     // From before the first look, so that no change falls between two.
-    let changes = shop.house.registry.changes();
+    let changes = shop.daemon.registry.changes();
     let settled = settle(&shop.caps, context.agent.clone(), &stop).await;
     context.live.begin().await;
     let begun = context.begin_now(&shop.caps, settled).await;

@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 /// What was made so far of one conversation, under the redactor of one moment.
 #[derive(Default)]
-pub(crate) struct Shown {
+pub(crate) struct ShownHistory {
     made: HashMap<MessageSeq, Arc<models::Message>>,
     under: Option<Redaction>,
 }
 
-impl Shown {
+impl ShownHistory {
     /// Makes anew what another redactor made.
     pub(crate) fn under(&mut self, redaction: &Redaction) {
         if self.under.as_ref().is_none_or(|under| !under.shows_like(redaction)) {
@@ -59,7 +59,7 @@ impl Shown {
 fn parts(stored: &[Part]) -> Vec<models::Part> {
     let joined = |run: &[Part]| match run {
         [Part::Text(_) | Part::Beside(_), _, ..] => {
-            vec![models::Part::Text(super::desk::text_of(run).into())]
+            vec![models::Part::Text(super::transcript::text_of(run).into())]
         }
         run => run.iter().map(part).collect(),
     };

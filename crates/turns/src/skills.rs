@@ -9,11 +9,11 @@ use crate::gate::Denial;
 use crate::history::{BYTES_MAX, results_of};
 use crate::untrusted;
 use insula_domain::Actor;
-use insula_domain::command::{DangerRule, Finding};
-use insula_domain::{Effect, Group, Selector, ToolNarrowing, Verdict};
+use insula_domain::command::{CommandFinding, DangerRule};
+use insula_domain::{Effect, Group, Selector, ToolNarrowing, ToolVerdict};
 use insula_registry::tokens::Verb;
 use insula_store::{Message, Part, Window};
-use insula_tools::Words;
+use insula_tools::QuotedSource;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -75,7 +75,7 @@ impl Turn<'_> {
             only.push(Selector::Group(Group::Skills));
             let by = format!("skill `{}`, until this turn ends", skill.name);
             let narrowing = ToolNarrowing { only: Some(only), ..ToolNarrowing::by(by) };
-            if let Verdict::Out(rule) = cx.agent.tools().narrow(&narrowing).verdict(tool) {
+            if let ToolVerdict::Out(rule) = cx.agent.tools().narrow(&narrowing).verdict(tool) {
                 return Ok(Some(Denial::NotExposed { name: tool.to_owned(), rule }));
             }
         }
@@ -95,7 +95,7 @@ impl Turn<'_> {
     }
 
     /// Whether a change of the agent itself was asked for by admins alone.
-    pub(super) fn is_admins_own(&self, finding: &Finding, history: &[Message]) -> bool {
+    pub(super) fn is_admins_own(&self, finding: &CommandFinding, history: &[Message]) -> bool {
         finding.rule == DangerRule::ChangeSelf && self.is_all_of_admins(history, Verb::Manage)
     }
 
@@ -104,21 +104,21 @@ impl Turn<'_> {
     /// earlier turn; and whose words stand in notes, quotations and what tools brought from
     /// outside is not known.
     pub(super) fn is_all_of_admins(&self, history: &[Message], verb: Verb) -> bool {
-        let (cx, house) = (self.cx, &self.shop.house);
+        let (cx, daemon) = (self.cx, &self.shop.daemon);
         let began = &cx.principal;
         // By what holds now as well: who was an admin when the turn began may be none any more.
         let now = self.now.as_deref();
         let may = |principal: &Actor| {
             // Which roles others had who spoke here is not known.
             let who = if principal == began { began } else { principal };
-            house.is_admin(&cx.agent, who, verb)
-                && now.is_none_or(|now| house.is_admin(now, who, verb))
+            daemon.is_admin(&cx.agent, who, verb)
+                && now.is_none_or(|now| daemon.is_admin(now, who, verb))
         };
         // What hooks add is the operator's.
         let is_fine = |it: &Message| it.principal == Actor::Hook || may(&it.principal);
         may(began)
             && history.iter().all(is_fine)
             && !untrusted::is_noted(history)
-            && cx.seen.words() == Words::Own
+            && cx.seen.words() == QuotedSource::Own
     }
 }

@@ -2,7 +2,7 @@
 //! reason, a few times. Nobody has seen a word of it by then.
 
 use super::run::{Broken, Turn};
-use insula_capabilities::hooks::Decision;
+use insula_capabilities::hooks::HookDecision;
 use insula_domain::Actor;
 use insula_domain::hook::HookEvent;
 use insula_models::Answer;
@@ -39,8 +39,8 @@ impl Turn<'_> {
         let text = self.redaction().kept(answer.text());
         let fields = || json!({ "text": text, "extra": { "round": rounds + 1 } });
         let reason = match self.hooks(HookEvent::PreVerify, fields).await {
-            Decision::Go(_) => return Ok(None),
-            Decision::Block { reason, .. } => reason,
+            HookDecision::Go(_) => return Ok(None),
+            HookDecision::Block { reason, .. } => reason,
         };
         self.go_on()?;
         if rounds < ROUNDS_MAX {

@@ -2,7 +2,7 @@
 //! variant has room for a secret's value.
 
 use crate::name::SecretName;
-use crate::owner::Owner;
+use crate::owner::SecretOwner;
 use std::path::PathBuf;
 
 /// What vault calls return.
@@ -17,7 +17,7 @@ pub enum VaultError {
         /// The secret.
         name: SecretName,
         /// Whose it would be.
-        owner: Owner,
+        owner: SecretOwner,
     },
     /// There are secrets and no key: bring the key back.
     #[error(
@@ -114,7 +114,7 @@ pub enum VaultError {
     #[error("{owner} has {max} secrets and can have no more: remove one that is not needed")]
     TooMany {
         /// Whose they are.
-        owner: Owner,
+        owner: SecretOwner,
         /// How many there may be.
         max: usize,
     },
@@ -130,7 +130,7 @@ pub enum VaultError {
     #[error("{owner} was deleted while this was under way")]
     Forgotten {
         /// Whose handle it was.
-        owner: Owner,
+        owner: SecretOwner,
     },
     /// The work was interrupted: it panicked, or the program is ending.
     #[error(transparent)]

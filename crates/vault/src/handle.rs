@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::name::{SecretEntry, SecretName};
 use crate::namespace::Namespace;
-use crate::owner::Owner;
+use crate::owner::SecretOwner;
 use crate::secret::Secret;
 use std::fmt;
 use std::marker::PhantomData;
@@ -34,7 +34,7 @@ impl<K> Secrets<K> {
     }
 
     /// Whose these are.
-    pub fn owner(&self) -> &Owner {
+    pub fn owner(&self) -> &SecretOwner {
         &self.namespace.owner
     }
 

@@ -52,7 +52,6 @@ impl fmt::Debug for SecretName {
 /// One line of a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SecretEntry {
-    /// The secret's name.
     pub name: SecretName,
     /// When its value was last set, by the file system's clock.
     pub modified: Timestamp,

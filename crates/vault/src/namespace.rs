@@ -4,8 +4,8 @@
 use crate::error::{Result, VaultError};
 use crate::files;
 use crate::name::{SecretEntry, SecretName};
-use crate::owner::Owner;
-use crate::seal::{OVERHEAD_BYTES, Place};
+use crate::owner::SecretOwner;
+use crate::seal::{OVERHEAD_BYTES, SealContext};
 use crate::secret::Secret;
 use crate::vault::Shared;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ pub const SECRETS_MAX: usize = 1_024;
 #[derive(Clone)]
 pub(crate) struct Namespace {
     pub(crate) shared: Arc<Shared>,
-    pub(crate) owner: Owner,
+    pub(crate) owner: SecretOwner,
     pub(crate) life: u64,
 }
 
@@ -57,7 +57,7 @@ impl Namespace {
                 return Err(VaultError::TooMany { owner, max: SECRETS_MAX });
             }
             let key = self.shared.key_to_write()?;
-            let place = Place { key: &key, owner: &self.owner, name };
+            let place = SealContext { key: &key, owner: &self.owner, name };
             let count = self.shared.next_count(&self.owner);
             let bytes = place.seal(secret, &self.shared.random, count)?;
             let scratch = &self.shared.scratch;
@@ -76,7 +76,9 @@ impl Namespace {
                 return Err(VaultError::Damaged { file: path, what: "it is too large" });
             }
             let key = self.shared.key_to_read()?;
-            Place { key: &key, owner: &self.owner, name }.unseal(&path, content.bytes).map(Some)
+            SealContext { key: &key, owner: &self.owner, name }
+                .unseal(&path, content.bytes)
+                .map(Some)
         })
     }
 

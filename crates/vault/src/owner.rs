@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 
 /// Whose a namespace is.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Owner {
+pub enum SecretOwner {
     /// One agent.
     Agent(AgentId),
     /// The daemon itself: its channels and shared providers.
     Daemon,
 }
 
-impl Owner {
+impl SecretOwner {
     /// The folder of the namespace, below that of the vault.
     pub(crate) fn folder(&self, vault: &Path) -> PathBuf {
         match self {
@@ -49,7 +49,7 @@ impl Owner {
     }
 }
 
-impl fmt::Display for Owner {
+impl fmt::Display for SecretOwner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Agent(agent) => write!(f, "agent `{agent}`"),
@@ -66,14 +66,14 @@ mod tests {
     #[test]
     fn no_two_places_have_the_same_binding() {
         let name = |text| SecretName::new(text).unwrap();
-        let agent = |text| Owner::Agent(AgentId::new(text).unwrap());
+        let agent = |text| SecretOwner::Agent(AgentId::new(text).unwrap());
         let places = [
             agent("ab").binding(1, &name("c")),
             agent("a").binding(1, &name("bc")),
             agent("ab").binding(1, &name("cd")),
             agent("daemon").binding(1, &name("c")),
-            Owner::Daemon.binding(1, &name("c")),
-            Owner::Daemon.binding(2, &name("c")),
+            SecretOwner::Daemon.binding(1, &name("c")),
+            SecretOwner::Daemon.binding(2, &name("c")),
         ];
         assert_eq!(places.iter().collect::<BTreeSet<_>>().len(), places.len());
     }

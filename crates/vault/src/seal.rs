@@ -11,7 +11,7 @@
 use crate::error::{Result, VaultError};
 use crate::key::{KEY_ID_BYTES, VaultKey};
 use crate::name::SecretName;
-use crate::owner::Owner;
+use crate::owner::SecretOwner;
 use crate::secret::Secret;
 use chacha20poly1305::aead::{AeadInOut as _, KeyInit as _};
 use chacha20poly1305::{Key, XChaCha20Poly1305, XNonce};
@@ -32,13 +32,13 @@ const HEAD_BYTES: usize = MAGIC.len() + 1 + KEY_ID_BYTES + NONCE_BYTES;
 pub(crate) const OVERHEAD_BYTES: usize = HEAD_BYTES + TAG_BYTES;
 
 /// Where a secret stands, and the key of the vault it stands in.
-pub(crate) struct Place<'p> {
+pub(crate) struct SealContext<'p> {
     pub(crate) key: &'p VaultKey,
-    pub(crate) owner: &'p Owner,
+    pub(crate) owner: &'p SecretOwner,
     pub(crate) name: &'p SecretName,
 }
 
-impl Place<'_> {
+impl SealContext<'_> {
     fn cipher(&self) -> XChaCha20Poly1305 {
         XChaCha20Poly1305::new(&Key::from(*self.key.reveal()))
     }

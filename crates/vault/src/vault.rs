@@ -6,7 +6,7 @@ use crate::handle::{AgentSecrets, DaemonSecrets, Secrets};
 use crate::key::{KeyExposure, KeyFile, KeySource, Scratch, VaultKey};
 use crate::name::{SecretEntry, SecretName};
 use crate::namespace::Namespace;
-use crate::owner::Owner;
+use crate::owner::SecretOwner;
 use crate::redact::Redactor;
 use crate::secret::Secret;
 use insula_domain::id::AgentId;
@@ -34,10 +34,8 @@ pub struct Redaction {
 
 /// One secret as it was found.
 #[derive(Debug)]
-pub struct Held {
-    /// Whose it is.
-    pub owner: Owner,
-    /// Its name.
+pub struct StoredSecret {
+    pub owner: SecretOwner,
     pub name: SecretName,
     /// Its value, or why it does not open.
     pub value: Result<Secret>,
@@ -47,7 +45,7 @@ pub struct Held {
 #[derive(Debug)]
 pub struct Contents {
     /// Every secret, the daemon's first, then by agent and name.
-    pub held: Vec<Held>,
+    pub held: Vec<StoredSecret>,
     /// Namespaces that can't be listed.
     pub unlisted: Vec<VaultError>,
 }
@@ -62,7 +60,7 @@ pub(crate) struct Shared {
     pub(crate) lives: RwLock<Lives>,
     keys: Arc<dyn KeySource>,
     key: Mutex<Option<(Arc<VaultKey>, KeyExposure)>>,
-    sealed: Mutex<BTreeMap<Owner, u64>>,
+    sealed: Mutex<BTreeMap<SecretOwner, u64>>,
 }
 
 /// How often each agent was forgotten: a handle made before is refused, so that what still
@@ -71,10 +69,10 @@ pub(crate) struct Shared {
 pub(crate) struct Lives(BTreeMap<AgentId, u64>);
 
 impl Lives {
-    pub(crate) fn of(&self, owner: &Owner) -> u64 {
+    pub(crate) fn of(&self, owner: &SecretOwner) -> u64 {
         match owner {
-            Owner::Agent(agent) => self.0.get(agent).copied().unwrap_or(0),
-            Owner::Daemon => 0,
+            SecretOwner::Agent(agent) => self.0.get(agent).copied().unwrap_or(0),
+            SecretOwner::Daemon => 0,
         }
     }
 }
@@ -82,7 +80,7 @@ impl Lives {
 impl Shared {
     /// A number that this owner was not given before in this run. Each has its own: what one
     /// agent's secrets are sealed with tells nothing about how often another's were.
-    pub(crate) fn next_count(&self, owner: &Owner) -> u64 {
+    pub(crate) fn next_count(&self, owner: &SecretOwner) -> u64 {
         let mut sealed = self.sealed.lock().unwrap_or_else(PoisonError::into_inner);
         let count = sealed.entry(owner.clone()).or_default();
         *count += 1;
@@ -135,11 +133,12 @@ impl Shared {
     }
 
     /// Everyone who has a namespace.
-    fn owners(&self) -> Result<Vec<Owner>> {
+    fn owners(&self) -> Result<Vec<SecretOwner>> {
         let mut names = files::list_folders(&self.folder.join("agents"))?;
         names.sort();
-        let agents = names.iter().filter_map(|name| AgentId::new(name).ok()).map(Owner::Agent);
-        Ok(std::iter::once(Owner::Daemon).chain(agents).collect())
+        let agents =
+            names.iter().filter_map(|name| AgentId::new(name).ok()).map(SecretOwner::Agent);
+        Ok(std::iter::once(SecretOwner::Daemon).chain(agents).collect())
     }
 }
 
@@ -210,12 +209,11 @@ impl Vault {
 
     /// The secrets of one agent. A handle for an agent without secrets is as good as any.
     pub fn agent(&self, agent: &AgentId) -> AgentSecrets {
-        Secrets::new(self.namespace(Owner::Agent(agent.clone())))
+        Secrets::new(self.namespace(SecretOwner::Agent(agent.clone())))
     }
 
-    /// The secrets of the daemon.
     pub fn daemon(&self) -> DaemonSecrets {
-        Secrets::new(self.namespace(Owner::Daemon))
+        Secrets::new(self.namespace(SecretOwner::Daemon))
     }
 
     /// Removes every secret of an agent that is deleted, and ends the handles there are. May
@@ -225,7 +223,7 @@ impl Vault {
         let forget = move || {
             let mut lives = shared.lives.write().unwrap_or_else(PoisonError::into_inner);
             *lives.0.entry(agent.clone()).or_default() += 1;
-            files::remove_folder(&Owner::Agent(agent).folder(&shared.folder))
+            files::remove_folder(&SecretOwner::Agent(agent).folder(&shared.folder))
         };
         self.shared.storage.run(forget).await?
     }
@@ -266,7 +264,7 @@ impl Vault {
             for name in entries.into_iter().map(|entry| entry.name) {
                 // One that was removed since it was listed is not there.
                 if let Some(value) = namespace.get(&name).transpose() {
-                    contents.held.push(Held { owner: owner.clone(), name, value });
+                    contents.held.push(StoredSecret { owner: owner.clone(), name, value });
                 }
             }
         }
@@ -274,7 +272,7 @@ impl Vault {
     }
 
     /// What every namespace has, by name; opens no secret.
-    pub async fn names(&self) -> Result<Vec<(Owner, SecretEntry)>> {
+    pub async fn names(&self) -> Result<Vec<(SecretOwner, SecretEntry)>> {
         let vault = self.clone();
         let list = move || {
             let mut all = vec![];
@@ -287,7 +285,7 @@ impl Vault {
         self.shared.storage.run(list).await?
     }
 
-    fn namespace(&self, owner: Owner) -> Namespace {
+    fn namespace(&self, owner: SecretOwner) -> Namespace {
         let life = self.shared.lives.read().unwrap_or_else(PoisonError::into_inner).of(&owner);
         Namespace { shared: self.shared.clone(), owner, life }
     }

@@ -1,6 +1,6 @@
 //! The body of an answer, read piece by piece with a time-out for each.
 
-use crate::fault::{Fault, Phase, Timeouts};
+use crate::fault::{Phase, Timeouts, WireFault};
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
@@ -37,10 +37,10 @@ impl Body {
     }
 
     /// The next piece, never empty; `None` at the end. Loses nothing when dropped.
-    pub async fn piece(&mut self) -> Result<Option<Bytes>, Fault> {
+    pub async fn piece(&mut self) -> Result<Option<Bytes>, WireFault> {
         loop {
             if self.cancel.is_cancelled() {
-                return Err(Fault::Cancelled);
+                return Err(WireFault::Cancelled);
             }
             let (phase, waited) = if self.begun {
                 (Phase::Idle, self.limits.idle)
@@ -50,12 +50,12 @@ impl Body {
             let frame = tokio::select! {
                 biased;
                 frame = self.incoming.frame() => frame,
-                () = self.cancel.cancelled() => return Err(Fault::Cancelled),
-                () = self.clock.sleep(waited) => return Err(Fault::TimedOut { phase, waited }),
+                () = self.cancel.cancelled() => return Err(WireFault::Cancelled),
+                () = self.clock.sleep(waited) => return Err(WireFault::TimedOut { phase, waited }),
             };
             match frame {
                 None => return Ok(None),
-                Some(Err(_)) => return Err(Fault::CutOff),
+                Some(Err(_)) => return Err(WireFault::CutOff),
                 Some(Ok(frame)) => {
                     // Trailers mean nothing to us.
                     let Ok(data) = frame.into_data() else { continue };
@@ -70,7 +70,7 @@ impl Body {
 
     /// Everything, up to `len_max` bytes; what is beyond is cut off. An error after the first
     /// piece ends it too: half an explanation is better than none.
-    pub async fn excerpt(mut self, len_max: usize) -> Result<Vec<u8>, Fault> {
+    pub async fn excerpt(mut self, len_max: usize) -> Result<Vec<u8>, WireFault> {
         let mut all = vec![];
         loop {
             match self.piece().await {
@@ -82,14 +82,14 @@ impl Body {
                     }
                 }
                 Ok(None) => return Ok(all),
-                Err(Fault::Cancelled) => return Err(Fault::Cancelled),
+                Err(WireFault::Cancelled) => return Err(WireFault::Cancelled),
                 Err(_) => return Ok(all),
             }
         }
     }
 
     /// Everything, or an error when it is more than `len_max` bytes.
-    pub async fn whole(mut self, len_max: usize) -> Result<Bytes, Fault> {
+    pub async fn whole(mut self, len_max: usize) -> Result<Bytes, WireFault> {
         let Some(first) = self.piece().await? else { return Ok(Bytes::new()) };
         let mut all = bytes::BytesMut::from(first);
         while all.len() <= len_max {
@@ -98,7 +98,7 @@ impl Body {
                 None => return Ok(all.freeze()),
             }
         }
-        Err(Fault::TooMuch { len_max })
+        Err(WireFault::TooMuch { len_max })
     }
 
     /// Reads what is left behind the last event, so that the connection can be used again.

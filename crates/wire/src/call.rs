@@ -1,7 +1,7 @@
 //! One request and its whole answer, for servers that answer in one piece.
 
 use crate::after::retry_after;
-use crate::fault::{Fault, Phase, Timeouts};
+use crate::fault::{Phase, Timeouts, WireFault};
 use crate::form::Form;
 use crate::transport::Transport;
 use crate::words::excerpt;
@@ -29,7 +29,7 @@ const LIMITS: Timeouts = Timeouts {
 
 /// A request. Nothing of it is in the text of a fault: an address may hold a secret.
 #[derive(Clone)]
-pub struct Call {
+pub struct HttpCall {
     method: Method,
     uri: Uri,
     headers: HeaderMap,
@@ -42,17 +42,14 @@ pub struct Call {
 /// What a server answered, whatever the status.
 #[derive(Debug, Clone)]
 pub struct Reply {
-    /// The status.
     pub status: u16,
-    /// The headers.
     pub headers: HeaderMap,
     /// How long the server asks to wait, by its headers.
     pub retry_after: Option<Duration>,
-    /// The body.
     pub body: Bytes,
 }
 
-impl Call {
+impl HttpCall {
     /// A request without a body.
     pub fn new(method: Method, uri: Uri) -> Self {
         let mut headers = HeaderMap::new();
@@ -85,7 +82,6 @@ impl Call {
         Self::new(Method::PUT, uri)
     }
 
-    /// With a header.
     #[must_use]
     pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.insert(name, value);
@@ -115,10 +111,9 @@ impl Call {
         self
     }
 
-    /// With this as JSON.
-    pub fn json(self, body: &impl Serialize) -> Result<Self, Fault> {
+    pub fn json(self, body: &impl Serialize) -> Result<Self, WireFault> {
         let body = serde_json::to_vec(body)
-            .map_err(|error| Fault::Garbage { what: format!("our own request: {error}") })?;
+            .map_err(|error| WireFault::Garbage { what: format!("our own request: {error}") })?;
         Ok(self.bytes("application/json", body.into()))
     }
 
@@ -158,11 +153,11 @@ impl Reply {
     }
 
     /// The body as JSON.
-    pub fn json<T: DeserializeOwned>(&self) -> Result<T, Fault> {
+    pub fn json<T: DeserializeOwned>(&self) -> Result<T, WireFault> {
         serde_json::from_slice(&self.body).map_err(|error| {
             let head = &self.body[..self.body.len().min(200)];
             let head = excerpt(&String::from_utf8_lossy(head));
-            Fault::Garbage { what: format!("{error} in: {head}") }
+            WireFault::Garbage { what: format!("{error} in: {head}") }
         })
     }
 
@@ -175,8 +170,12 @@ impl Reply {
 impl Transport {
     /// Sends one request and reads its whole answer. Dropping the future, like cancelling,
     /// closes the connection the request went out on.
-    pub async fn call(&self, call: Call, cancel: &CancellationToken) -> Result<Reply, Fault> {
-        let Call { method, uri, headers, body, limits, within, len_max } = call;
+    pub async fn call(
+        &self,
+        call: HttpCall,
+        cancel: &CancellationToken,
+    ) -> Result<Reply, WireFault> {
+        let HttpCall { method, uri, headers, body, limits, within, len_max } = call;
         let mut request = http::Request::new(Full::new(body));
         *request.method_mut() = method;
         *request.uri_mut() = uri;
@@ -195,7 +194,7 @@ impl Transport {
             biased;
             reply = exchange => reply,
             () = self.clock().sleep(within) => {
-                Err(Fault::TimedOut { phase: Phase::Idle, waited: within })
+                Err(WireFault::TimedOut { phase: Phase::Idle, waited: within })
             }
         }
     }

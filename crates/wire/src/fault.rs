@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// An exchange that failed before the server's own words could be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+pub enum WireFault {
     /// There was no connection: the request never left.
     #[error("can't be reached{}", said(why))]
     Unreachable {
@@ -59,7 +59,7 @@ pub enum Phase {
     Idle,
 }
 
-impl Fault {
+impl WireFault {
     /// Whether the server may have got the request, and may have acted on it. Only where it is
     /// certain that no byte left is this `false`.
     pub fn may_have_arrived(&self) -> bool {

@@ -28,7 +28,6 @@ impl Form {
         self
     }
 
-    /// With a file.
     #[must_use]
     pub fn file(mut self, name: &str, file_name: &str, media_type: &str, content: Bytes) -> Self {
         let is_plain = |byte: u8| byte.is_ascii_graphic() || byte == b' ';

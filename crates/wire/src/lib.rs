@@ -1,7 +1,7 @@
 //! HTTP over the world's network: one pool, no redirects, bounded bodies.
 //!
 //! A [`Transport`] is shared by all who clone it. [`Transport::send`] gives an answer piece by
-//! piece, for streams; [`Transport::call`] gives a whole one, for everything else. A [`Fault`]
+//! piece, for streams; [`Transport::call`] gives a whole one, for everything else. A [`WireFault`]
 //! tells whether the request may have arrived. What is said and to whom is not known here.
 
 mod after;
@@ -15,8 +15,8 @@ mod words;
 
 pub use after::retry_after;
 pub use body::Body;
-pub use call::{Call, Reply};
-pub use fault::{Fault, Phase, Timeouts};
+pub use call::{HttpCall, Reply};
+pub use fault::{Phase, Timeouts, WireFault};
 pub use form::Form;
 pub use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
 pub use transport::{TlsError, Transport};

@@ -6,7 +6,7 @@
 
 use crate::body::Body;
 use crate::connect::{Connector, WorldTimer};
-use crate::fault::{Fault, Phase, Timeouts};
+use crate::fault::{Phase, Timeouts, WireFault};
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper_util::client::legacy::Client;
@@ -62,21 +62,21 @@ impl Transport {
         mut request: http::Request<Full<Bytes>>,
         limits: &Timeouts,
         cancel: &CancellationToken,
-    ) -> Result<http::Response<Body>, Fault> {
+    ) -> Result<http::Response<Body>, WireFault> {
         let mut connection = capture_connection(&mut request);
         let late = async {
             tokio::select! {
                 _ = connection.wait_for_connection_metadata() => {}
                 () = self.clock.sleep(limits.connect) => {
-                    return Fault::TimedOut { phase: Phase::Connect, waited: limits.connect };
+                    return WireFault::TimedOut { phase: Phase::Connect, waited: limits.connect };
                 }
             }
             self.clock.sleep(limits.first_byte).await;
-            Fault::TimedOut { phase: Phase::FirstByte, waited: limits.first_byte }
+            WireFault::TimedOut { phase: Phase::FirstByte, waited: limits.first_byte }
         };
         let response = tokio::select! {
             biased;
-            () = cancel.cancelled() => return Err(Fault::Cancelled),
+            () = cancel.cancelled() => return Err(WireFault::Cancelled),
             response = self.client.request(request) => response.map_err(|error| fault(&error))?,
             fault = late => return Err(fault),
         };
@@ -85,17 +85,17 @@ impl Transport {
 }
 
 /// What a failed exchange means. The innermost cause is the one worth telling.
-fn fault(error: &hyper_util::client::legacy::Error) -> Fault {
+fn fault(error: &hyper_util::client::legacy::Error) -> WireFault {
     let mut why = error.to_string();
     let mut cause = error.source();
     while let Some(inner) = cause {
         why = inner.to_string();
         if inner.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_parse) {
-            return Fault::Garbage { what: format!("not HTTP: {why}") };
+            return WireFault::Garbage { what: format!("not HTTP: {why}") };
         }
         cause = inner.source();
     }
     // A request that a kept connection refused before its first byte was sent is tried again
     // by the pool, on another one. So whatever else fails here may have been read.
-    if error.is_connect() { Fault::Unreachable { why } } else { Fault::Lost { why } }
+    if error.is_connect() { WireFault::Unreachable { why } } else { WireFault::Lost { why } }
 }

@@ -9,12 +9,12 @@
 
 use insula_testkit::upstream::{Step, answer, chunk, head};
 use insula_testkit::{Upstream, auto_world};
-use insula_wire::{Call, Fault, Form, Phase, Reply, Transport};
+use insula_wire::{Form, HttpCall, Phase, Reply, Transport, WireFault};
 use insula_world::World;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-async fn call(transport: &Transport, call: Call) -> Result<Reply, Fault> {
+async fn call(transport: &Transport, call: HttpCall) -> Result<Reply, WireFault> {
     transport.call(call, &CancellationToken::new()).await
 }
 
@@ -27,12 +27,12 @@ async fn a_reply_has_status_body_and_how_long_to_wait() {
     let (world, _) = auto_world(1);
     let transport = Transport::new(&world, &[]).unwrap();
     let upstream = server(&world, vec![answer(429, &[("retry-after", "7")], r#"{"a": 1}"#)]).await;
-    let request = Call::post(upstream.url("/x").parse().unwrap()).bearer("token");
+    let request = HttpCall::post(upstream.url("/x").parse().unwrap()).bearer("token");
     let reply = call(&transport, request.json(&"hello").unwrap()).await.unwrap();
     assert_eq!((reply.status, reply.is_success()), (429, false));
     assert_eq!(reply.retry_after, Some(Duration::from_secs(7)));
     assert_eq!(reply.json::<serde_json::Value>().unwrap()["a"], 1);
-    assert!(matches!(reply.json::<u8>(), Err(Fault::Garbage { .. })));
+    assert!(matches!(reply.json::<u8>(), Err(WireFault::Garbage { .. })));
     let seen = &upstream.seen()[0];
     assert_eq!(seen.header("authorization"), Some("Bearer token"));
     assert_eq!(seen.header("content-type"), Some("application/json"));
@@ -45,7 +45,7 @@ async fn files_go_out_in_a_form() {
     let transport = Transport::new(&world, &[]).unwrap();
     let upstream = server(&world, vec![answer(200, &[], "{}")]).await;
     let form = Form::new().text("chat_id", "7").file("f", "a.txt", "text/plain", "content".into());
-    let request = Call::post(upstream.url("/x").parse().unwrap()).form(form);
+    let request = HttpCall::post(upstream.url("/x").parse().unwrap()).form(form);
     call(&transport, request).await.unwrap();
     let seen = &upstream.seen()[0];
     assert!(seen.header("content-type").unwrap().starts_with("multipart/form-data; boundary="));
@@ -58,10 +58,10 @@ async fn an_answer_is_taken_up_to_its_limit_and_no_further() {
     let transport = Transport::new(&world, &[]).unwrap();
     let upstream = server(&world, vec![answer(200, &[], &"x".repeat(100))]).await;
     let uri: insula_wire::Uri = upstream.url("/").parse().unwrap();
-    let reply = call(&transport, Call::get(uri.clone()).len_max(100)).await.unwrap();
+    let reply = call(&transport, HttpCall::get(uri.clone()).len_max(100)).await.unwrap();
     assert_eq!(reply.body.len(), 100);
-    let reply = call(&transport, Call::get(uri).len_max(99)).await;
-    assert_eq!(reply.unwrap_err(), Fault::TooMuch { len_max: 99 });
+    let reply = call(&transport, HttpCall::get(uri).len_max(99)).await;
+    assert_eq!(reply.unwrap_err(), WireFault::TooMuch { len_max: 99 });
 }
 
 #[tokio::test(start_paused = true)]
@@ -69,8 +69,8 @@ async fn a_fault_tells_whether_the_request_may_have_arrived() {
     let (world, _) = auto_world(1);
     let transport = Transport::new(&world, &[]).unwrap();
     let nobody: insula_wire::Uri = "http://127.0.0.1:1/".parse().unwrap();
-    let fault = call(&transport, Call::post(nobody)).await.unwrap_err();
-    assert!(matches!(fault, Fault::Unreachable { .. }), "{fault:?}");
+    let fault = call(&transport, HttpCall::post(nobody)).await.unwrap_err();
+    assert!(matches!(fault, WireFault::Unreachable { .. }), "{fault:?}");
     assert!(!fault.may_have_arrived());
 
     let half = b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf".to_vec();
@@ -85,14 +85,14 @@ async fn a_fault_tells_whether_the_request_may_have_arrived() {
         (drip, "stalled"),
     ] {
         let upstream = server(&world, steps).await;
-        let request = Call::post(upstream.url("/").parse().unwrap());
+        let request = HttpCall::post(upstream.url("/").parse().unwrap());
         let fault = call(&transport, request).await.unwrap_err();
         let got = match &fault {
-            Fault::Lost { .. } => "lost",
-            Fault::CutOff => "cut off",
-            Fault::Garbage { .. } => "garbage",
-            Fault::TimedOut { phase: Phase::FirstByte, .. } => "no first byte",
-            Fault::TimedOut { phase: Phase::Idle, .. } => "stalled",
+            WireFault::Lost { .. } => "lost",
+            WireFault::CutOff => "cut off",
+            WireFault::Garbage { .. } => "garbage",
+            WireFault::TimedOut { phase: Phase::FirstByte, .. } => "no first byte",
+            WireFault::TimedOut { phase: Phase::Idle, .. } => "stalled",
             other => panic!("{other:?} where {expected} was expected"),
         };
         assert_eq!(got, expected, "{fault:?}");
@@ -110,10 +110,10 @@ async fn an_answer_that_drips_ends_too() {
     })
     .await
     .unwrap();
-    let request = Call::get(upstream.url("/").parse().unwrap()).within(Duration::from_secs(3));
+    let request = HttpCall::get(upstream.url("/").parse().unwrap()).within(Duration::from_secs(3));
     let began = insula_world::Clock::elapsed(&*clock);
     let fault = call(&transport, request).await.unwrap_err();
     let waited = insula_world::Clock::elapsed(&*clock) - began;
-    assert_eq!(fault, Fault::TimedOut { phase: Phase::Idle, waited: Duration::from_secs(3) });
+    assert_eq!(fault, WireFault::TimedOut { phase: Phase::Idle, waited: Duration::from_secs(3) });
     assert_eq!(waited, Duration::from_secs(3));
 }

@@ -18,7 +18,7 @@ mod threads;
 pub mod tls;
 
 pub use clock::{Clock, Timestamp};
-pub use local::{LocalDoor, LocalPath};
+pub use local::{LocalListener, LocalPath};
 pub use network::{Listener, Network, Stream};
 pub use process::{Process, ProcessLauncher, ProcessSpec};
 pub use random::{Random, RandomStream};

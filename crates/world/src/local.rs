@@ -42,7 +42,6 @@ impl LocalPath {
         Ok(Self { path, _folder: Some(opened) })
     }
 
-    /// The path.
     pub fn as_path(&self) -> &Path {
         &self.path
     }
@@ -59,12 +58,12 @@ impl LocalPath {
 }
 
 /// A door that programs of the same owner come in by.
-pub struct LocalDoor {
+pub struct LocalListener {
     listener: UnixListener,
     owner: u32,
 }
 
-impl LocalDoor {
+impl LocalListener {
     /// Opens the door `name` in `folder`, which has to be the owner's alone. One that a dead
     /// process left there gives way.
     pub fn open(folder: &Path, name: &str) -> io::Result<Self> {
@@ -121,12 +120,12 @@ mod tests {
     }
 
     async fn greets(folder: &Path) {
-        let door = LocalDoor::open(folder, "test.sock").unwrap();
+        let listener = LocalListener::open(folder, "test.sock").unwrap();
         let mode = fs::symlink_metadata(folder.join("test.sock")).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         let path = LocalPath::new(folder, "test.sock").unwrap();
         let mut ours = UnixStream::connect(path.as_path()).await.unwrap();
-        let mut theirs = door.accept().await.unwrap().unwrap();
+        let mut theirs = listener.accept().await.unwrap().unwrap();
         theirs.write_all(b"hello").await.unwrap();
         let mut heard = [0; 5];
         ours.read_exact(&mut heard).await.unwrap();

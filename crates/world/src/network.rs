@@ -37,6 +37,5 @@ pub trait Network: Send + Sync {
     /// address is its own answer. Never empty: a name without an address is an error.
     async fn resolve(&self, host: &str, port: u16) -> io::Result<Vec<SocketAddr>>;
 
-    /// Connects.
     async fn connect(&self, address: SocketAddr) -> io::Result<Box<dyn Stream>>;
 }

@@ -88,13 +88,13 @@ pub(crate) struct SystemNetwork;
 #[async_trait]
 impl Network for SystemNetwork {
     async fn listen(&self, address: SocketAddr) -> io::Result<Box<dyn Listener>> {
-        Ok(Box::new(TcpDoor(TcpListener::bind(address).await?)))
+        Ok(Box::new(SystemListener(TcpListener::bind(address).await?)))
     }
 
     fn adopt(&self, descriptor: OwnedFd) -> io::Result<Box<dyn Listener>> {
         let listener = std::net::TcpListener::from(descriptor);
         listener.set_nonblocking(true)?;
-        Ok(Box::new(TcpDoor(TcpListener::from_std(listener)?)))
+        Ok(Box::new(SystemListener(TcpListener::from_std(listener)?)))
     }
 
     async fn resolve(&self, host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
@@ -122,10 +122,10 @@ impl Network for SystemNetwork {
 /// one pool, and left to itself the kernel gives one of them several megabytes.
 const WAITING_BYTES: u32 = 256 * 1024;
 
-struct TcpDoor(TcpListener);
+struct SystemListener(TcpListener);
 
 #[async_trait]
-impl Listener for TcpDoor {
+impl Listener for SystemListener {
     async fn accept(&self) -> io::Result<(Box<dyn Stream>, SocketAddr)> {
         let (stream, peer) = self.0.accept().await?;
         stream.set_nodelay(true)?;
@@ -158,9 +158,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_connection_carries_bytes_both_ways() {
-        let door = SystemNetwork.listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
-        let mut ours = SystemNetwork.connect(door.local_addr().unwrap()).await.unwrap();
-        let (mut theirs, _) = door.accept().await.unwrap();
+        let listener = SystemNetwork.listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
+        let mut ours = SystemNetwork.connect(listener.local_addr().unwrap()).await.unwrap();
+        let (mut theirs, _) = listener.accept().await.unwrap();
         ours.write_all(b"ping").await.unwrap();
         let mut got = [0; 4];
         theirs.read_exact(&mut got).await.unwrap();
@@ -171,10 +171,10 @@ mod tests {
     async fn a_listener_from_elsewhere_is_taken_over() {
         let elsewhere = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = elsewhere.local_addr().unwrap();
-        let door = SystemNetwork.adopt(elsewhere.into()).unwrap();
-        assert_eq!(door.local_addr().unwrap(), address);
+        let listener = SystemNetwork.adopt(elsewhere.into()).unwrap();
+        assert_eq!(listener.local_addr().unwrap(), address);
         let mut ours = SystemNetwork.connect(address).await.unwrap();
-        let (mut theirs, _) = door.accept().await.unwrap();
+        let (mut theirs, _) = listener.accept().await.unwrap();
         theirs.write_all(b"pong").await.unwrap();
         let mut got = [0; 4];
         ours.read_exact(&mut got).await.unwrap();

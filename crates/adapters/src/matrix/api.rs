@@ -2,8 +2,8 @@
 
 use super::wire::Refusal;
 use bytes::Bytes;
-use insula_channel::{Fault, PostError, Reach};
-use insula_wire::{Call, Method, Phase, Reply, Timeouts, Transport, Uri, excerpt};
+use insula_channel::{ConnectFault, PostError, WaitScope};
+use insula_wire::{HttpCall, Method, Phase, Reply, Timeouts, Transport, Uri, excerpt};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
 use std::time::Duration;
@@ -40,7 +40,6 @@ pub(super) enum Trouble {
     },
     /// The server understood and said no: asking again changes nothing.
     No {
-        /// The status.
         status: u16,
         /// Matrix's name for it.
         code: String,
@@ -55,7 +54,7 @@ pub(super) enum Trouble {
         wait: Option<Duration>,
     },
     /// The exchange failed below.
-    Wire(insula_wire::Fault),
+    Wire(insula_wire::WireFault),
 }
 
 impl Homeserver {
@@ -64,14 +63,14 @@ impl Homeserver {
         base: &str,
         token: SecretString,
         transport: Transport,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, ConnectFault> {
         let base = base.trim_end_matches('/');
         let uri: Option<Uri> = base.parse().ok();
         let fits =
             |uri: &Uri| uri.host().is_some() && matches!(uri.scheme_str(), Some("http" | "https"));
         if !uri.as_ref().is_some_and(fits) {
             let why = format!("`homeserver` is no address of one: `{}`", excerpt(base));
-            return Err(Fault::Refused(why.into()));
+            return Err(ConnectFault::Refused(why.into()));
         }
         Ok(Self { base: base.into(), token, transport })
     }
@@ -125,16 +124,16 @@ impl Homeserver {
         self.call(call, &CancellationToken::new()).await
     }
 
-    fn prepare(&self, method: Method, path: &str) -> Result<Call, Trouble> {
+    fn prepare(&self, method: Method, path: &str) -> Result<HttpCall, Trouble> {
         let uri = format!("{}/_matrix{path}", self.base).parse().map_err(|_| Trouble::No {
             status: 0,
             code: "INSULA_ADDRESS".into(),
             why: "an id that no address can hold".into(),
         })?;
-        Ok(Call::new(method, uri).limits(LIMITS).bearer(self.token.expose_secret()))
+        Ok(HttpCall::new(method, uri).limits(LIMITS).bearer(self.token.expose_secret()))
     }
 
-    async fn call(&self, call: Call, cancel: &CancellationToken) -> Result<Reply, Trouble> {
+    async fn call(&self, call: HttpCall, cancel: &CancellationToken) -> Result<Reply, Trouble> {
         let reply = self.transport.call(call, cancel).await.map_err(Trouble::Wire)?;
         if reply.is_success() { Ok(reply) } else { Err(trouble(&reply)) }
     }
@@ -176,24 +175,25 @@ impl Trouble {
 
     /// What it means for a request whose answer we can't use.
     pub(super) fn garbage(what: &str) -> Self {
-        Self::Wire(insula_wire::Fault::Garbage { what: what.into() })
+        Self::Wire(insula_wire::WireFault::Garbage { what: what.into() })
     }
 
     /// What it means for the connection.
-    pub(super) fn into_fault(self) -> Fault {
+    pub(super) fn into_fault(self) -> ConnectFault {
         match self {
-            Self::Token { why } => Fault::Refused(format!("the homeserver: {why}").into()),
-            Self::Limited { wait } => {
-                Fault::Broken { why: "the homeserver limits the rate of requests".into(), wait }
-            }
+            Self::Token { why } => ConnectFault::Refused(format!("the homeserver: {why}").into()),
+            Self::Limited { wait } => ConnectFault::Broken {
+                why: "the homeserver limits the rate of requests".into(),
+                wait,
+            },
             Self::No { why, .. } => {
-                Fault::Broken { why: format!("the homeserver: {why}").into(), wait: None }
+                ConnectFault::Broken { why: format!("the homeserver: {why}").into(), wait: None }
             }
             Self::Ill { why, wait } => {
-                Fault::Broken { why: format!("the homeserver: {why}").into(), wait }
+                ConnectFault::Broken { why: format!("the homeserver: {why}").into(), wait }
             }
             Self::Wire(fault) => {
-                Fault::Broken { why: format!("the homeserver: {fault}").into(), wait: None }
+                ConnectFault::Broken { why: format!("the homeserver: {fault}").into(), wait: None }
             }
         }
     }
@@ -201,7 +201,7 @@ impl Trouble {
     /// What it means for a message of ours.
     pub(super) fn into_post_error(self) -> PostError {
         // A homeserver limits users, whatever the room.
-        let later = |why: Box<str>, wait| PostError::Later { why, wait, reach: Reach::Account };
+        let later = |why: Box<str>, wait| PostError::Later { why, wait, reach: WaitScope::Account };
         match self {
             Self::Token { why } => PostError::Account { why: why.into() },
             Self::Limited { wait } => {
@@ -210,7 +210,7 @@ impl Trouble {
             Self::No { why, .. } => PostError::Never { why: why.into() },
             // It may have arrived; said again it is recognised, so later is as good as known.
             Self::Ill { why, wait } => later(why.into(), wait),
-            Self::Wire(fault @ insula_wire::Fault::TimedOut { phase: Phase::Connect, .. }) => {
+            Self::Wire(fault @ insula_wire::WireFault::TimedOut { phase: Phase::Connect, .. }) => {
                 later(fault.to_string().into(), None)
             }
             Self::Wire(fault) if fault.may_have_arrived() => {

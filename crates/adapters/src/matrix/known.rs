@@ -22,16 +22,13 @@ const TYPING_MAX: usize = 1024;
 /// Direct rooms we believe the server about.
 const DIRECT_MAX: usize = 65_536;
 
-/// Who we are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Us {
-    /// Our id.
     pub id: Box<str>,
     /// What people see.
     pub name: Box<str>,
 }
 
-/// A room we are in.
 pub(super) struct Room {
     /// Names by user; `None` when there are too many.
     members: Option<BTreeMap<Box<str>, Box<str>>>,
@@ -42,7 +39,6 @@ pub(super) struct Room {
 /// An invitation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Invite {
-    /// Whose.
     pub by: Box<str>,
     /// Whether they mean to talk with us alone.
     pub is_direct: bool,
@@ -51,14 +47,13 @@ pub(super) struct Invite {
 }
 
 /// What we remember.
-pub(super) struct Known {
+pub(super) struct RoomCache {
     /// Who we are, once we asked.
     pub us: Option<Us>,
     /// Who wrote which message, in which thread.
     pub threads: Bounded<Box<str>, Earlier>,
     /// Invitations by room.
     pub invites: Bounded<Box<str>, Invite>,
-    /// Encrypted rooms.
     pub encrypted: Bounded<Box<str>, ()>,
     /// Rooms that see us typing.
     pub typing: Bounded<Box<str>, ()>,
@@ -68,7 +63,7 @@ pub(super) struct Known {
     direct: BTreeSet<Box<str>>,
 }
 
-impl Default for Known {
+impl Default for RoomCache {
     fn default() -> Self {
         Self {
             us: None,
@@ -121,7 +116,7 @@ impl Room {
     }
 }
 
-impl Known {
+impl RoomCache {
     /// Whether we know who is in a room.
     pub(super) fn has_room(&self, room: &str) -> bool {
         self.rooms.get(room).is_some()

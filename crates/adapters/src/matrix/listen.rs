@@ -5,7 +5,7 @@ use super::api::{Trouble, segment};
 use super::known::{Invite, Us};
 use super::reading::Reading;
 use super::wire::{Event, Invited, Page, Room, Sync, WhoAmI};
-use insula_channel::{Cursor, Envelope, EventId, Fault, Happening, Inbox, Sender};
+use insula_channel::{ConnectFault, Cursor, Envelope, EventId, Happening, Inbox, Sender};
 use insula_domain::{Address, ChatId, ChatType, UserId};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ pub(super) async fn listen(
     matrix: &Matrix,
     inbox: &dyn Inbox,
     stop: &CancellationToken,
-) -> Result<(), Fault> {
+) -> Result<(), ConnectFault> {
     let listener = Listener { matrix, inbox, stop };
     let heard = tokio::select! {
         biased;
@@ -54,7 +54,7 @@ struct Listener<'a> {
 }
 
 impl Listener<'_> {
-    async fn run(&self) -> Result<(), Fault> {
+    async fn run(&self) -> Result<(), ConnectFault> {
         let us = self.matrix.learn_who_we_are(self.stop).await?;
         self.learn_direct(&us).await?;
         let cursor = self.inbox.cursor().await.map_err(not_taken)?;
@@ -75,10 +75,10 @@ impl Listener<'_> {
                 }
                 Err(Heard::TooMuch) => {
                     let why = "the homeserver's answer is longer than we take".into();
-                    return Err(Fault::Broken { why, wait: None });
+                    return Err(ConnectFault::Broken { why, wait: None });
                 }
                 Err(Heard::Lost(why)) if is_new => {
-                    return Err(Fault::Broken { why: why.into(), wait: None });
+                    return Err(ConnectFault::Broken { why: why.into(), wait: None });
                 }
                 Err(Heard::Lost(why)) => {
                     tracing::error!(
@@ -97,7 +97,7 @@ impl Listener<'_> {
 
     /// Begins at this moment: what was said before our account first listened is history. Only
     /// invitations that wait for an answer count.
-    async fn begin(&self, us: &Us) -> Result<Box<str>, Fault> {
+    async fn begin(&self, us: &Us) -> Result<Box<str>, ConnectFault> {
         let filter = json!({
             "presence": { "types": [] },
             "account_data": { "types": [] },
@@ -130,7 +130,7 @@ impl Listener<'_> {
         let server = &self.matrix.server;
         let reply = server.get_within(&path, (POLL + POLL_GRACE, ANSWER_LEN_MAX), self.stop).await;
         let reply = reply.map_err(|trouble| match trouble {
-            Trouble::Wire(insula_wire::Fault::TooMuch { .. }) => Heard::TooMuch,
+            Trouble::Wire(insula_wire::WireFault::TooMuch { .. }) => Heard::TooMuch,
             Trouble::No { status: 400, why, .. } => Heard::Lost(why),
             trouble => Heard::Fault(trouble.into_fault()),
         })?;
@@ -159,7 +159,7 @@ impl Listener<'_> {
         id: &str,
         room: &Room<'_>,
         since: &str,
-    ) -> Result<Vec<Envelope>, Fault> {
+    ) -> Result<Vec<Envelope>, ConnectFault> {
         let Ok(chat) = ChatId::new(id) else { return Ok(vec![]) };
         let events = events(&room.timeline.events);
         let reading = Reading { matrix: self.matrix, us, room: &chat, cancel: self.stop };
@@ -192,7 +192,7 @@ impl Listener<'_> {
         reading: &Reading<'_>,
         (before, since): (&str, &str),
         mut presence: Presence,
-    ) -> Result<Presence, Fault> {
+    ) -> Result<Presence, ConnectFault> {
         let room = reading.room.as_str();
         let mut tokens: Vec<String> = vec![];
         let mut from = before.to_owned();
@@ -235,7 +235,7 @@ impl Listener<'_> {
         room: &str,
         from: &str,
         to: &str,
-    ) -> Result<Option<(Vec<Event>, Option<String>)>, Fault> {
+    ) -> Result<Option<(Vec<Event>, Option<String>)>, ConnectFault> {
         let path = format!(
             "/client/v3/rooms/{}/messages?dir=b&limit={PAGE_LEN}&from={}&to={}&filter={}",
             segment(room),
@@ -259,7 +259,7 @@ impl Listener<'_> {
         reading: &Reading<'_>,
         events: Vec<Event>,
         presence: &mut Presence,
-    ) -> Result<Vec<Envelope>, Fault> {
+    ) -> Result<Vec<Envelope>, ConnectFault> {
         let mut envelopes = vec![];
         for event in events {
             if let Some(now) = Presence::after(&event, reading.us) {
@@ -312,7 +312,7 @@ impl Listener<'_> {
         envelopes
     }
 
-    async fn learn_direct(&self, us: &Us) -> Result<(), Fault> {
+    async fn learn_direct(&self, us: &Us) -> Result<(), ConnectFault> {
         let path = format!("/client/v3/user/{}/account_data/m.direct", segment(&us.id));
         let asked = self.matrix.server.get(&path, self.stop);
         if let Some(reply) = self.matrix.ask("m.direct", asked).await? {
@@ -321,7 +321,11 @@ impl Listener<'_> {
         Ok(())
     }
 
-    async fn take(&self, envelopes: Vec<Envelope>, next: Option<Box<str>>) -> Result<(), Fault> {
+    async fn take(
+        &self,
+        envelopes: Vec<Envelope>,
+        next: Option<Box<str>>,
+    ) -> Result<(), ConnectFault> {
         if envelopes.is_empty() && next.is_none() {
             return Ok(());
         }
@@ -336,25 +340,28 @@ enum Heard {
     /// The server does not know where we were.
     Lost(String),
     /// Anything else.
-    Fault(Fault),
+    Fault(ConnectFault),
 }
 
-impl From<Fault> for Heard {
-    fn from(fault: Fault) -> Self {
+impl From<ConnectFault> for Heard {
+    fn from(fault: ConnectFault) -> Self {
         Self::Fault(fault)
     }
 }
 
 impl Matrix {
     /// Who we are, asked anew.
-    pub(super) async fn learn_who_we_are(&self, cancel: &CancellationToken) -> Result<Us, Fault> {
+    pub(super) async fn learn_who_we_are(
+        &self,
+        cancel: &CancellationToken,
+    ) -> Result<Us, ConnectFault> {
         let reply = self.server.get("/client/v3/account/whoami", cancel).await;
         let who: WhoAmI = read(&reply.map_err(Trouble::into_fault)?.body)?;
         if let Some(user) = &self.user
             && **user != *who.user_id
         {
             let why = format!("the token is that of `{}`, not of `{user}`", who.user_id);
-            return Err(Fault::Refused(why.into()));
+            return Err(ConnectFault::Refused(why.into()));
         }
         let path = format!("/client/v3/profile/{}/displayname", segment(&who.user_id));
         let asked = self.server.get(&path, cancel);
@@ -375,7 +382,7 @@ impl Matrix {
         &self,
         question: &str,
         asked: impl Future<Output = Result<insula_wire::Reply, Trouble>>,
-    ) -> Result<Option<insula_wire::Reply>, Fault> {
+    ) -> Result<Option<insula_wire::Reply>, ConnectFault> {
         let trouble = match asked.await {
             Ok(reply) => {
                 self.known().failures.remove(question);
@@ -457,7 +464,7 @@ fn timeline_filter(len: usize) -> Value {
     })
 }
 
-fn read<'a, T: serde::Deserialize<'a>>(body: &'a [u8]) -> Result<T, Fault> {
+fn read<'a, T: serde::Deserialize<'a>>(body: &'a [u8]) -> Result<T, ConnectFault> {
     serde_json::from_slice(body).map_err(|error| Trouble::garbage(&error.to_string()).into_fault())
 }
 
@@ -498,6 +505,6 @@ impl Presence {
     }
 }
 
-fn not_taken(error: insula_channel::NotTaken) -> Fault {
-    Fault::Broken { why: error.0, wait: None }
+fn not_taken(error: insula_channel::NotTaken) -> ConnectFault {
+    ConnectFault::Broken { why: error.0, wait: None }
 }

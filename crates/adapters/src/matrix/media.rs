@@ -4,7 +4,7 @@ use super::Matrix;
 use super::api::{Trouble, segment};
 use super::wire::Uploaded;
 use bytes::Bytes;
-use insula_channel::{FetchError, File, PostError, Reach};
+use insula_channel::{FetchError, File, PostError, WaitScope};
 use serde_json::{Value, json};
 
 /// Where files are on servers that ask who fetches them, and where they were before.
@@ -38,7 +38,7 @@ impl Matrix {
             let path = format!("{place}/{}/{}", segment(server), segment(name));
             match self.server.media(&path, len_max).await {
                 Ok(reply) => return Ok(reply.body),
-                Err(Trouble::Wire(insula_wire::Fault::TooMuch { .. })) => {
+                Err(Trouble::Wire(insula_wire::WireFault::TooMuch { .. })) => {
                     return Err(FetchError::TooLarge);
                 }
                 // A server that does not know the place has the file at the other.
@@ -79,7 +79,9 @@ impl Matrix {
 /// Fetching a file again does no harm, so what may have arrived is worth another try.
 fn fetching(trouble: Trouble) -> PostError {
     match trouble.into_post_error() {
-        PostError::Uncertain { why } => PostError::Later { why, wait: None, reach: Reach::Account },
+        PostError::Uncertain { why } => {
+            PostError::Later { why, wait: None, reach: WaitScope::Account }
+        }
         error => error,
     }
 }

@@ -59,13 +59,13 @@ use api::{Homeserver, Trouble, segment};
 use async_trait::async_trait;
 use bytes::Bytes;
 use insula_channel::{
-    Adapter, Attachment, Body, Fault, Features, FetchError, Identity, Inbox, MessageId, Outbound,
-    Post, PostError, Posted, Target,
+    Adapter, Attachment, Body, BotIdentity, ConnectFault, Features, FetchError, Inbox, MessageId,
+    Outbound, Post, PostError, PostTarget, Posted,
 };
 use insula_domain::{AccountId, IdError, Platform};
 use insula_wire::{Method, Transport};
 use insula_world::{RandomStream, World};
-use known::{Known, direct_rooms, server_part};
+use known::{RoomCache, direct_rooms, server_part};
 use secrecy::SecretString;
 use serde_json::{Value, json};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -86,7 +86,6 @@ const TEXT_UNITS: usize = 16_000;
 
 /// An account's settings.
 pub struct Settings {
-    /// Which account it is.
     pub account: AccountId,
     /// Where its homeserver answers clients, as in `https://matrix.example.org`.
     pub homeserver: String,
@@ -103,17 +102,21 @@ pub struct Matrix {
     user: Option<Box<str>>,
     server: Homeserver,
     world: World,
-    known: Mutex<Known>,
+    known: Mutex<RoomCache>,
     /// Names of transactions that need no repeating.
     transactions: Mutex<RandomStream>,
 }
 
 impl Matrix {
     /// The adapter of one account.
-    pub fn new(settings: Settings, transport: Transport, world: &World) -> Result<Self, Fault> {
+    pub fn new(
+        settings: Settings,
+        transport: Transport,
+        world: &World,
+    ) -> Result<Self, ConnectFault> {
         let Settings { account, homeserver, user, token } = settings;
         let platform = Platform::new("matrix")
-            .map_err(|error: IdError| Fault::Refused(error.to_string().into()))?;
+            .map_err(|error: IdError| ConnectFault::Refused(error.to_string().into()))?;
         let transactions = world.random.stream(&["matrix", account.as_str()]);
         Ok(Self {
             platform,
@@ -126,12 +129,12 @@ impl Matrix {
         })
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, RoomCache> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Our id: remembered, or asked for.
-    async fn our_id(&self) -> Result<Box<str>, Fault> {
+    async fn our_id(&self) -> Result<Box<str>, ConnectFault> {
         if let Some(us) = &self.known().us {
             return Ok(us.id.clone());
         }
@@ -146,7 +149,7 @@ impl Matrix {
 
     async fn send_event(
         &self,
-        target: &Target,
+        target: &PostTarget,
         transaction: &str,
         content: &Value,
     ) -> Result<MessageId, PostError> {
@@ -163,7 +166,7 @@ impl Matrix {
     }
 
     /// Takes our sign of writing back, where it shows.
-    async fn stop_typing(&self, target: &Target) {
+    async fn stop_typing(&self, target: &PostTarget) {
         let room = target.chat.as_str();
         let (shows, us) = {
             let mut known = self.known();
@@ -198,7 +201,7 @@ impl Matrix {
     }
 
     /// Notes in the account's own list that a room is for the two of us, as clients do.
-    async fn list_as_direct(&self, room: &str, by: &str) -> Result<(), Fault> {
+    async fn list_as_direct(&self, room: &str, by: &str) -> Result<(), ConnectFault> {
         let us = self.our_id().await?;
         let path = format!("/client/v3/user/{}/account_data/m.direct", segment(&us));
         let asked = self.server.get(&path, &CancellationToken::new()).await;
@@ -225,7 +228,7 @@ impl Matrix {
 
 #[async_trait]
 impl Adapter for Matrix {
-    async fn identify(&self) -> Result<Identity, Fault> {
+    async fn identify(&self) -> Result<BotIdentity, ConnectFault> {
         let cancel = CancellationToken::new();
         let us = self.learn_who_we_are(&cancel).await?;
         let mut missing = vec![];
@@ -245,10 +248,14 @@ impl Adapter for Matrix {
                 encrypted.join(", ")
             ));
         }
-        Ok(Identity { id: us.id, name: us.name, missing })
+        Ok(BotIdentity { id: us.id, name: us.name, missing })
     }
 
-    async fn listen(&self, inbox: &dyn Inbox, stop: &CancellationToken) -> Result<(), Fault> {
+    async fn listen(
+        &self,
+        inbox: &dyn Inbox,
+        stop: &CancellationToken,
+    ) -> Result<(), ConnectFault> {
         listen::listen(self, inbox, stop).await
     }
 }
@@ -291,7 +298,7 @@ impl Outbound for Matrix {
 
     async fn edit(
         &self,
-        target: &Target,
+        target: &PostTarget,
         message: &MessageId,
         body: &Body,
     ) -> Result<(), PostError> {
@@ -300,7 +307,7 @@ impl Outbound for Matrix {
         Ok(())
     }
 
-    async fn typing(&self, target: &Target) {
+    async fn typing(&self, target: &PostTarget) {
         let Ok(us) = self.our_id().await else { return };
         let room = target.chat.as_str();
         self.known().typing.insert(room.into(), ());
@@ -308,14 +315,14 @@ impl Outbound for Matrix {
         self.send_typing(room, &us, &json!({ "typing": true, "timeout": timeout_ms })).await;
     }
 
-    async fn read(&self, target: &Target, message: &MessageId) {
+    async fn read(&self, target: &PostTarget, message: &MessageId) {
         let path = format!("/client/v3/rooms/{}/read_markers", segment(target.chat.as_str()));
         let upto = json!({ "m.fully_read": &*message.0, "m.read": &*message.0 });
         // Failing is not worth telling, as with typing.
         let _ = self.server.send(Method::POST, &path, &upto).await;
     }
 
-    fn is_after(&self, _: &Target, later: &MessageId, earlier: &MessageId) -> Option<bool> {
+    fn is_after(&self, _: &PostTarget, later: &MessageId, earlier: &MessageId) -> Option<bool> {
         // In the order in which the server told of them, ours included.
         let known = self.known();
         let position = |id: &MessageId| known.threads.keys().position(|it| **it == *id.0);
@@ -326,7 +333,7 @@ impl Outbound for Matrix {
         self.download(&attachment.handle, limit).await
     }
 
-    async fn join(&self, target: &Target) -> Result<(), PostError> {
+    async fn join(&self, target: &PostTarget) -> Result<(), PostError> {
         let room = target.chat.as_str();
         let invite = self.known().invites.get(room).cloned();
         let mut path = format!("/client/v3/join/{}", segment(room));

@@ -8,11 +8,11 @@ use super::text::{
 };
 use super::wire::{Event, Members, Relation, relation};
 use insula_channel::{
-    Attachment, AttachmentKind, Envelope, EventId, Fault, Happening, Message, MessageId, Quoted,
-    Sender,
+    Attachment, AttachmentKind, ConnectFault, Envelope, EventId, Happening, Message, MessageId,
+    Quoted, Sender,
 };
 use insula_domain::words::Piece;
-use insula_domain::{ChatId, ChatType, Source, TopicId, UserId, Words};
+use insula_domain::{ChatId, ChatType, TopicId, UserId, WordSource, Words};
 use serde_json::Value;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -36,7 +36,7 @@ pub(super) struct Reading<'a> {
 fn typed(words: &mut Words, content: &Value, body: &str, mention: Option<&Names<'_>>) {
     for (is_quoted, run) in quoted_runs(body) {
         match (is_quoted, mention) {
-            (true, _) => words.push_foreign(Source::Quote, None, &run),
+            (true, _) => words.push_foreign(WordSource::Quote, None, &run),
             (false, Some(names)) => words.push_typed(&without_mention(content, &run, names)),
             (false, None) => words.push_typed(&run),
         }
@@ -52,7 +52,7 @@ pub(super) struct Earlier {
 
 impl Reading<'_> {
     /// The envelopes of an event; none for what is none of the gateway's business.
-    pub(super) async fn envelopes(&self, event: Event) -> Result<Vec<Envelope>, Fault> {
+    pub(super) async fn envelopes(&self, event: Event) -> Result<Vec<Envelope>, ConnectFault> {
         let Some(id) = event.id.clone() else { return Ok(vec![]) };
         if event.kind == "m.room.tombstone" {
             return self.replaced(&id, &event).await;
@@ -60,7 +60,7 @@ impl Reading<'_> {
         Ok(self.envelope(&id, event).await?.into_iter().collect())
     }
 
-    async fn envelope(&self, id: &str, event: Event) -> Result<Option<Envelope>, Fault> {
+    async fn envelope(&self, id: &str, event: Event) -> Result<Option<Envelope>, ConnectFault> {
         match &*event.kind {
             "m.room.message" | "m.sticker" if event.state_key.is_none() => {
                 self.message(id, &event).await
@@ -75,7 +75,7 @@ impl Reading<'_> {
         }
     }
 
-    async fn message(&self, id: &str, event: &Event) -> Result<Option<Envelope>, Fault> {
+    async fn message(&self, id: &str, event: &Event) -> Result<Option<Envelope>, ConnectFault> {
         if event.is_redacted {
             return Ok(None);
         }
@@ -107,7 +107,7 @@ impl Reading<'_> {
         id: &str,
         event: &Event,
         original: &str,
-    ) -> Result<Option<Envelope>, Fault> {
+    ) -> Result<Option<Envelope>, ConnectFault> {
         let Some(content) = event.content.get("m.new_content") else { return Ok(None) };
         if *event.sender == *self.us.id {
             return Ok(None);
@@ -124,7 +124,7 @@ impl Reading<'_> {
         Ok(self.sealed(id, event, &event.sender, topic, Happening::Edited(message)))
     }
 
-    async fn redaction(&self, id: &str, event: &Event) -> Result<Option<Envelope>, Fault> {
+    async fn redaction(&self, id: &str, event: &Event) -> Result<Option<Envelope>, ConnectFault> {
         let Some(redacted) = &event.redacts else { return Ok(None) };
         self.learn_room().await?;
         // What was taken back no longer tells which thread it stood in.
@@ -134,7 +134,7 @@ impl Reading<'_> {
         Ok(self.sealed(id, event, &event.sender, topic.as_deref(), what))
     }
 
-    async fn member(&self, id: &str, event: &Event) -> Result<Option<Envelope>, Fault> {
+    async fn member(&self, id: &str, event: &Event) -> Result<Option<Envelope>, ConnectFault> {
         let Some(user) = &event.state_key else { return Ok(None) };
         if !event.is_departure(user) {
             self.matrix.known().learn_member(self.room.as_str(), event);
@@ -151,7 +151,7 @@ impl Reading<'_> {
 
     /// A room was replaced by another. Whoever says so invites us there: its members may be
     /// others, so who may talk is judged anew. Nothing is said in the old one any more.
-    async fn replaced(&self, id: &str, event: &Event) -> Result<Vec<Envelope>, Fault> {
+    async fn replaced(&self, id: &str, event: &Event) -> Result<Vec<Envelope>, ConnectFault> {
         let room = event.text("replacement_room").filter(|room| room.starts_with('!'));
         let Some(chat) = room.and_then(|room| ChatId::new(room).ok()) else { return Ok(vec![]) };
         let is_state = event.state_key.as_deref() == Some("");
@@ -225,7 +225,7 @@ impl Reading<'_> {
         event: &Event,
         content: &Value,
         topic: Option<&str>,
-    ) -> Result<Option<Message>, Fault> {
+    ) -> Result<Option<Message>, ConnectFault> {
         let text = |key: &str| content.get(key).and_then(Value::as_str);
         let is_sticker = event.kind == "m.sticker";
         let kind = if is_sticker { "m.image" } else { text("msgtype").unwrap_or_default() };
@@ -263,7 +263,7 @@ impl Reading<'_> {
             "m.text" | "m.notice" => typed(&mut words, content, body, is_named.then_some(&names)),
             "m.emote" => {
                 let name = known.name(self.room.as_str(), &event.sender);
-                words.push_foreign(Source::Name, None, &name);
+                words.push_foreign(WordSource::Name, None, &name);
                 typed(&mut words, content, body, is_named.then_some(&names));
             }
             // A caption stands where the name stood, and the name beside it.
@@ -274,18 +274,18 @@ impl Reading<'_> {
             "m.image" | "m.file" | "m.audio" | "m.video" if attachment.is_some() => {}
             "m.location" => {
                 let place = text("geo_uri").map(|place| format!(" ({place})")).unwrap_or_default();
-                words.push_foreign(Source::Place, None, &format!("{body}{place}"));
+                words.push_foreign(WordSource::Place, None, &format!("{body}{place}"));
             }
-            _ if is_sticker => words.push_foreign(Source::Sticker, None, body),
+            _ if is_sticker => words.push_foreign(WordSource::Sticker, None, body),
             // What a client says instead of what we don't know.
-            _ => words.push_foreign(Source::Other, None, body),
+            _ => words.push_foreign(WordSource::Other, None, body),
         }
         let is_typed = words.pieces().iter().any(|it| matches!(it, Piece::Typed(_)));
         // A mention by itself is all of a message whose words are taken out.
         let is_worded = matches!(kind, "m.text" | "m.notice" | "m.emote") || is_typed;
         let mut addressed = is_named && is_worded;
         if is_passed_on {
-            words = words.made_foreign(Source::Forwarded, None);
+            words = words.made_foreign(WordSource::Forwarded, None);
             addressed = false;
         }
         Ok(Some(Message {
@@ -301,7 +301,7 @@ impl Reading<'_> {
 
     /// What a message answers, as the server has it: the quote inside the message is written by
     /// whoever sent it.
-    async fn quoted(&self, id: &str, topic: Option<&str>) -> Result<Quoted, Fault> {
+    async fn quoted(&self, id: &str, topic: Option<&str>) -> Result<Quoted, ConnectFault> {
         let Some(event) = self.look_up(id).await? else {
             return Ok(Quoted {
                 id: MessageId(id.into()),
@@ -330,7 +330,7 @@ impl Reading<'_> {
     }
 
     /// Who wrote an earlier message, and in which thread.
-    async fn earlier(&self, id: &str) -> Result<Option<Earlier>, Fault> {
+    async fn earlier(&self, id: &str) -> Result<Option<Earlier>, ConnectFault> {
         if let Some(earlier) = self.matrix.known().threads.get(id) {
             return Ok(Some(earlier.clone()));
         }
@@ -345,7 +345,7 @@ impl Reading<'_> {
         Ok(Some(Earlier { sender: event.sender.into(), topic }))
     }
 
-    async fn look_up(&self, id: &str) -> Result<Option<Event>, Fault> {
+    async fn look_up(&self, id: &str) -> Result<Option<Event>, ConnectFault> {
         let path =
             format!("/client/v3/rooms/{}/event/{}", segment(self.room.as_str()), segment(id));
         let asked = self.matrix.server.get(&path, self.cancel);
@@ -354,7 +354,7 @@ impl Reading<'_> {
     }
 
     /// Asks who is in the room, unless we know.
-    async fn learn_room(&self) -> Result<(), Fault> {
+    async fn learn_room(&self) -> Result<(), ConnectFault> {
         let room = self.room.as_str();
         if self.matrix.known().has_room(room) {
             return Ok(());
@@ -363,7 +363,7 @@ impl Reading<'_> {
         let limits = (Duration::from_secs(30), MEMBERS_LEN_MAX);
         let members = match self.matrix.server.get_within(&path, limits, self.cancel).await {
             // Too many to read is an answer too.
-            Err(Trouble::Wire(insula_wire::Fault::TooMuch { .. })) => None,
+            Err(Trouble::Wire(insula_wire::WireFault::TooMuch { .. })) => None,
             asked => self.matrix.ask(&format!("members {room}"), async { asked }).await?,
         };
         let members = members.and_then(|reply| serde_json::from_slice::<Members>(&reply.body).ok());
@@ -381,7 +381,7 @@ impl Reading<'_> {
 
     /// Whether we were invited to talk with one person alone: our own membership tells, or what
     /// it was before we joined.
-    async fn was_invited_directly(&self) -> Result<bool, Fault> {
+    async fn was_invited_directly(&self) -> Result<bool, ConnectFault> {
         if let Some(invite) = self.matrix.known().invites.get(self.room.as_str()) {
             return Ok(invite.is_direct);
         }
@@ -396,7 +396,7 @@ impl Matrix {
         room: &str,
         us: &str,
         cancel: &CancellationToken,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool, ConnectFault> {
         let path = format!(
             "/client/v3/rooms/{}/state/m.room.member/{}?format=event",
             segment(room),

@@ -1,7 +1,7 @@
 //! What we say, as events: text with its formatting, replies, threads, changes.
 
 use super::html;
-use insula_channel::{MessageId, Target};
+use insula_channel::{MessageId, PostTarget};
 use serde_json::{Value, json};
 
 /// The longest content we send, in bytes of JSON. A whole event may have 65,536, with what the
@@ -22,7 +22,7 @@ pub(super) fn content(markdown: &str) -> Value {
 }
 
 /// Puts a message where it belongs: in its thread, under what it answers.
-pub(super) fn relate(content: &mut Value, target: &Target, reply_to: Option<&MessageId>) {
+pub(super) fn relate(content: &mut Value, target: &PostTarget, reply_to: Option<&MessageId>) {
     let reply = reply_to.map(|message| &*message.0);
     let relation = match (&target.topic, reply) {
         (Some(root), reply) => json!({
@@ -55,8 +55,8 @@ mod tests {
     use super::*;
     use insula_domain::{ChatId, ChatType, TopicId};
 
-    fn target(topic: Option<&str>) -> Target {
-        Target {
+    fn target(topic: Option<&str>) -> PostTarget {
+        PostTarget {
             tenant: insula_channel::Tenant::of_life(
                 &insula_domain::AgentId::new("a").unwrap(),
                 1,

@@ -113,7 +113,6 @@ pub(super) struct Uploaded {
     pub content_uri: String,
 }
 
-/// One event.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Event {
     pub kind: String,

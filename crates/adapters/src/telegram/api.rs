@@ -2,8 +2,8 @@
 
 use super::failure::Failure;
 use super::types::{Answer, Parameters};
-use insula_channel::Fault;
-use insula_wire::{Call, Form, Timeouts, Transport, Uri, excerpt};
+use insula_channel::ConnectFault;
+use insula_wire::{Form, HttpCall, Timeouts, Transport, Uri, excerpt};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -33,8 +33,8 @@ impl Api {
         transport: &Transport,
         base_url: Option<&str>,
         token: SecretString,
-    ) -> Result<Self, Fault> {
-        let refused = |why: &str| Fault::Refused(why.into());
+    ) -> Result<Self, ConnectFault> {
+        let refused = |why: &str| ConnectFault::Refused(why.into());
         if !is_token(token.expose_secret()) {
             let why =
                 "`token` is no bot token: that is a number, a colon and letters, from @BotFather";
@@ -68,7 +68,8 @@ impl Api {
         method: &str,
         arguments: &impl Serialize,
     ) -> Result<T, Failure> {
-        let call = Call::post(self.uri("bot", method)?).json(arguments).map_err(Failure::Wire)?;
+        let call =
+            HttpCall::post(self.uri("bot", method)?).json(arguments).map_err(Failure::Wire)?;
         self.answer(call, &CancellationToken::new()).await
     }
 
@@ -85,7 +86,8 @@ impl Api {
             first_byte: held + SLACK,
             idle: Duration::from_secs(20),
         };
-        let call = Call::post(self.uri("bot", method)?).json(arguments).map_err(Failure::Wire)?;
+        let call =
+            HttpCall::post(self.uri("bot", method)?).json(arguments).map_err(Failure::Wire)?;
         let call = call.limits(limits).within(held + SLACK * 2);
         self.answer(call, cancel).await
     }
@@ -102,14 +104,14 @@ impl Api {
             first_byte: FILE_WITHIN,
             idle: Duration::from_secs(20),
         };
-        let call = Call::post(self.uri("bot", method)?).form(form);
+        let call = HttpCall::post(self.uri("bot", method)?).form(form);
         let call = call.limits(limits).within(FILE_WITHIN);
         self.answer(call, &CancellationToken::new()).await
     }
 
     /// The content of a file at a path that `getFile` gave.
     pub(super) async fn download(&self, path: &str, limit: usize) -> Result<bytes::Bytes, Failure> {
-        let call = Call::get(self.uri("file/bot", path)?).len_max(limit).within(FILE_WITHIN);
+        let call = HttpCall::get(self.uri("file/bot", path)?).len_max(limit).within(FILE_WITHIN);
         let cancel = CancellationToken::new();
         let reply = self.transport.call(call, &cancel).await.map_err(Failure::Wire)?;
         if reply.is_success() {
@@ -120,7 +122,7 @@ impl Api {
 
     async fn answer<T: DeserializeOwned>(
         &self,
-        call: Call,
+        call: HttpCall,
         cancel: &CancellationToken,
     ) -> Result<T, Failure> {
         let call = call.len_max(ANSWER_LEN_MAX);
@@ -132,7 +134,7 @@ impl Api {
         };
         serde_json::from_str(result.get()).map_err(|error| {
             let what = format!("{error} in: {}", excerpt(&head(result.get())));
-            Failure::Wire(insula_wire::Fault::Garbage { what })
+            Failure::Wire(insula_wire::WireFault::Garbage { what })
         })
     }
 
@@ -141,7 +143,7 @@ impl Api {
         let text = format!("{}/{kind}{}/{what}", self.base_url, self.token.expose_secret());
         text.parse().map_err(|_| {
             let what = "an address that can't be one".to_owned();
-            Failure::Wire(insula_wire::Fault::Unreachable { why: what })
+            Failure::Wire(insula_wire::WireFault::Unreachable { why: what })
         })
     }
 }

@@ -14,7 +14,7 @@
 //!
 //! For what can be done twice without harm (edits, reading) uncertain means later.
 
-use insula_channel::{Fault, PostError, Reach};
+use insula_channel::{ConnectFault, PostError, WaitScope};
 use std::time::Duration;
 
 /// How long to leave an account alone that somebody else listens to.
@@ -24,7 +24,7 @@ const CONFLICT_WAIT: Duration = Duration::from_secs(30);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Failure {
     /// There was no answer, or none that could be read.
-    Wire(insula_wire::Fault),
+    Wire(insula_wire::WireFault),
     /// The API said no, in its own form.
     Told {
         status: u16,
@@ -50,12 +50,12 @@ impl Failure {
     /// What it means for something on its way out.
     pub(super) fn to_post_error(&self, repeat: Repeat) -> PostError {
         let why: Box<str> = self.to_string().into();
-        let later_in = |wait: Option<Duration>, reach: Reach| PostError::Later {
+        let later_in = |wait: Option<Duration>, reach: WaitScope| PostError::Later {
             why: why.clone(),
             wait,
             reach,
         };
-        let later = |wait: Option<Duration>| later_in(wait, Reach::Account);
+        let later = |wait: Option<Duration>| later_in(wait, WaitScope::Account);
         let unknown = || match repeat {
             Repeat::Harmless => later(None),
             Repeat::Doubles => PostError::Uncertain { why: why.clone() },
@@ -67,7 +67,7 @@ impl Failure {
                 401 | 404 => PostError::Account { why },
                 409 => later(Some(CONFLICT_WAIT)),
                 // There are limits for each chat and for the bot, and it does not say which.
-                429 => later_in(*wait, Reach::Chat),
+                429 => later_in(*wait, WaitScope::Chat),
                 500.. => later(*wait),
                 _ => PostError::Never { why },
             },
@@ -81,17 +81,17 @@ impl Failure {
     }
 
     /// What it means for the connection.
-    pub(super) fn to_fault(&self) -> Fault {
+    pub(super) fn to_fault(&self) -> ConnectFault {
         let why: Box<str> = self.to_string().into();
         match self {
-            Self::Told { status: 401 | 403 | 404, .. } => Fault::Refused(why),
+            Self::Told { status: 401 | 403 | 404, .. } => ConnectFault::Refused(why),
             Self::Told { status: 409, wait, .. } => {
-                Fault::Broken { why, wait: wait.or(Some(CONFLICT_WAIT)) }
+                ConnectFault::Broken { why, wait: wait.or(Some(CONFLICT_WAIT)) }
             }
             Self::Told { wait, .. } | Self::Foreign { wait, .. } => {
-                Fault::Broken { why, wait: *wait }
+                ConnectFault::Broken { why, wait: *wait }
             }
-            Self::Wire(_) => Fault::Broken { why, wait: None },
+            Self::Wire(_) => ConnectFault::Broken { why, wait: None },
         }
     }
 
@@ -140,7 +140,7 @@ impl std::fmt::Display for Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use insula_wire::{Fault as Wire, Phase};
+    use insula_wire::{Phase, WireFault as Wire};
 
     fn class(error: &PostError) -> &'static str {
         match error {
@@ -200,23 +200,23 @@ mod tests {
             PostError::Later { reach, .. } => Some(reach),
             _ => None,
         };
-        assert_eq!(reach(&told(429)), Some(Reach::Chat));
+        assert_eq!(reach(&told(429)), Some(WaitScope::Chat));
         for failure in [told(409), told(500), foreign(429), foreign(503)] {
-            assert_eq!(reach(&failure), Some(Reach::Account), "{failure}");
+            assert_eq!(reach(&failure), Some(WaitScope::Account), "{failure}");
         }
     }
 
     #[test]
     fn only_the_credentials_refuse_an_account() {
         for status in [401, 403, 404] {
-            assert!(matches!(told(status).to_fault(), Fault::Refused(_)), "{status}");
+            assert!(matches!(told(status).to_fault(), ConnectFault::Refused(_)), "{status}");
         }
         for status in [400, 409, 429, 500] {
-            assert!(matches!(told(status).to_fault(), Fault::Broken { .. }), "{status}");
+            assert!(matches!(told(status).to_fault(), ConnectFault::Broken { .. }), "{status}");
         }
-        assert!(matches!(foreign(403).to_fault(), Fault::Broken { .. }));
+        assert!(matches!(foreign(403).to_fault(), ConnectFault::Broken { .. }));
         let wait = Some(Duration::from_secs(7));
-        assert!(matches!(told(429).to_fault(), Fault::Broken { wait: w, .. } if w == wait));
+        assert!(matches!(told(429).to_fault(), ConnectFault::Broken { wait: w, .. } if w == wait));
     }
 
     #[test]

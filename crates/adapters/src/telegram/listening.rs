@@ -9,7 +9,7 @@ use super::reading::Reader;
 use super::types::{Update, UpdateId, WebhookInfo};
 use super::words::Myself;
 use bytes::Bytes;
-use insula_channel::{Cursor, Envelope, Fault, Inbox, WebAnswer, WebRequest};
+use insula_channel::{ConnectFault, Cursor, Envelope, Inbox, WebAnswer, WebRequest};
 use insula_world::Timestamp;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::value::RawValue;
@@ -47,7 +47,7 @@ impl Telegram {
         &self,
         inbox: &dyn Inbox,
         stop: &CancellationToken,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), ConnectFault> {
         let fault = |failure: Failure| failure.to_fault();
         let myself = self.myself().await.map_err(fault)?;
         // Asking is refused while a webhook is set.
@@ -72,7 +72,7 @@ impl Telegram {
             }
             let updates = match asked {
                 // Many long messages at once, as a flood has them: fewer at a time.
-                Err(Failure::Wire(insula_wire::Fault::TooMuch { .. })) if limit > 1 => {
+                Err(Failure::Wire(insula_wire::WireFault::TooMuch { .. })) if limit > 1 => {
                     limit /= 4;
                     limit = limit.max(1);
                     continue;
@@ -98,7 +98,7 @@ impl Telegram {
         &self,
         updates: &[Box<RawValue>],
         myself: &Myself,
-    ) -> Result<(Vec<Envelope>, i64), Fault> {
+    ) -> Result<(Vec<Envelope>, i64), ConnectFault> {
         let mut envelopes = vec![];
         let mut next = None;
         for raw in updates {
@@ -142,7 +142,7 @@ impl Telegram {
         secret: &SecretString,
         inbox: &dyn Inbox,
         stop: &CancellationToken,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), ConnectFault> {
         let fault = |failure: Failure| failure.to_fault();
         self.myself().await.map_err(fault)?;
         let arguments = json!({
@@ -202,8 +202,8 @@ fn offset(cursor: &Cursor, now: Timestamp) -> Option<i64> {
     offset.parse().ok().filter(|_| age.abs() < CURSOR_KEPT_S)
 }
 
-fn broken(why: &str) -> Fault {
-    Fault::Broken { why: why.into(), wait: None }
+fn broken(why: &str) -> ConnectFault {
+    ConnectFault::Broken { why: why.into(), wait: None }
 }
 
 #[cfg(test)]

@@ -58,8 +58,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use failure::{Failure, Repeat};
 use insula_channel::{
-    Adapter, Attachment, Body, Fault, Features, FetchError, Identity, Inbox, MessageId, Outbound,
-    Post, PostError, Posted, Target, WebAnswer, WebRequest,
+    Adapter, Attachment, Body, BotIdentity, ConnectFault, Features, FetchError, Inbox, MessageId,
+    Outbound, Post, PostError, PostTarget, Posted, WebAnswer, WebRequest,
 };
 use insula_domain::{AccountId, Platform};
 use insula_wire::Transport;
@@ -99,8 +99,8 @@ impl TelegramSettings {
     pub fn read<'a>(
         account: AccountId,
         get: impl Fn(&str) -> Option<&'a str>,
-    ) -> Result<Self, Fault> {
-        let refused = |why: String| Err(Fault::Refused(why.into()));
+    ) -> Result<Self, ConnectFault> {
+        let refused = |why: String| Err(ConnectFault::Refused(why.into()));
         let Some(token) = get("token") else { return refused("`token` is missing".into()) };
         let mode = match get("mode").unwrap_or("polling") {
             "polling" => TelegramMode::Polling,
@@ -155,9 +155,9 @@ impl Telegram {
         settings: TelegramSettings,
         transport: &Transport,
         clock: &Arc<dyn Clock>,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, ConnectFault> {
         let TelegramSettings { account, token, base_url, mode } = settings;
-        let refused = |why: String| Fault::Refused(why.into());
+        let refused = |why: String| ConnectFault::Refused(why.into());
         let api = Api::new(transport, base_url.as_deref(), token)?;
         let mode = match mode {
             TelegramMode::Polling => Mode::Polling,
@@ -225,7 +225,7 @@ impl Telegram {
 
 #[async_trait]
 impl Adapter for Telegram {
-    async fn identify(&self) -> Result<Identity, Fault> {
+    async fn identify(&self) -> Result<BotIdentity, ConnectFault> {
         let (_, me) = self.ask_who().await.map_err(|failure| failure.to_fault())?;
         let info: WebhookInfo = self
             .api
@@ -249,10 +249,14 @@ impl Adapter for Telegram {
         }
         missing.extend(self.webhook_findings(&info));
         let name = if me.username.is_empty() { me.first_name } else { format!("@{}", me.username) };
-        Ok(Identity { id: me.id.to_string().into(), name: name.into(), missing })
+        Ok(BotIdentity { id: me.id.to_string().into(), name: name.into(), missing })
     }
 
-    async fn listen(&self, inbox: &dyn Inbox, stop: &CancellationToken) -> Result<(), Fault> {
+    async fn listen(
+        &self,
+        inbox: &dyn Inbox,
+        stop: &CancellationToken,
+    ) -> Result<(), ConnectFault> {
         match &self.mode {
             Mode::Polling => self.poll(inbox, stop).await,
             Mode::Webhook { url, secret } => self.be_called(url, secret, inbox, stop).await,
@@ -304,7 +308,7 @@ impl Outbound for Telegram {
         self.send(post).await
     }
 
-    fn is_after(&self, _: &Target, later: &MessageId, earlier: &MessageId) -> Option<bool> {
+    fn is_after(&self, _: &PostTarget, later: &MessageId, earlier: &MessageId) -> Option<bool> {
         // The platform counts the messages of a chat.
         let number = |id: &MessageId| id.0.parse::<i64>().ok();
         Some(number(later)? > number(earlier)?)
@@ -312,14 +316,14 @@ impl Outbound for Telegram {
 
     async fn edit(
         &self,
-        target: &Target,
+        target: &PostTarget,
         message: &MessageId,
         body: &Body,
     ) -> Result<(), PostError> {
         self.change(target, message, body).await
     }
 
-    async fn typing(&self, target: &Target) {
+    async fn typing(&self, target: &PostTarget) {
         let mut arguments = sending::to(target);
         // The one method that wants the General topic by its number.
         let general = target.topic.as_ref().is_some_and(sending::is_general);
@@ -354,7 +358,7 @@ impl Outbound for Telegram {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         match self.api.download(&path, limit).await {
             Ok(content) => Ok(content),
-            Err(Failure::Wire(insula_wire::Fault::TooMuch { .. })) => Err(FetchError::TooLarge),
+            Err(Failure::Wire(insula_wire::WireFault::TooMuch { .. })) => Err(FetchError::TooLarge),
             // The file is gone; that the token is known was seen a moment ago.
             Err(
                 failure

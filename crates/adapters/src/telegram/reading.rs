@@ -9,7 +9,7 @@ use insula_channel::{
     Quoted, Sender,
 };
 use insula_domain::{
-    AccountId, Address, ChatId, ChatType, Platform, Source, TopicId, UserId, Words,
+    AccountId, Address, ChatId, ChatType, Platform, TopicId, UserId, WordSource, Words,
 };
 use insula_world::Timestamp;
 
@@ -30,12 +30,12 @@ pub(super) struct Reader<'a> {
 }
 
 /// Where something happened.
-struct Place<'a> {
+struct ChatThread<'a> {
     chat: &'a Chat,
     topic: Option<i64>,
 }
 
-impl<'a> Place<'a> {
+impl<'a> ChatThread<'a> {
     fn of(chat: &'a Chat, thread: Option<i64>, is_topic: bool) -> Self {
         // Outside a topic, a thread is only a chain of replies.
         Self { chat, topic: thread.filter(|_| is_topic) }
@@ -76,7 +76,8 @@ impl Reader<'_> {
         message: Message,
         happening: fn(Said) -> Happening,
     ) -> Option<Envelope> {
-        let place = Place::of(&message.chat, message.message_thread_id, message.is_topic_message);
+        let place =
+            ChatThread::of(&message.chat, message.message_thread_id, message.is_topic_message);
         let at = seconds(message.edit_date.unwrap_or(message.date));
         if let Some(moved) = message.migrate_to_chat_id {
             let (user, sender) = self.signed(&message);
@@ -94,7 +95,7 @@ impl Reader<'_> {
         self.envelope(event, &place, user, sender, at, happening(said))
     }
 
-    fn said(&self, message: &Message, place: &Place<'_>) -> Option<Said> {
+    fn said(&self, message: &Message, place: &ChatThread<'_>) -> Option<Said> {
         let (text, entities) = match (&message.text, &message.caption) {
             (Some(text), _) => (text.as_str(), message.entities.as_slice()),
             (None, Some(caption)) => (caption.as_str(), message.caption_entities.as_slice()),
@@ -134,14 +135,14 @@ impl Reader<'_> {
         })
     }
 
-    fn quoted(&self, message: &Message, place: &Place<'_>) -> Option<Quoted> {
+    fn quoted(&self, message: &Message, place: &ChatThread<'_>) -> Option<Quoted> {
         let quote = message.quote.as_ref().map(|quote| quote.text.clone());
         if let Some(earlier) = &message.reply_to_message {
             if earlier.forum_topic_created.is_some() {
                 return None;
             }
             let there =
-                Place::of(&earlier.chat, earlier.message_thread_id, earlier.is_topic_message);
+                ChatThread::of(&earlier.chat, earlier.message_thread_id, earlier.is_topic_message);
             let author = earlier.from.as_ref().filter(|_| earlier.sender_chat.is_none());
             let text = earlier.text.as_ref().or(earlier.caption.as_ref()).cloned();
             return Some(Quoted {
@@ -166,14 +167,14 @@ impl Reader<'_> {
     fn press(&self, event: EventId, query: CallbackQuery) -> Option<Envelope> {
         let CallbackQuery { id: handle, from, message, data } = query;
         let Earlier { message_id, chat, message_thread_id, is_topic_message, .. } = *message?;
-        let place = Place::of(&chat, message_thread_id, is_topic_message);
+        let place = ChatThread::of(&chat, message_thread_id, is_topic_message);
         let press = Press { handle: handle.into(), message: id(message_id), data: data?.into() };
         let (user, sender) = named(&from);
         self.envelope(event, &place, user, sender, self.now, Happening::Pressed(press))
     }
 
     fn own_membership(&self, event: EventId, change: &MemberChange) -> Option<Envelope> {
-        let place = Place { chat: &change.chat, topic: None };
+        let place = ChatThread { chat: &change.chat, topic: None };
         let what = match (change.old_chat_member.is_there(), change.new_chat_member.is_there()) {
             (false, true) => Happening::Added,
             (true, false) => Happening::Removed,
@@ -189,7 +190,7 @@ impl Reader<'_> {
     }
 
     fn membership(&self, event: EventId, change: &MemberChange) -> Option<Envelope> {
-        let place = Place { chat: &change.chat, topic: None };
+        let place = ChatThread { chat: &change.chat, topic: None };
         let left = change.old_chat_member.is_there() && !change.new_chat_member.is_there();
         if !left {
             return None;
@@ -200,7 +201,7 @@ impl Reader<'_> {
     fn left(
         &self,
         event: EventId,
-        place: &Place<'_>,
+        place: &ChatThread<'_>,
         gone: &User,
         at: Timestamp,
     ) -> Option<Envelope> {
@@ -226,7 +227,7 @@ impl Reader<'_> {
     fn envelope(
         &self,
         event: EventId,
-        place: &Place<'_>,
+        place: &ChatThread<'_>,
         user: Option<UserId>,
         sender: Sender,
         at: Timestamp,
@@ -298,21 +299,21 @@ fn short(name: &str) -> String {
 }
 
 /// Who wrote a message, where that is not whoever sent it.
-fn another(message: &Message) -> Option<(Source, String)> {
+fn another(message: &Message) -> Option<(WordSource, String)> {
     if let Some(origin) = &message.forward_origin {
-        return Some((Source::Forwarded, author_name(origin)));
+        return Some((WordSource::Forwarded, author_name(origin)));
     }
     let chat = message.forward_from_chat.as_ref().map(|chat| short(&chat.title));
     let user = message.forward_from.as_ref().map(|user| String::from(named(user).1.name));
     let name = message.forward_sender_name.as_deref().map(short);
     if let Some(by) = chat.or(user).or(name) {
-        return Some((Source::Forwarded, by));
+        return Some((WordSource::Forwarded, by));
     }
     if message.forward_date.is_some() || message.is_automatic_forward {
-        return Some((Source::Forwarded, String::new()));
+        return Some((WordSource::Forwarded, String::new()));
     }
     let bot = message.via_bot.as_ref().or(message.sender_business_bot.as_ref())?;
-    Some((Source::InlineBot, short(&bot.username)))
+    Some((WordSource::InlineBot, short(&bot.username)))
 }
 
 /// What a link to the bot carried stands behind `/start` as if it had been typed there.
@@ -325,28 +326,28 @@ fn without_payload(words: Words) -> Words {
         return words;
     }
     let mut start = Words::typed(START);
-    start.push_foreign(Source::Payload, None, payload.trim());
+    start.push_foreign(WordSource::Payload, None, payload.trim());
     start
 }
 
 /// What is neither words nor a file, in words. Nobody typed them.
-fn in_words(message: &Message) -> Option<(Source, String)> {
+fn in_words(message: &Message) -> Option<(WordSource, String)> {
     if let Some(venue) = &message.venue {
-        return Some((Source::Place, format!("{}, {}", venue.title, venue.address)));
+        return Some((WordSource::Place, format!("{}, {}", venue.title, venue.address)));
     }
     if let Some(place) = &message.location {
-        return Some((Source::Place, format!("{}, {}", place.latitude, place.longitude)));
+        return Some((WordSource::Place, format!("{}, {}", place.latitude, place.longitude)));
     }
     if let Some(contact) = &message.contact {
         let text = format!("{}, {}", contact.first_name, contact.phone_number);
-        return Some((Source::Contact, text));
+        return Some((WordSource::Contact, text));
     }
     if let Some(poll) = &message.poll {
         let options: Vec<&str> = poll.options.iter().map(|option| option.text.as_str()).collect();
-        return Some((Source::Poll, format!("{} ({})", poll.question, options.join(" / "))));
+        return Some((WordSource::Poll, format!("{} ({})", poll.question, options.join(" / "))));
     }
     let sticker = message.sticker.as_ref().filter(|sticker| !sticker.emoji.is_empty())?;
-    Some((Source::Sticker, sticker.emoji.clone()))
+    Some((WordSource::Sticker, sticker.emoji.clone()))
 }
 
 fn attachments(message: &Message) -> Vec<Attachment> {

@@ -4,7 +4,7 @@ use super::reading::Reader;
 use super::words::Myself;
 use insula_channel::{AttachmentKind, Envelope, Happening, Message};
 use insula_domain::words::Piece;
-use insula_domain::{AccountId, ChatType, Platform, Source};
+use insula_domain::{AccountId, ChatType, Platform, WordSource};
 use insula_world::Timestamp;
 use serde_json::{Value, json};
 
@@ -162,7 +162,7 @@ fn somebody_elses_words_are_marked_as_theirs() {
     assert_eq!(said(&got).words.all(), "/approve all");
     assert_eq!(said(&got).words.instruction(), "");
     let Piece::Foreign(foreign) = &said(&got).words.pieces()[0] else { panic!("{got:?}") };
-    assert_eq!((foreign.source, foreign.by.as_deref()), (Source::Forwarded, Some("Mal lory")));
+    assert_eq!((foreign.source, foreign.by.as_deref()), (WordSource::Forwarded, Some("Mal lory")));
 }
 
 #[test]

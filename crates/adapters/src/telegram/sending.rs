@@ -5,7 +5,7 @@ use super::failure::{Failure, Repeat};
 use super::format;
 use super::reading::GENERAL_TOPIC;
 use super::types::Sent;
-use insula_channel::{Body, Button, File, MessageId, Post, PostError, Posted, Target};
+use insula_channel::{Body, Button, File, MessageId, Post, PostError, PostTarget, Posted};
 use insula_domain::TopicId;
 use insula_wire::Form;
 use serde_json::{Map, Value, json};
@@ -167,12 +167,12 @@ impl Telegram {
                 Err(failure) => return Err(failure),
             }
         }
-        Err(last.unwrap_or(Failure::Wire(insula_wire::Fault::Cancelled)))
+        Err(last.unwrap_or(Failure::Wire(insula_wire::WireFault::Cancelled)))
     }
 
     pub(super) async fn change(
         &self,
-        target: &Target,
+        target: &PostTarget,
         message: &MessageId,
         body: &Body,
     ) -> Result<(), PostError> {
@@ -229,7 +229,7 @@ pub(super) fn is_general(topic: &TopicId) -> bool {
 }
 
 /// The arguments that say where to.
-pub(super) fn to(target: &Target) -> Map<String, Value> {
+pub(super) fn to(target: &PostTarget) -> Map<String, Value> {
     let number = |text: &str| text.parse::<i64>().map_or_else(|_| json!(text), |id| json!(id));
     let mut arguments = Map::new();
     arguments.insert("chat_id".into(), number(target.chat.as_str()));

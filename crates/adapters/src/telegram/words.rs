@@ -4,7 +4,7 @@
 //! text, ends inside a character or overlaps what came before marks nothing.
 
 use super::types::Entity;
-use insula_domain::{Source, Words};
+use insula_domain::{WordSource, Words};
 
 /// More marks than the platform makes; what is beyond is not looked at.
 const ENTITIES_MAX: usize = 1000;
@@ -31,7 +31,7 @@ pub(super) struct Read {
 /// client put in, its sender did not type.
 pub(super) fn read(text: &str, entities: &[Entity], myself: &Myself) -> Read {
     let mut read = Read::default();
-    let mut pieces: Vec<(Option<Source>, String)> = vec![];
+    let mut pieces: Vec<(Option<WordSource>, String)> = vec![];
     let mut kept = String::with_capacity(text.len());
     let mut links = vec![];
     let mut done = 0;
@@ -74,14 +74,14 @@ pub(super) fn read(text: &str, entities: &[Entity], myself: &Myself) -> Read {
     read.is_for_another &= !read.mentions_us;
     read.words = whole(&pieces);
     for url in links {
-        read.words.push_foreign(Source::Link, None, url);
+        read.words.push_foreign(WordSource::Link, None, url);
     }
     read
 }
 
 /// The pieces as one, without blanks at its ends.
-fn whole(pieces: &[(Option<Source>, String)]) -> Words {
-    let is_there = |piece: &&(Option<Source>, String)| !piece.1.trim().is_empty();
+fn whole(pieces: &[(Option<WordSource>, String)]) -> Words {
+    let is_there = |piece: &&(Option<WordSource>, String)| !piece.1.trim().is_empty();
     let pieces: Vec<_> = pieces.iter().filter(is_there).collect();
     let mut words = Words::new();
     for (at, (source, text)) in pieces.iter().enumerate() {
@@ -104,7 +104,7 @@ struct Mark<'e> {
 
 enum What<'e> {
     /// Its sender did not type it.
-    Foreign(Source),
+    Foreign(WordSource),
     /// It names us.
     Us,
     Command,
@@ -117,10 +117,10 @@ fn marks<'e>(text: &str, entities: &'e [Entity], myself: &Myself) -> Vec<Mark<'e
     let mut marks: Vec<Mark<'e>> = vec![];
     for (start, end, entity) in &all {
         let source = match entity.kind.as_str() {
-            "blockquote" | "expandable_blockquote" => Source::Quote,
+            "blockquote" | "expandable_blockquote" => WordSource::Quote,
             // The client put in what they call themselves.
             "text_mention" if entity.user.as_ref().is_none_or(|user| user.id != myself.id) => {
-                Source::Name
+                WordSource::Name
             }
             _ => continue,
         };

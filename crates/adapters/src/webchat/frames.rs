@@ -24,37 +24,26 @@ pub const FILES_MAX: usize = 8;
 /// What a page says.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Said {
+pub enum ClientFrame {
     /// Shows the token; only as the first frame.
-    Hello {
-        /// The token.
-        token: String,
-    },
+    Hello { token: String },
     /// Comes into a room.
     Join {
         /// Which; the bearer's own when left out.
         room: Option<String>,
-        /// The topic in it.
         topic: Option<String>,
         /// The cursor of the last frame that was read.
         after: Option<String>,
     },
     /// Leaves a room.
-    Leave {
-        /// Which.
-        room: Option<String>,
-        /// The topic in it.
-        topic: Option<String>,
-    },
+    Leave { room: Option<String>, topic: Option<String> },
     /// Says something.
     Say {
         /// The page's own name for it, the same when it is sent again.
         id: String,
         /// Where; the bearer's own room when left out.
         room: Option<String>,
-        /// The topic in it.
         topic: Option<String>,
-        /// What.
         text: String,
         /// Whether it is meant for the agent, in a room with others.
         #[serde(default)]
@@ -71,7 +60,6 @@ pub enum Said {
         id: String,
         /// Where the button is.
         room: Option<String>,
-        /// The topic in it.
         topic: Option<String>,
         /// The message it stands under.
         message: String,
@@ -84,7 +72,6 @@ pub enum Said {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Enclosed {
-    /// Its name.
     pub name: String,
     /// What its content is.
     pub media_type: String,
@@ -97,14 +84,13 @@ pub struct Enclosed {
 
 /// Where a frame belongs, as pages name it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct RoomRef {
     /// The room; `None` for the bearer's own.
     pub room: Option<Box<str>>,
-    /// The topic in it.
     pub topic: Option<Box<str>>,
 }
 
-impl Place {
+impl RoomRef {
     fn onto(&self, mut frame: Value) -> Value {
         frame["room"] = json!(self.room);
         frame["topic"] = json!(self.topic);
@@ -119,17 +105,17 @@ pub fn ready(account: &str, user: &str) -> Value {
 
 /// A room was entered: `cursor` is where it stands, and whether frames between the page's
 /// cursor and what follows are lost.
-pub fn joined(place: &Place, cursor: &str, gap: bool) -> Value {
+pub fn joined(place: &RoomRef, cursor: &str, gap: bool) -> Value {
     place.onto(json!({ "type": "joined", "cursor": cursor, "gap": gap }))
 }
 
 /// A room was left, or had to be.
-pub fn left(place: &Place, why: Option<&str>) -> Value {
+pub fn left(place: &RoomRef, why: Option<&str>) -> Value {
     place.onto(json!({ "type": "left", "why": why }))
 }
 
 /// Somebody in the room said something.
-pub fn said(place: &Place, id: &str, user: &str, words: &Words) -> Value {
+pub fn said(place: &RoomRef, id: &str, user: &str, words: &PageMessage) -> Value {
     let mut frame = place.onto(json!({
         "type": "message", "id": id, "by": "user", "user": user,
         "text": words.text, "reply_to": words.reply_to,
@@ -144,8 +130,7 @@ pub fn said(place: &Place, id: &str, user: &str, words: &Words) -> Value {
 
 /// What a page says in one message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Words {
-    /// The text.
+pub struct PageMessage {
     pub text: String,
     /// Whether it is meant for the agent.
     pub mention: bool,
@@ -156,7 +141,7 @@ pub struct Words {
 }
 
 /// Something said in an earlier run, as the agent's records have it.
-pub fn remembered(place: &Place, id: &str, user: Option<&str>, text: &str) -> Value {
+pub fn remembered(place: &RoomRef, id: &str, user: Option<&str>, text: &str) -> Value {
     let by = if user.is_some() { "user" } else { "agent" };
     place.onto(json!({
         "type": "message", "id": id, "by": by, "user": user, "text": text, "reply_to": null,
@@ -164,7 +149,7 @@ pub fn remembered(place: &Place, id: &str, user: Option<&str>, text: &str) -> Va
 }
 
 /// The agent said something.
-pub fn answered(place: &Place, id: &str, body: &Body, reply_to: Option<&str>) -> Value {
+pub fn answered(place: &RoomRef, id: &str, body: &Body, reply_to: Option<&str>) -> Value {
     let mut frame = place.onto(json!({
         "type": "message", "id": id, "by": "agent", "user": null,
         "text": body.markdown, "reply_to": reply_to, "buttons": buttons(body),
@@ -176,13 +161,13 @@ pub fn answered(place: &Place, id: &str, body: &Body, reply_to: Option<&str>) ->
 }
 
 /// The agent's message reads otherwise now.
-pub fn edited(place: &Place, id: &str, body: &Body) -> Value {
+pub fn edited(place: &RoomRef, id: &str, body: &Body) -> Value {
     let text = &*body.markdown;
     place.onto(json!({ "type": "edit", "id": id, "text": text, "buttons": buttons(body) }))
 }
 
 /// Something is being written.
-pub fn typing(place: &Place) -> Value {
+pub fn typing(place: &RoomRef) -> Value {
     place.onto(json!({ "type": "typing" }))
 }
 
@@ -245,7 +230,7 @@ mod tests {
             r#"{"type":"press","id":"2","message":"m","data":"d"}"#,
         ];
         for text in good {
-            assert!(serde_json::from_str::<Said>(text).is_ok(), "{text}");
+            assert!(serde_json::from_str::<ClientFrame>(text).is_ok(), "{text}");
         }
         let bad = [
             "",
@@ -259,7 +244,7 @@ mod tests {
             r#"{"type":"say","id":"1","text":"","files":[{"name":"a","path":"/etc/passwd"}]}"#,
         ];
         for text in bad {
-            assert!(serde_json::from_str::<Said>(text).is_err(), "{text}");
+            assert!(serde_json::from_str::<ClientFrame>(text).is_err(), "{text}");
         }
     }
 }

@@ -42,24 +42,24 @@
 mod frames;
 #[cfg(fuzzing)]
 pub mod fuzzing;
+mod page_session;
 mod rooms;
-mod visit;
 #[cfg(test)]
 mod webchat_tests;
 
-pub use frames::{FRAME_BYTES_MAX, Said};
-pub use rooms::Told;
-pub use visit::{May, Nonsense, Past, Visit};
+pub use frames::{ClientFrame, FRAME_BYTES_MAX};
+pub use page_session::{May, Nonsense, PageSession, Past};
+pub use rooms::PageFrame;
 
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use bytes::Bytes;
-use frames::Place;
+use frames::RoomRef;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use insula_channel::{
-    AccountSettings, Adapter, Attachment, Body, Envelope, Fault, Features, FetchError, Identity,
-    Inbox, MessageId, NotTaken, Outbound, Post, PostError, Posted, Target, Tenant,
+    AccountSettings, Adapter, Attachment, Body, BotIdentity, ConnectFault, Envelope, Features,
+    FetchError, Inbox, MessageId, NotTaken, Outbound, Post, PostError, PostTarget, Posted, Tenant,
 };
 use insula_domain::{AccountId, ChatType, Platform, UserId};
 use insula_world::{Clock, World};
@@ -129,7 +129,7 @@ impl WebChats {
                 clock: self.clock.clone(),
                 epoch: self.epoch.clone(),
                 origins: ArcSwap::default(),
-                door: Mutex::default(),
+                inbound: Mutex::default(),
                 rooms: Mutex::default(),
                 strangers: Semaphore::new(STRANGERS_MAX),
             })
@@ -160,7 +160,7 @@ pub struct Hub {
     /// This run: cursors of another mean nothing.
     epoch: Box<str>,
     origins: ArcSwap<Vec<Box<str>>>,
-    door: Mutex<Option<mpsc::Sender<Job>>>,
+    inbound: Mutex<Option<mpsc::Sender<Job>>>,
     rooms: Mutex<Rooms>,
     strangers: Semaphore,
 }
@@ -180,7 +180,6 @@ struct Shown {
 }
 
 impl Hub {
-    /// Its account.
     pub fn account(&self) -> &str {
         self.account.as_str()
     }
@@ -202,7 +201,7 @@ impl Hub {
         self: &Arc<Self>,
         user: &str,
         rights: (May, Past),
-    ) -> Option<(Visit, mpsc::Receiver<Told>)> {
+    ) -> Option<(PageSession, mpsc::Receiver<PageFrame>)> {
         let user = UserId::new(user).ok()?;
         let (member, told) = {
             let mut rooms = self.rooms();
@@ -215,11 +214,11 @@ impl Hub {
             rooms.whisper(member, &frames::ready(self.account.as_str(), user.as_str()));
             (member, told)
         };
-        Some((Visit::new(self.clone(), member, user, rights), told))
+        Some((PageSession::new(self.clone(), member, user, rights), told))
     }
 
     fn is_open(&self) -> bool {
-        self.door.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+        self.inbound.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
     fn rooms(&self) -> MutexGuard<'_, Rooms> {
@@ -235,10 +234,10 @@ impl Hub {
     /// before.
     async fn hand_over(&self, envelope: Envelope, shown: Option<Shown>) -> Result<(), NotTaken> {
         let closed = || NotTaken("the chat is closed; come back later".into());
-        let door = self.door.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let inbound = self.inbound.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let (done, result) = oneshot::channel();
-        let door = door.ok_or_else(closed)?;
-        door.send(Job { envelope, shown, done }).await.map_err(|_| closed())?;
+        let inbound = inbound.ok_or_else(closed)?;
+        inbound.send(Job { envelope, shown, done }).await.map_err(|_| closed())?;
         result.await.unwrap_or_else(|_| Err(closed()))
     }
 
@@ -263,12 +262,12 @@ impl Hub {
         inbox.take(vec![envelope], None).await
     }
 
-    fn key(target: &Target) -> (RoomKey, Place) {
+    fn key(target: &PostTarget) -> (RoomKey, RoomRef) {
         let topic: Option<Box<str>> = target.topic.as_ref().map(|topic| topic.as_str().into());
         let chat: Box<str> = target.chat.as_str().into();
         let room = (target.chat_type != ChatType::Dm && !chat.contains(':')).then(|| chat.clone());
         let key = RoomKey::new(target.tenant.clone(), &chat, topic.as_deref());
-        (key, Place { room, topic })
+        (key, RoomRef { room, topic })
     }
 }
 
@@ -283,22 +282,26 @@ struct Closing<'h>(&'h Hub);
 
 impl Drop for Closing<'_> {
     fn drop(&mut self) {
-        *self.0.door.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.0.inbound.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.0.rooms().clear_members();
     }
 }
 
 #[async_trait]
 impl Adapter for WebChat {
-    async fn identify(&self) -> Result<Identity, Fault> {
+    async fn identify(&self) -> Result<BotIdentity, ConnectFault> {
         let name = self.hub.account.as_str();
-        Ok(Identity { id: name.into(), name: name.into(), missing: Vec::new() })
+        Ok(BotIdentity { id: name.into(), name: name.into(), missing: Vec::new() })
     }
 
-    async fn listen(&self, inbox: &dyn Inbox, stop: &CancellationToken) -> Result<(), Fault> {
+    async fn listen(
+        &self,
+        inbox: &dyn Inbox,
+        stop: &CancellationToken,
+    ) -> Result<(), ConnectFault> {
         let (send, mut jobs) = mpsc::channel::<Job>(WAITING_MAX);
         self.hub.origins.store(Arc::new(self.origins.clone()));
-        *self.hub.door.lock().unwrap_or_else(PoisonError::into_inner) = Some(send);
+        *self.hub.inbound.lock().unwrap_or_else(PoisonError::into_inner) = Some(send);
         let _closing = Closing(&self.hub);
         inbox.alive();
         let mut under_way = FuturesUnordered::new();
@@ -349,7 +352,7 @@ impl Outbound for WebChat {
 
     async fn edit(
         &self,
-        target: &Target,
+        target: &PostTarget,
         message: &MessageId,
         body: &Body,
     ) -> Result<(), PostError> {
@@ -359,12 +362,17 @@ impl Outbound for WebChat {
         Ok(())
     }
 
-    async fn typing(&self, target: &Target) {
+    async fn typing(&self, target: &PostTarget) {
         let (key, place) = Hub::key(target);
         self.hub.rooms().murmur(&key, &frames::typing(&place));
     }
 
-    fn is_after(&self, target: &Target, later: &MessageId, earlier: &MessageId) -> Option<bool> {
+    fn is_after(
+        &self,
+        target: &PostTarget,
+        later: &MessageId,
+        earlier: &MessageId,
+    ) -> Option<bool> {
         let (key, _) = Hub::key(target);
         let rooms = self.hub.rooms();
         let [later, earlier] = [later, earlier].map(|it| rooms.position(&key, &it.0));

@@ -4,7 +4,7 @@
 //! A room belongs to whoever answers in it. The same chat under another agent, or under a new
 //! one of the same name, is another room with nothing in it.
 
-use super::frames::{Place, joined};
+use super::frames::{RoomRef, joined};
 use insula_channel::Tenant;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
@@ -51,11 +51,10 @@ impl RoomKey {
 
 /// Something to tell a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct PageFrame {
     /// The room it was said in, whose rights decide whether it may be heard; `None` for what is
     /// said to this page alone.
     pub room: Option<RoomKey>,
-    /// The frame.
     pub frame: Arc<str>,
 }
 
@@ -75,12 +74,12 @@ pub struct Rooms {
 
 struct Member {
     user: Box<str>,
-    send: mpsc::Sender<Told>,
+    send: mpsc::Sender<PageFrame>,
 }
 
 impl Member {
     /// Tells the page something; whether it keeps up.
-    fn tell(&self, told: Told) -> bool {
+    fn tell(&self, told: PageFrame) -> bool {
         self.send.try_send(told).is_ok()
     }
 }
@@ -88,7 +87,7 @@ impl Member {
 #[derive(Default)]
 struct Room {
     seq: u64,
-    kept: VecDeque<Kept>,
+    kept: VecDeque<BufferedFrame>,
     bytes: usize,
     members: BTreeSet<MemberId>,
     used: u64,
@@ -96,10 +95,9 @@ struct Room {
     has_past: bool,
 }
 
-struct Kept {
+struct BufferedFrame {
     seq: u64,
     frame: Arc<str>,
-    /// The message it is of.
     message: Box<str>,
     kind: Kind,
 }
@@ -124,7 +122,7 @@ pub enum Kind {
 
 impl Rooms {
     /// A page of this user comes.
-    pub fn add(&mut self, user: &str) -> (MemberId, mpsc::Receiver<Told>) {
+    pub fn add(&mut self, user: &str) -> (MemberId, mpsc::Receiver<PageFrame>) {
         let (send, receive) = mpsc::channel(BEHIND_MAX);
         self.next_member += 1;
         self.members.insert(self.next_member, Member { user: user.into(), send });
@@ -186,7 +184,7 @@ impl Rooms {
         &mut self,
         member: MemberId,
         key: &RoomKey,
-        place: &Place,
+        place: &RoomRef,
         epoch: &str,
         (after, since): (Option<&str>, Since),
     ) {
@@ -219,7 +217,7 @@ impl Rooms {
         let opening: Arc<str> = joined(place, &cursor, gap).to_string().into();
         let mut told = std::iter::once(opening).chain(missed);
         let kept_up = match self.members.get(&member) {
-            Some(page) => told.all(|frame| page.tell(Told { room: Some(key.clone()), frame })),
+            Some(page) => told.all(|frame| page.tell(PageFrame { room: Some(key.clone()), frame })),
             None => true,
         };
         if !kept_up {
@@ -261,7 +259,7 @@ impl Rooms {
             }
             room.bytes += frame.len();
             self.bytes += frame.len();
-            room.kept.push_front(Kept { seq: 0, frame, message, kind: Kind::Message });
+            room.kept.push_front(BufferedFrame { seq: 0, frame, message, kind: Kind::Message });
         }
         self.make_room();
     }
@@ -275,7 +273,7 @@ impl Rooms {
 
     /// Tells one page something.
     pub fn whisper(&mut self, member: MemberId, frame: &Value) {
-        let told = Told { room: None, frame: frame.to_string().into() };
+        let told = PageFrame { room: None, frame: frame.to_string().into() };
         let kept_up = self.members.get(&member).is_none_or(|page| page.tell(told));
         if !kept_up {
             self.remove(member);
@@ -325,7 +323,8 @@ impl Rooms {
             });
         }
         room.bytes += text.len();
-        let kept = Kept { seq: room.seq, frame: text.clone(), message: message.into(), kind };
+        let kept =
+            BufferedFrame { seq: room.seq, frame: text.clone(), message: message.into(), kind };
         room.kept.push_back(kept);
         while room.kept.len() > KEPT_FRAMES_MAX || room.bytes - freed > KEPT_BYTES_MAX {
             let Some(oldest) = room.kept.pop_front() else { break };
@@ -339,7 +338,7 @@ impl Rooms {
 
     fn spread(&mut self, key: &RoomKey, text: &Arc<str>) {
         let Some(room) = self.rooms.get(key) else { return };
-        let told = || Told { room: Some(key.clone()), frame: text.clone() };
+        let told = || PageFrame { room: Some(key.clone()), frame: text.clone() };
         let behind: Vec<MemberId> = room
             .members
             .iter()
@@ -375,9 +374,9 @@ mod tests {
         RoomKey::new(tenant("one", 1, 0), chat, None)
     }
 
-    const PLACE: Place = Place { room: None, topic: None };
+    const PLACE: RoomRef = RoomRef { room: None, topic: None };
 
-    fn read(frames: &mut mpsc::Receiver<Told>) -> Vec<Value> {
+    fn read(frames: &mut mpsc::Receiver<PageFrame>) -> Vec<Value> {
         std::iter::from_fn(|| frames.try_recv().ok())
             .map(|told| serde_json::from_str(&told.frame).unwrap())
             .collect()

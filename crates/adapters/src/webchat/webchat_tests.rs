@@ -46,7 +46,7 @@ struct Scene {
     /// Who answers everywhere, if anybody.
     answering: Arc<Mutex<Option<Tenant>>>,
     stop: CancellationToken,
-    listening: tokio::task::JoinHandle<Result<(), Fault>>,
+    listening: tokio::task::JoinHandle<Result<(), ConnectFault>>,
 }
 
 impl Scene {
@@ -69,7 +69,7 @@ impl Scene {
         Self { chats, adapter, basket, answering, stop, listening }
     }
 
-    fn enter(&self, user: &str) -> (Visit, mpsc::Receiver<Told>) {
+    fn enter(&self, user: &str) -> (PageSession, mpsc::Receiver<PageFrame>) {
         self.enter_after(user, &[])
     }
 
@@ -78,7 +78,7 @@ impl Scene {
         &self,
         user: &str,
         said: &[(Option<&str>, &str)],
-    ) -> (Visit, mpsc::Receiver<Told>) {
+    ) -> (PageSession, mpsc::Receiver<PageFrame>) {
         let answering = self.answering.clone();
         let may: May = Arc::new(move |address: Address| {
             let tenant = answering.lock().unwrap().clone();
@@ -93,9 +93,9 @@ impl Scene {
         let said: Vec<Spoken> = said.iter().enumerate().map(spoken).collect();
         let past: Past = Arc::new(move |_| Box::pin(std::future::ready(said.clone())));
         let hub = self.chats.find(Some("site")).unwrap();
-        let (visit, mut told) = hub.enter(user, (may, past)).unwrap();
+        let (session, mut told) = hub.enter(user, (may, past)).unwrap();
         assert_eq!(read(&mut told)[0]["type"], "ready");
-        (visit, told)
+        (session, told)
     }
 
     fn heard(&self) -> Vec<Envelope> {
@@ -103,7 +103,7 @@ impl Scene {
     }
 }
 
-fn read(told: &mut mpsc::Receiver<Told>) -> Vec<Value> {
+fn read(told: &mut mpsc::Receiver<PageFrame>) -> Vec<Value> {
     std::iter::from_fn(|| told.try_recv().ok())
         .map(|told| serde_json::from_str(&told.frame).unwrap())
         .collect()
@@ -120,22 +120,22 @@ fn message(envelope: &Envelope) -> &Message {
     }
 }
 
-async fn hear(visit: &mut Visit, frame: Value) {
-    visit.hear(&frame.to_string()).await.unwrap();
+async fn hear(session: &mut PageSession, frame: Value) {
+    session.hear(&frame.to_string()).await.unwrap();
 }
 
 #[tokio::test]
 async fn what_a_page_says_carries_its_bearer_and_its_place() {
     let scene = Scene::open().await;
-    let (mut visit, mut told) = scene.enter("ann");
-    hear(&mut visit, json!({ "type": "say", "id": "1", "text": "hi" })).await;
-    hear(&mut visit, json!({ "type": "say", "id": "2", "room": "r", "topic": "t", "text": "a" }))
+    let (mut session, mut told) = scene.enter("ann");
+    hear(&mut session, json!({ "type": "say", "id": "1", "text": "hi" })).await;
+    hear(&mut session, json!({ "type": "say", "id": "2", "room": "r", "topic": "t", "text": "a" }))
         .await;
     for frame in [
         json!({ "type": "say", "id": "3", "room": "r", "text": "@site /help" }),
         json!({ "type": "say", "id": "4", "room": "r", "text": "b", "mention": true }),
     ] {
-        hear(&mut visit, frame).await;
+        hear(&mut session, frame).await;
     }
     let heard = scene.heard();
     let own = &heard[0].address;
@@ -151,9 +151,9 @@ async fn what_a_page_says_carries_its_bearer_and_its_place() {
     assert_eq!(message(&heard[2]).words.instruction(), "/help");
     assert_eq!(kinds(&read(&mut told)), ["taken"; 4]);
     // What could not be made durable is said so, and nobody's own room can be named.
-    hear(&mut visit, json!({ "type": "say", "id": "poison", "text": "x" })).await;
-    hear(&mut visit, json!({ "type": "say", "id": "5", "room": "own:bob", "text": "x" })).await;
-    hear(&mut visit, json!({ "type": "say", "id": "6", "room": "closed", "text": "x" })).await;
+    hear(&mut session, json!({ "type": "say", "id": "poison", "text": "x" })).await;
+    hear(&mut session, json!({ "type": "say", "id": "5", "room": "own:bob", "text": "x" })).await;
+    hear(&mut session, json!({ "type": "say", "id": "6", "room": "closed", "text": "x" })).await;
     let codes: Vec<Value> = read(&mut told).iter().map(|it| it["code"].clone()).collect();
     assert_eq!(codes, ["not_taken", "no_room", "no_room"]);
     // Whatever the reason, and whatever is asked, in the same words.
@@ -168,14 +168,16 @@ async fn what_a_page_says_carries_its_bearer_and_its_place() {
             if kind != "join" {
                 frame["id"] = "same".into();
             }
-            hear(&mut visit, frame).await;
+            hear(&mut session, frame).await;
         }
         let refusals = read(&mut told);
         assert_eq!((refusals.len(), &refusals[0]["code"]), (4, &json!("no_room")));
         assert!(refusals.iter().all(|it| *it == refusals[0]), "{refusals:?}");
     }
     assert!(scene.heard().is_empty());
-    assert!(visit.hear(r#"{"type": "say", "id": "7", "text": "x", "user": "bob"}"#).await.is_err());
+    assert!(
+        session.hear(r#"{"type": "say", "id": "7", "text": "x", "user": "bob"}"#).await.is_err()
+    );
 }
 
 #[tokio::test]
@@ -186,7 +188,7 @@ async fn a_reply_streams_into_its_room_and_into_no_other() {
     hear(&mut ann, json!({ "type": "join", "room": "r", "topic": "t" })).await;
     hear(&mut bob, json!({ "type": "join", "room": "r" })).await;
     hear(&mut bob, json!({ "type": "join" })).await;
-    let target = Target {
+    let target = PostTarget {
         tenant: tenant("a", 1, 0),
         chat: ChatId::new("r").unwrap(),
         chat_type: ChatType::Group,
@@ -314,28 +316,28 @@ async fn files_come_along_within_limits_and_stay_with_their_message() {
 #[tokio::test]
 async fn the_end_of_listening_cuts_every_page() {
     let scene = Scene::open().await;
-    let (mut visit, mut told) = scene.enter("ann");
+    let (mut session, mut told) = scene.enter("ann");
     scene.stop.cancel();
     scene.listening.await.unwrap().unwrap();
     assert_eq!(told.recv().await, None);
     assert!(scene.chats.find(None).is_none());
-    hear(&mut visit, json!({ "type": "say", "id": "1", "text": "hi" })).await;
+    hear(&mut session, json!({ "type": "say", "id": "1", "text": "hi" })).await;
     assert!(scene.basket.0.lock().unwrap().is_empty());
 }
 
 /// A message of whoever this is, in a room.
 fn post(tenant: Tenant, room: &str, text: &str) -> Post {
     let chat = ChatId::new(room).unwrap();
-    let target = Target { tenant, chat, chat_type: ChatType::Group, topic: None };
+    let target = PostTarget { tenant, chat, chat_type: ChatType::Group, topic: None };
     let body = Body { markdown: text.into(), ..Body::default() };
     Post { target, reply_to: None, idempotency: text.into(), body }
 }
 
 /// The frames that a page really hears.
-async fn heard(visit: &mut Visit, told: &mut mpsc::Receiver<Told>) -> Vec<Value> {
+async fn heard(session: &mut PageSession, told: &mut mpsc::Receiver<PageFrame>) -> Vec<Value> {
     let mut frames = Vec::new();
     while let Ok(told) = told.try_recv() {
-        if visit.may_hear(&told).await {
+        if session.may_hear(&told).await {
             frames.push(serde_json::from_str(&told.frame).unwrap());
         }
     }
@@ -363,8 +365,8 @@ async fn rule_2_who_answers_in_a_room_decides_what_is_heard_there_at_every_frame
     hear(&mut bob, json!({ "type": "join", "room": "r" })).await;
     assert_eq!(kinds(&heard(&mut bob, &mut elsewhere).await), ["joined"]);
     scene.adapter.post(&post(two.clone(), "r", "of two")).await.unwrap();
-    for (visit, told) in [(&mut ann, &mut told), (&mut bob, &mut elsewhere)] {
-        let frames = heard(visit, told).await;
+    for (session, told) in [(&mut ann, &mut told), (&mut bob, &mut elsewhere)] {
+        let frames = heard(session, told).await;
         assert_eq!(frames[0]["text"], "of two");
         assert_eq!(frames.len(), 1);
     }

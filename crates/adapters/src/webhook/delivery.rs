@@ -1,11 +1,11 @@
 //! Where the reply to a webhook goes: to a chat of another account, to an address, or nowhere.
 
 use super::signature::{SIGNATURE, Signer, TIMESTAMP};
-use crate::workshop::OtherAccounts;
-use insula_channel::{MessageId, Outbound, Post, PostError, Posted, Reach, Target};
-use insula_config::rules::Destination;
+use crate::factory::OtherAccounts;
+use insula_channel::{MessageId, Outbound, Post, PostError, PostTarget, Posted, WaitScope};
+use insula_config::rules::ChatDestination;
 use insula_domain::ChatType;
-use insula_wire::{Call, Fault, HeaderName, HeaderValue, Transport, Uri};
+use insula_wire::{HeaderName, HeaderValue, HttpCall, Transport, Uri, WireFault};
 use insula_world::World;
 use serde_json::json;
 use std::sync::Arc;
@@ -20,8 +20,7 @@ pub enum Delivery {
     Nowhere,
     /// To a chat of another account.
     Chat {
-        /// The chat.
-        to: Destination,
+        to: ChatDestination,
         /// How the other account is found.
         accounts: OtherAccounts,
     },
@@ -59,10 +58,10 @@ impl Delivery {
                     return Err(PostError::Later {
                         why: why.into(),
                         wait: None,
-                        reach: Reach::Account,
+                        reach: WaitScope::Account,
                     });
                 };
-                let target = Target {
+                let target = PostTarget {
                     tenant: post.target.tenant.clone(),
                     chat: to.chat.clone(),
                     chat_type: ChatType::Group,
@@ -101,7 +100,7 @@ async fn call_back(
         (SIGNATURE, signer.sign(moment_s, body.as_bytes())),
         ("idempotency-key", post.idempotency.to_string()),
     ];
-    let mut call = Call::post(uri.clone()).len_max(ANSWER_BYTES_MAX);
+    let mut call = HttpCall::post(uri.clone()).len_max(ANSWER_BYTES_MAX);
     for (name, value) in headers {
         if let Ok(value) = HeaderValue::try_from(value) {
             call = call.header(HeaderName::from_static(name), value);
@@ -113,17 +112,17 @@ async fn call_back(
     match reply.status {
         200..=299 => Ok(Posted { message: MessageId(post.idempotency.clone()) }),
         408 | 425 | 429 | 500..=599 => {
-            Err(PostError::Later { why: why(), wait: reply.retry_after, reach: Reach::Account })
+            Err(PostError::Later { why: why(), wait: reply.retry_after, reach: WaitScope::Account })
         }
         _ => Err(PostError::Never { why: why() }),
     }
 }
 
-fn failed(fault: Fault) -> PostError {
+fn failed(fault: WireFault) -> PostError {
     let why = format!("the callback {fault}").into();
     match fault {
-        Fault::Unreachable { .. } | Fault::Cancelled => {
-            PostError::Later { why, wait: None, reach: Reach::Account }
+        WireFault::Unreachable { .. } | WireFault::Cancelled => {
+            PostError::Later { why, wait: None, reach: WaitScope::Account }
         }
         _ => PostError::Uncertain { why },
     }

@@ -43,17 +43,17 @@ mod template;
 #[cfg(test)]
 mod webhook_tests;
 
-use crate::workshop::{OtherAccounts, needed, wrong};
+use crate::factory::{OtherAccounts, needed, wrong};
 use async_trait::async_trait;
 use bytes::Bytes;
 use delivery::Delivery;
 use insula_channel::{
-    AccountSettings, Adapter, Attachment, Body, Envelope, EventId, Fault, Features, FetchError,
-    Happening, Identity, Inbox, Message, MessageId, Outbound, Post, PostError, Posted, Sender,
-    Target, WebAnswer, WebRequest,
+    AccountSettings, Adapter, Attachment, Body, BotIdentity, ConnectFault, Envelope, EventId,
+    Features, FetchError, Happening, Inbox, Message, MessageId, Outbound, Post, PostError,
+    PostTarget, Posted, Sender, WebAnswer, WebRequest,
 };
 use insula_config::rules;
-use insula_domain::{AccountId, Address, ChatId, ChatType, Platform, Source, UserId, Words};
+use insula_domain::{AccountId, Address, ChatId, ChatType, Platform, UserId, WordSource, Words};
 use insula_wire::Transport;
 use insula_world::World;
 use replay::Replays;
@@ -97,7 +97,7 @@ impl Webhook {
         transport: &Transport,
         accounts: &OtherAccounts,
         settings: &AccountSettings,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, ConnectFault> {
         let secret = needed(settings, "secret")?;
         if secret.len() < SECRET_BYTES_MIN {
             return Err(wrong(&format!("`secret` is shorter than {SECRET_BYTES_MIN} characters")));
@@ -168,7 +168,7 @@ impl Webhook {
             Some(template) => template.words(payload),
             None => {
                 let pretty = serde_json::to_string_pretty(payload).unwrap_or_default();
-                Words::foreign(Source::Fields, &cut(pretty, RESULT_BYTES_MAX))
+                Words::foreign(WordSource::Fields, &cut(pretty, RESULT_BYTES_MAX))
             }
         };
         Ok(Envelope {
@@ -206,12 +206,16 @@ fn answer(status: u16, code: &str, message: &str) -> WebAnswer {
 
 #[async_trait]
 impl Adapter for Webhook {
-    async fn identify(&self) -> Result<Identity, Fault> {
+    async fn identify(&self) -> Result<BotIdentity, ConnectFault> {
         let name = format!("/hooks/{}/{}", self.platform, self.account).into();
-        Ok(Identity { id: self.account.as_str().into(), name, missing: Vec::new() })
+        Ok(BotIdentity { id: self.account.as_str().into(), name, missing: Vec::new() })
     }
 
-    async fn listen(&self, inbox: &dyn Inbox, stop: &CancellationToken) -> Result<(), Fault> {
+    async fn listen(
+        &self,
+        inbox: &dyn Inbox,
+        stop: &CancellationToken,
+    ) -> Result<(), ConnectFault> {
         // Who calls us is heard when they call.
         inbox.alive();
         stop.cancelled().await;
@@ -294,7 +298,7 @@ impl Outbound for Webhook {
         self.delivery.deliver(post, self.account.as_str(), &self.signer, &self.world).await
     }
 
-    async fn edit(&self, _: &Target, _: &MessageId, _: &Body) -> Result<(), PostError> {
+    async fn edit(&self, _: &PostTarget, _: &MessageId, _: &Body) -> Result<(), PostError> {
         Err(PostError::Never { why: "a delivered reply stays as it is".into() })
     }
 

@@ -12,10 +12,10 @@ const KEPT_MAX: usize = 32 * 1024;
 
 /// The signatures taken lately.
 #[derive(Default)]
-pub struct Replays(Mutex<Kept>);
+pub struct Replays(Mutex<SeenSignatures>);
 
 #[derive(Default)]
-struct Kept {
+struct SeenSignatures {
     known: HashSet<[u8; 32]>,
     /// Oldest first, with the moment from which it need not be known any more.
     order: VecDeque<(Duration, [u8; 32])>,

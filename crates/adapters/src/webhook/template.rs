@@ -3,7 +3,7 @@
 //! on lines of its own: a value has one line, or each of its lines stands behind a bar.
 
 use insula_domain::marks::{barred, on_one_line};
-use insula_domain::{Source, Words};
+use insula_domain::{WordSource, Words};
 use serde_json::Value;
 
 /// Longest text a template comes to. A model reads that much, and no payload makes it more.
@@ -90,11 +90,11 @@ impl Template {
     }
 
     /// Hands over the pieces in order, until one is not taken.
-    fn put(&self, payload: &Value, mut take: impl FnMut(Source, String) -> bool) {
+    fn put(&self, payload: &Value, mut take: impl FnMut(WordSource, String) -> bool) {
         let mut is_line_begun = false;
         for (at, piece) in self.0.iter().enumerate() {
             let (source, text) = match piece {
-                Piece::Text(text) => (Source::Template, text.to_string()),
+                Piece::Text(text) => (WordSource::Template, text.to_string()),
                 Piece::Value(path, form) => {
                     let value = shown(find(payload, path));
                     let text = match form {
@@ -106,7 +106,7 @@ impl Template {
                             format!("{before}{}{after}", barred(&value))
                         }
                     };
-                    (Source::Fields, text)
+                    (WordSource::Fields, text)
                 }
             };
             if !text.is_empty() {

@@ -1,8 +1,8 @@
 //! The webhook as a platform and as the gateway see it: requests in, replies out.
 
 use super::*;
-use crate::workshop::Makers;
-use insula_channel::{Accounts, Cursor, NotTaken, Outbound, Pacing, Workshop as _};
+use crate::factory::Makers;
+use insula_channel::{Accounts, AdapterFactory as _, Cursor, NotTaken, Outbound, Pacing};
 use insula_testkit::upstream::{Upstream, answer as http_answer};
 use insula_testkit::{Handles, world};
 use serde_json::json;
@@ -78,7 +78,7 @@ impl Scene {
 }
 
 fn post(text: &str) -> Post {
-    let target = Target {
+    let target = PostTarget {
         tenant: tenant(),
         chat: ChatId::new("acme").unwrap(),
         chat_type: ChatType::Channel,
@@ -189,11 +189,11 @@ struct Other(Mutex<Vec<Post>>);
 
 #[async_trait]
 impl Adapter for Other {
-    async fn identify(&self) -> Result<Identity, Fault> {
-        Err(Fault::Refused("nobody asked".into()))
+    async fn identify(&self) -> Result<BotIdentity, ConnectFault> {
+        Err(ConnectFault::Refused("nobody asked".into()))
     }
 
-    async fn listen(&self, _: &dyn Inbox, _: &CancellationToken) -> Result<(), Fault> {
+    async fn listen(&self, _: &dyn Inbox, _: &CancellationToken) -> Result<(), ConnectFault> {
         Ok(())
     }
 }
@@ -216,7 +216,7 @@ impl Outbound for Other {
         Ok(Posted { message: MessageId("55".into()) })
     }
 
-    async fn edit(&self, _: &Target, _: &MessageId, _: &Body) -> Result<(), PostError> {
+    async fn edit(&self, _: &PostTarget, _: &MessageId, _: &Body) -> Result<(), PostError> {
         Ok(())
     }
 
@@ -267,7 +267,10 @@ fn settings_that_make_no_webhook_say_why() {
         (&[], "secret"),
     ] {
         let fault = scene.makers.make(&Scene::settings(values)).err().unwrap();
-        assert!(matches!(&fault, Fault::Refused(why) if why.contains(word)), "{word}: {fault}");
+        assert!(
+            matches!(&fault, ConnectFault::Refused(why) if why.contains(word)),
+            "{word}: {fault}"
+        );
     }
 }
 

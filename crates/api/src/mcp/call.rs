@@ -1,7 +1,7 @@
 //! What a request asks for, and its answer.
 
 use super::progress::Progress;
-use super::rpc::{Fault, Request};
+use super::rpc::{Request, RpcFault};
 use super::sessions::Sessions;
 use super::tools::{self, Offer};
 use super::version::{self, Era};
@@ -24,7 +24,7 @@ pub(super) struct Call {
 /// An answer, to the request of this id.
 pub(super) enum Answered {
     Result(Value, Value),
-    Fault(Value, Fault),
+    Fault(Value, RpcFault),
     Stream(Response),
 }
 
@@ -99,7 +99,7 @@ impl Call {
                 Answered::Result(id, whole(era, list))
             }
             "tools/call" => self.tool(era, session, id, params, streams).await,
-            _ => Answered::Fault(id, Fault::unknown_method(&method)),
+            _ => Answered::Fault(id, RpcFault::unknown_method(&method)),
         }
     }
 
@@ -118,7 +118,7 @@ impl Call {
             let shown: String = name.chars().take(100).flat_map(char::escape_debug).collect();
             return Answered::Fault(
                 id,
-                Fault::invalid_params(format!("there is no tool `{shown}`")),
+                RpcFault::invalid_params(format!("there is no tool `{shown}`")),
             );
         };
         let arguments = params.get("arguments").cloned().unwrap_or_else(|| json!({}));

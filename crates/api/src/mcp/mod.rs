@@ -25,7 +25,7 @@ pub use sessions::Sessions;
 use crate::Api;
 use crate::caller::Caller;
 use crate::error::{ApiError, ErrorBody};
-use crate::front::Place;
+use crate::front::RequestSlot;
 use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::rejection::{BytesRejection, QueryRejection};
@@ -34,7 +34,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use call::Call;
 use insula_domain::AgentId;
-use rpc::{Fault, Incoming, Request};
+use rpc::{Incoming, Request, RpcFault};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -65,7 +65,7 @@ pub async fn message(
     State(api): State<Api>,
     Extension(sessions): Extension<Arc<Sessions>>,
     caller: Caller,
-    place: Place,
+    place: RequestSlot,
     which: Result<Query<Which>, QueryRejection>,
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
@@ -165,7 +165,8 @@ async fn respond(call: Call, headers: &HeaderMap, request: Request) -> Response 
             // A question that a client may ask before anything else.
             None if request.method == "server/discover" || request.method == "ping" => None,
             None => {
-                let fault = Fault::invalid_request("begin with `initialize`, and show its session");
+                let fault =
+                    RpcFault::invalid_request("begin with `initialize`, and show its session");
                 return refused(StatusCode::BAD_REQUEST, &request.id, fault);
             }
         },
@@ -203,7 +204,7 @@ fn answered(id: &Value, result: &Value) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], body.to_string()).into_response()
 }
 
-fn refused(status: StatusCode, id: &Value, fault: Fault) -> Response {
+fn refused(status: StatusCode, id: &Value, fault: RpcFault) -> Response {
     let body = fault.response(id).to_string();
     (status, [(header::CONTENT_TYPE, "application/json")], body).into_response()
 }

@@ -21,7 +21,7 @@ pub(super) enum Incoming {
 
 /// Why a request is not answered with a result.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Fault {
+pub(super) struct RpcFault {
     code: i32,
     message: String,
     data: Option<Value>,
@@ -36,7 +36,7 @@ const REVOKED: i32 = -32_001;
 const HEADER_MISMATCH: i32 = -32_020;
 const UNSUPPORTED_VERSION: i32 = -32_022;
 
-impl Fault {
+impl RpcFault {
     fn new(code: i32, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), data: None }
     }
@@ -83,36 +83,36 @@ impl Fault {
 }
 
 /// Reads one message. Several at once were part of one version only, and are not taken.
-pub(super) fn read(body: &[u8]) -> Result<Incoming, Fault> {
+pub(super) fn read(body: &[u8]) -> Result<Incoming, RpcFault> {
     let message: Value = serde_json::from_slice(body)
-        .map_err(|_| Fault::new(PARSE_ERROR, "the body is not JSON"))?;
+        .map_err(|_| RpcFault::new(PARSE_ERROR, "the body is not JSON"))?;
     let Value::Object(mut message) = message else {
-        return Err(Fault::invalid_request("a message is one JSON object"));
+        return Err(RpcFault::invalid_request("a message is one JSON object"));
     };
     if message.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
-        return Err(Fault::invalid_request("`jsonrpc` has to be \"2.0\""));
+        return Err(RpcFault::invalid_request("`jsonrpc` has to be \"2.0\""));
     }
     let Some(method) = message.remove("method") else {
         let is_response = message.contains_key("result") || message.contains_key("error");
         return match is_response {
             true => Ok(Incoming::Response),
-            false => Err(Fault::invalid_request("there is no `method`")),
+            false => Err(RpcFault::invalid_request("there is no `method`")),
         };
     };
     let Value::String(method) = method else {
-        return Err(Fault::invalid_request("`method` has to be a text"));
+        return Err(RpcFault::invalid_request("`method` has to be a text"));
     };
     let params = match message.remove("params") {
         None | Some(Value::Null) => Map::new(),
         Some(Value::Object(params)) => params,
-        Some(_) => return Err(Fault::invalid_request("`params` has to be an object")),
+        Some(_) => return Err(RpcFault::invalid_request("`params` has to be an object")),
     };
     match message.remove("id") {
         None => Ok(Incoming::Notification { method, params }),
         Some(id @ (Value::String(_) | Value::Number(_))) => {
             Ok(Incoming::Request(Request { id, method, params }))
         }
-        Some(_) => Err(Fault::invalid_request("`id` has to be a text or a number")),
+        Some(_) => Err(RpcFault::invalid_request("`id` has to be a text or a number")),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::call::{Answered, Call, tool_result, whole};
 use super::progress::Progress;
-use super::rpc::Fault;
+use super::rpc::RpcFault;
 use super::sessions::Cancellable;
 use super::version::Era;
 use crate::caller::Lost;
@@ -142,7 +142,7 @@ impl Listening {
                 () = &mut self.lost => {
                     // The turn was rightly begun; only listening to it ends.
                     self.stop.armed = false;
-                    return (Fault::revoked().response(&self.id), false);
+                    return (RpcFault::revoked().response(&self.id), false);
                 }
                 () = self.cancellable.cancelled.cancelled(), if !self.stop.is_stopped => {
                     self.stop.stop();

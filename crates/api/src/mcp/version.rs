@@ -1,6 +1,6 @@
 //! Which version of the protocol is spoken, and what that means for a request.
 
-use super::rpc::{Fault, Request};
+use super::rpc::{Request, RpcFault};
 use axum::http::HeaderMap;
 use serde_json::Value;
 
@@ -38,7 +38,7 @@ pub(super) fn settle(asked: Option<&str>) -> &'static str {
 
 /// Whether a request belongs to a session. One that says two things about itself is refused:
 /// something between us and the client may have decided by the headers.
-pub(super) fn era(headers: &HeaderMap, request: &Request) -> Result<Era, Fault> {
+pub(super) fn era(headers: &HeaderMap, request: &Request) -> Result<Era, RpcFault> {
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let meta = request.params.get("_meta");
     let inside = meta.and_then(|meta| meta.get(VERSION_META));
@@ -48,16 +48,16 @@ pub(super) fn era(headers: &HeaderMap, request: &Request) -> Result<Era, Fault> 
     }
     let Some(inside) = inside.and_then(Value::as_str) else {
         return match said.filter(|said| !SINGLE.contains(said)) {
-            Some(said) => Err(Fault::unsupported_version(said, &all())),
-            None => Err(Fault::invalid_params(format!("`_meta` lacks `{VERSION_META}`"))),
+            Some(said) => Err(RpcFault::unsupported_version(said, &all())),
+            None => Err(RpcFault::invalid_params(format!("`_meta` lacks `{VERSION_META}`"))),
         };
     };
     if said != Some(inside) {
         let message = format!("the header `{VERSION_HEADER}` and `{VERSION_META}` differ");
-        return Err(Fault::header_mismatch(message));
+        return Err(RpcFault::header_mismatch(message));
     }
     if header(METHOD_HEADER) != Some(&request.method) {
-        return Err(Fault::header_mismatch(format!(
+        return Err(RpcFault::header_mismatch(format!(
             "the header `{METHOD_HEADER}` and `method` differ"
         )));
     }
@@ -65,15 +65,15 @@ pub(super) fn era(headers: &HeaderMap, request: &Request) -> Result<Era, Fault> 
     if let Some(name) = name.and_then(Value::as_str)
         && header(NAME_HEADER) != Some(name)
     {
-        return Err(Fault::header_mismatch(format!(
+        return Err(RpcFault::header_mismatch(format!(
             "the header `{NAME_HEADER}` and `name` differ"
         )));
     }
     if !SINGLE.contains(&inside) {
-        return Err(Fault::unsupported_version(inside, &all()));
+        return Err(RpcFault::unsupported_version(inside, &all()));
     }
     if meta.and_then(|meta| meta.get(CAPABILITIES_META)).is_none() {
-        return Err(Fault::invalid_params(format!("`_meta` lacks `{CAPABILITIES_META}`")));
+        return Err(RpcFault::invalid_params(format!("`_meta` lacks `{CAPABILITIES_META}`")));
     }
     Ok(Era::Single)
 }
@@ -84,7 +84,7 @@ mod tests {
     use axum::http::{HeaderName, HeaderValue};
     use serde_json::json;
 
-    fn asked(headers: &[(&'static str, &'static str)], params: Value) -> Result<Era, Fault> {
+    fn asked(headers: &[(&'static str, &'static str)], params: Value) -> Result<Era, RpcFault> {
         let headers = headers
             .iter()
             .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)))

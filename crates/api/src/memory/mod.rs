@@ -18,7 +18,7 @@ use axum::http::StatusCode;
 use insula_domain::{Scope, ScopeError, scope_rule};
 use insula_memory::{MemoryError, Seen, Share};
 use insula_registry::AgentContext;
-use insula_store::{Forget, FragmentId, Origin, SessionId, SessionRef, Source};
+use insula_store::{Forget, FragmentId, MemoryOrigin, MemorySource, SessionId, SessionRef};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -237,8 +237,8 @@ pub async fn search(
 }
 
 /// Where an operator's change comes from.
-fn origin(api: &Api, agent: &AgentContext, caller: &Caller, source: Source) -> Origin {
-    Origin {
+fn origin(api: &Api, agent: &AgentContext, caller: &Caller, source: MemorySource) -> MemoryOrigin {
+    MemoryOrigin {
         source,
         principal: caller.actor(),
         platform: "api".into(),
@@ -264,7 +264,7 @@ pub async fn share(
     let agent = kept(&api, &id)?;
     let Json(Sharing { fragment, to }) = body?;
     let to = scope(&to)?;
-    let origin = origin(&api, &agent, &caller, Source::Shared);
+    let origin = origin(&api, &agent, &caller, MemorySource::Shared);
     let told = to.to_string();
     let share = Share { fragment: FragmentId(fragment), to };
     let new = agent.remembered().share(&share, &origin).await?;
@@ -315,7 +315,7 @@ pub async fn forget(
     {
         return Err(MemoryError::NoFragment(id.0).into());
     }
-    let origin = origin(&api, &agent, &caller, Source::Said);
+    let origin = origin(&api, &agent, &caller, MemorySource::Said);
     let erased = agent.remembered().forget(what, &origin).await?;
     let forgotten: Vec<i64> = erased.fragments.iter().map(|fragment| fragment.id.0).collect();
     let remains: Vec<RemainsView> = erased

@@ -4,7 +4,7 @@ use crate::Api;
 use crate::numbers::{Number, Numbers};
 use insula_memory::Seen;
 use insula_registry::AgentContext;
-use insula_store::{Fragment, Provenance, Source};
+use insula_store::{Fragment, MemorySource, Provenance};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -107,7 +107,7 @@ pub(super) fn seen(api: &Api, numbers: &Numbers, agent: &AgentContext, seen: See
             blocked_reason: blocked.map(Into::into),
             provenance: Some(ProvenanceView {
                 record: None,
-                source: Source::ExternalEdit.as_str(),
+                source: MemorySource::ExternalEdit.as_str(),
                 principal: "file".to_owned(),
                 platform: "file".to_owned(),
                 session: None,

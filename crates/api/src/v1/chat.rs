@@ -3,7 +3,7 @@
 use super::error::OpenAiError;
 use super::request::ChatRequest;
 use super::sent::Sent;
-use super::turn::{Asking, Chat, Heard, Listening, Said};
+use super::turn::{Asking, Chat, Listening, TurnInput, TurnUpdate};
 use super::{Asker, agent, ids};
 use crate::Api;
 use crate::error::ApiError;
@@ -38,7 +38,8 @@ pub async fn completions(
         Some(name) => (Chat::Named(name.to_owned()), Vec::new()),
         None => (Chat::Once(agent.one_off_name(&api.daemon.world)), history),
     };
-    let mut listening = asking.begin(&api, &agent, Said { chat, history, parts, body }).await?;
+    let mut listening =
+        asking.begin(&api, &agent, TurnInput { chat, history, parts, body }).await?;
     let about = About {
         id: format!("chatcmpl-{}", ids::seal(&asking.caller, &agent.id, listening.turn)),
         model,
@@ -129,22 +130,24 @@ struct Streamed {
 
 impl Streamed {
     /// What to send for what was heard.
-    fn on(&mut self, heard: Heard) -> String {
+    fn on(&mut self, heard: TurnUpdate) -> String {
         match heard {
-            Heard::Event(TurnEvent::Text(delta)) => self.more(&delta),
-            Heard::Event(TurnEvent::ToolCall { .. } | TurnEvent::Void) => {
+            TurnUpdate::Event(TurnEvent::Text(delta)) => self.more(&delta),
+            TurnUpdate::Event(TurnEvent::ToolCall { .. } | TurnEvent::Void) => {
                 // What the model said before a call, or before more was asked, is no part of
                 // its reply.
                 self.gap |= !std::mem::take(&mut self.text).is_empty();
                 String::new()
             }
-            Heard::Event(event @ (TurnEvent::Approval { .. } | TurnEvent::ApprovalDone { .. })) => {
-                self.waits(&event)
+            TurnUpdate::Event(
+                event @ (TurnEvent::Approval { .. } | TurnEvent::ApprovalDone { .. }),
+            ) => self.waits(&event),
+            TurnUpdate::Event(TurnEvent::Ended(end)) => self.end(end),
+            TurnUpdate::Event(_) => String::new(),
+            TurnUpdate::Lost => self.error(&OpenAiError::revoked()),
+            TurnUpdate::Nothing => {
+                self.error(&OpenAiError::failed("the turn ended without a word"))
             }
-            Heard::Event(TurnEvent::Ended(end)) => self.end(end),
-            Heard::Event(_) => String::new(),
-            Heard::Lost => self.error(&OpenAiError::revoked()),
-            Heard::Nothing => self.error(&OpenAiError::failed("the turn ended without a word")),
         }
     }
 

@@ -7,7 +7,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use insula_store::StoreError;
 use insula_turns::SubmitError;
-use insula_turns::budget::Refusal;
+use insula_turns::budget::BudgetRefusal;
 use serde_json::{Value, json};
 
 /// An error on its way to an OpenAI client.
@@ -17,7 +17,7 @@ pub struct OpenAiError {
     kind: &'static str,
     code: &'static str,
     message: String,
-    over: Option<Box<Refusal>>,
+    over: Option<Box<BudgetRefusal>>,
 }
 
 impl OpenAiError {
@@ -60,7 +60,7 @@ impl OpenAiError {
     }
 
     /// A budget leaves no room.
-    pub fn over_budget(refusal: Refusal) -> Self {
+    pub fn over_budget(refusal: BudgetRefusal) -> Self {
         let status = StatusCode::TOO_MANY_REQUESTS;
         let error = Self::new(status, "rate_limit_error", "budget_exceeded", refusal.to_string());
         Self { over: Some(Box::new(refusal)), ..error }

@@ -16,26 +16,26 @@ pub use responses::{__path_respond, __path_response, respond, response};
 use crate::Api;
 use crate::caller::Caller;
 use crate::error::ApiError;
-use crate::front::Place;
+use crate::front::RequestSlot;
 use crate::id::Id;
 use axum::Json;
 use axum::extract::{FromRequestParts, State as With};
 use axum::http::request::Parts;
 use insula_domain::AgentId;
 use insula_registry::tokens::Verb;
-use insula_registry::{AgentContext, State};
+use insula_registry::{AgentContext, AgentState};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// Who asks, and the place that takes up.
-pub struct Asker(pub Caller, pub Place);
+pub struct Asker(pub Caller, pub RequestSlot);
 
 impl FromRequestParts<Api> for Asker {
     type Rejection = OpenAiError;
 
     async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, OpenAiError> {
         let caller = Caller::of(parts)?;
-        let Ok(place) = Place::from_request_parts(parts, api).await;
+        let Ok(place) = RequestSlot::from_request_parts(parts, api).await;
         Ok(Self(caller, place))
     }
 }
@@ -55,7 +55,7 @@ fn agent(
     let snapshot = api.daemon.snapshot();
     let entry = snapshot.agents.get(&id).ok_or_else(missing)?;
     match &entry.state {
-        State::Ready(context) => {
+        AgentState::Ready(context) => {
             place.about(&id)?;
             Ok(context.clone())
         }
@@ -67,10 +67,9 @@ fn agent(
 #[utoipa::path(get, path = "/v1/models", responses((status = 200, body = Object)), security(("token" = [])))]
 pub async fn models(With(api): With<Api>, Asker(caller, _): Asker) -> Json<Value> {
     let snapshot = api.daemon.snapshot();
-    let serving = snapshot
-        .agents
-        .iter()
-        .filter(|(id, entry)| caller.may(id, Verb::Chat) && matches!(entry.state, State::Ready(_)));
+    let serving = snapshot.agents.iter().filter(|(id, entry)| {
+        caller.may(id, Verb::Chat) && matches!(entry.state, AgentState::Ready(_))
+    });
     let data: Vec<Value> = serving.map(|(id, _)| described(id)).collect();
     Json(json!({ "object": "list", "data": data }))
 }

@@ -29,7 +29,7 @@ pub struct Asking<'h> {
     /// What makes it the same request when it comes again.
     idempotency: Option<&'h str>,
     /// The path that was asked.
-    door: &'static str,
+    endpoint: &'static str,
 }
 
 impl<'h> Asking<'h> {
@@ -37,7 +37,7 @@ impl<'h> Asking<'h> {
     pub fn of(
         caller: Caller,
         headers: &'h HeaderMap,
-        door: &'static str,
+        endpoint: &'static str,
     ) -> Result<Self, OpenAiError> {
         let text = |name: &str| match headers.get(name).map(|value| value.to_str()) {
             None => Ok(None),
@@ -50,7 +50,7 @@ impl<'h> Asking<'h> {
                 format!("names of sessions that begin with `{}` are ours", one_off::PREFIX);
             return Err(OpenAiError::invalid(message));
         }
-        Ok(Self { session, idempotency: text(IDEMPOTENCY)?, caller, door })
+        Ok(Self { session, idempotency: text(IDEMPOTENCY)?, caller, endpoint })
     }
 
     /// Begins a turn of `agent` in the chat that is named. The same request is the same turn:
@@ -59,10 +59,10 @@ impl<'h> Asking<'h> {
         &self,
         api: &Api,
         agent: &Arc<AgentContext>,
-        said: Said,
+        said: TurnInput,
     ) -> Result<Listening, OpenAiError> {
         let engine = api.engine.clone().ok_or_else(OpenAiError::no_daemon)?;
-        let Said { chat, history, parts, body } = said;
+        let TurnInput { chat, history, parts, body } = said;
         let (chat, stay) = match chat {
             Chat::Named(name) => (name, Stay::Kept),
             Chat::Once(name) => (name, Stay::Once),
@@ -87,7 +87,7 @@ impl<'h> Asking<'h> {
             // By the caller's own name for it: ours differs each time.
             request: fingerprint(
                 &agent.id,
-                self.door,
+                self.endpoint,
                 &[self.session.unwrap_or_default(), &body.asked()],
             ),
         });
@@ -128,7 +128,7 @@ pub enum Chat {
 }
 
 /// What is said, and where.
-pub struct Said {
+pub struct TurnInput {
     /// Where.
     pub chat: Chat,
     /// What was said before, where the caller brings it along.
@@ -148,7 +148,7 @@ pub struct Listening {
 }
 
 /// What is heard next.
-pub enum Heard {
+pub enum TurnUpdate {
     /// Something happened in the turn.
     Event(TurnEvent),
     /// The caller may not listen any longer. The turn goes on.
@@ -159,11 +159,11 @@ pub enum Heard {
 
 impl Listening {
     /// What happens next.
-    pub async fn next(&mut self) -> Heard {
+    pub async fn next(&mut self) -> TurnUpdate {
         tokio::select! {
             biased;
-            () = &mut self.lost => Heard::Lost,
-            event = self.handle.events.recv() => event.map_or(Heard::Nothing, Heard::Event),
+            () = &mut self.lost => TurnUpdate::Lost,
+            event = self.handle.events.recv() => event.map_or(TurnUpdate::Nothing, TurnUpdate::Event),
         }
     }
 
@@ -171,21 +171,21 @@ impl Listening {
     pub async fn reply(&mut self) -> Result<(String, Usage, Option<Cut>), OpenAiError> {
         loop {
             return match self.next().await {
-                Heard::Event(TurnEvent::Ended(TurnEnd::Replied { text, usage, cut })) => {
+                TurnUpdate::Event(TurnEvent::Ended(TurnEnd::Replied { text, usage, cut })) => {
                     Ok((text, usage, cut))
                 }
-                Heard::Event(TurnEvent::Ended(TurnEnd::Failed { error })) => {
+                TurnUpdate::Event(TurnEvent::Ended(TurnEnd::Failed { error })) => {
                     Err(OpenAiError::failed(error))
                 }
-                Heard::Event(TurnEvent::Ended(TurnEnd::OverBudget(refusal))) => {
+                TurnUpdate::Event(TurnEvent::Ended(TurnEnd::OverBudget(refusal))) => {
                     Err(OpenAiError::over_budget(refusal))
                 }
-                Heard::Event(TurnEvent::Ended(TurnEnd::Stopped)) => {
+                TurnUpdate::Event(TurnEvent::Ended(TurnEnd::Stopped)) => {
                     Err(OpenAiError::failed("the turn was stopped"))
                 }
-                Heard::Event(_) => continue,
-                Heard::Lost => Err(OpenAiError::revoked()),
-                Heard::Nothing => Err(OpenAiError::failed("the turn ended without a word")),
+                TurnUpdate::Event(_) => continue,
+                TurnUpdate::Lost => Err(OpenAiError::revoked()),
+                TurnUpdate::Nothing => Err(OpenAiError::failed("the turn ended without a word")),
             };
         }
     }

@@ -23,7 +23,6 @@ pub struct Plan {
     pub turns: usize,
     /// What a commit survives.
     pub durability: Durability,
-    /// Turns in one session.
     pub session_turns: usize,
 }
 

@@ -1,15 +1,15 @@
 //! What keeps an agent's programs in, tried on this machine and not read from a version.
 
-use super::{Finding, Status, finding};
+use super::{DoctorFinding, Status, finding};
 use crate::Capabilities;
 use crate::programs::starts_programs;
 use insula_domain::Switch;
 use insula_registry::context::AgentContext;
-use insula_sandbox::{Accounts, Attempt, Availability, Examination, LayerReport, Verdict};
+use insula_sandbox::{Accounts, Attempt, AttemptVerdict, Availability, Examination, LayerReport};
 use std::sync::Arc;
 
 /// Every layer, what came of attempts to get out, and who runs without walls.
-pub(super) async fn examine(caps: &Capabilities) -> Vec<Finding> {
+pub(super) async fn examine(caps: &Capabilities) -> Vec<DoctorFinding> {
     let snapshot = caps.daemon.snapshot();
     let contexts = snapshot.agents.values().filter_map(|entry| entry.state.context());
     let runners: Vec<Arc<AgentContext>> =
@@ -27,13 +27,13 @@ pub(super) async fn examine(caps: &Capabilities) -> Vec<Finding> {
     findings
 }
 
-fn report(examination: &Examination, runners: &[Arc<AgentContext>]) -> Vec<Finding> {
+fn report(examination: &Examination, runners: &[Arc<AgentContext>]) -> Vec<DoctorFinding> {
     let layers = examination.layers.iter().map(|report| layer(report, runners));
     let attempts = attempts(&examination.attempts);
     layers.chain([attempts, accounts(&examination.accounts)]).collect()
 }
 
-fn layer(report: &LayerReport, runners: &[Arc<AgentContext>]) -> Finding {
+fn layer(report: &LayerReport, runners: &[Arc<AgentContext>]) -> DoctorFinding {
     let name = format!("sandbox: {}", report.layer);
     let Availability::Missing(reason) = &report.availability else {
         return finding(&name, Status::Good, "enforced");
@@ -59,14 +59,14 @@ fn layer(report: &LayerReport, runners: &[Arc<AgentContext>]) -> Finding {
     finding(&name, Status::Bad, detail)
 }
 
-fn attempts(attempts: &[Attempt]) -> Finding {
+fn attempts(attempts: &[Attempt]) -> DoctorFinding {
     let name = "sandbox: attempts to get out";
-    let of = |wanted: fn(&Verdict) -> bool| {
+    let of = |wanted: fn(&AttemptVerdict) -> bool| {
         let found = attempts.iter().filter(|attempt| wanted(&attempt.verdict));
         found.map(|attempt| attempt.what).collect::<Vec<_>>()
     };
-    let broken = of(|verdict| *verdict == Verdict::Broken);
-    let not_run = of(|verdict| matches!(verdict, Verdict::NotRun(_)));
+    let broken = of(|verdict| *verdict == AttemptVerdict::Broken);
+    let not_run = of(|verdict| matches!(verdict, AttemptVerdict::NotRun(_)));
     let held = attempts.len() - broken.len() - not_run.len();
     if !broken.is_empty() {
         let detail = format!("a confined program could {}", broken.join(", "));
@@ -81,7 +81,7 @@ fn attempts(attempts: &[Attempt]) -> Finding {
 }
 
 /// What agents' programs still share, of what the kernel counts by user.
-fn accounts(accounts: &Accounts) -> Finding {
+fn accounts(accounts: &Accounts) -> DoctorFinding {
     let name = "sandbox: quotas of the kernel";
     let common = "what pipes hold, descriptors on their way and watches of epoll are counted for all of them together; a daemon that runs as root gives each agent a user of its own";
     match accounts {
@@ -109,7 +109,7 @@ fn accounts(accounts: &Accounts) -> Finding {
 }
 
 /// Agents that run programs also where a layer is missing.
-fn lenient(runners: &[Arc<AgentContext>]) -> Option<Finding> {
+fn lenient(runners: &[Arc<AgentContext>]) -> Option<DoctorFinding> {
     let named = runners.iter().filter(|context| {
         context.programs.sandbox == Switch::On && !context.programs.optional.is_empty()
     });
@@ -127,7 +127,7 @@ fn lenient(runners: &[Arc<AgentContext>]) -> Option<Finding> {
 }
 
 /// Agents whose walls the operator took down.
-fn open(runners: &[Arc<AgentContext>]) -> Option<Finding> {
+fn open(runners: &[Arc<AgentContext>]) -> Option<DoctorFinding> {
     let open = runners.iter().filter(|context| context.programs.sandbox == Switch::Off);
     let open: Vec<&str> = open.map(|context| context.id.as_str()).collect();
     let detail = format!(

@@ -1,13 +1,13 @@
 //! Which agents have hooks that failed since the daemon started, or since the agent changed.
 
-use super::{Finding, Status, finding};
+use super::{DoctorFinding, Status, finding};
 use crate::Capabilities;
 
 /// Agents that are named; the others are in their contexts.
 const NAMED_MAX: usize = 5;
 
 /// What hooks failed; nothing where none did.
-pub(super) fn examine(caps: &Capabilities) -> Option<Finding> {
+pub(super) fn examine(caps: &Capabilities) -> Option<DoctorFinding> {
     let snapshot = caps.daemon.snapshot();
     let contexts = snapshot.agents.iter().filter_map(|(id, it)| Some((id, it.state.context()?)));
     let mut failing: Vec<String> = contexts

@@ -1,10 +1,10 @@
 //! What there is to know about the MCP servers of all agents.
 
-use super::{Finding, Status, finding};
+use super::{DoctorFinding, Status, finding};
 use crate::Capabilities;
 
 /// How the servers stand; nothing where nobody has any.
-pub(super) fn examine(caps: &Capabilities) -> Option<Finding> {
+pub(super) fn examine(caps: &Capabilities) -> Option<DoctorFinding> {
     let (mut servers, mut unknown, mut trouble, mut waiting) = (0, 0, Vec::new(), Vec::new());
     for (id, entry) in &caps.daemon.snapshot().agents {
         if entry.state.context().is_none_or(|context| context.mcp.servers.is_empty()) {

@@ -1,13 +1,13 @@
 //! What there is to know about the files that agents' memories are mirrored in.
 
-use super::{Finding, Status, finding};
+use super::{DoctorFinding, Status, finding};
 use crate::Capabilities;
 
 /// Files that are named; one is enough to know where to look.
 const NAMED_MAX: usize = 5;
 
 /// What is wrong with files and folders of memory; nothing where nothing is.
-pub(super) async fn examine(caps: &Capabilities) -> Option<Finding> {
+pub(super) async fn examine(caps: &Capabilities) -> Option<DoctorFinding> {
     let mut troubles = Vec::new();
     for (id, entry) in &caps.daemon.snapshot().agents {
         let Some(memory) = entry.state.context().and_then(|context| context.memory.as_ref()) else {

@@ -3,7 +3,7 @@
 use super::expression_value;
 use insula_domain::CustomId;
 use insula_domain::expr::{self, Bindings, Value as Bound};
-use insula_domain::hook::{HookEvent, Part, VARIABLES};
+use insula_domain::hook::{HookEvent, HookPower, VARIABLES};
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::{Map, Value};
 use std::fmt;
@@ -17,7 +17,7 @@ const READ_MAX: usize = 16;
 
 /// What a hook answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
+pub enum HookAnswer {
     /// No objection, and nothing to add.
     Nothing,
     /// It must not happen, and why.
@@ -69,46 +69,46 @@ pub(super) fn bindings(payload: &Map<String, Value>) -> Bindings {
 }
 
 /// What an expression says. A truth value allows or blocks; a text is what the event asks for.
-pub(super) fn of_expression(event: HookEvent, answer: expr::Answer) -> Result<Answer, String> {
+pub(super) fn of_expression(event: HookEvent, answer: expr::Answer) -> Result<HookAnswer, String> {
     use expr::Answer::{Bool, Global, Text};
     let wrong = |answer: &expr::Answer, wanted: &str| {
         Err(format!("the expression answers {}, and `{event}` asks for {wanted}", answer.kind()))
     };
     match (event, event.part(), answer) {
-        (_, Part::Observes, _) => Ok(Answer::Nothing),
+        (_, HookPower::Observes, _) => Ok(HookAnswer::Nothing),
         (HookEvent::MemoryScope, _, Text(id)) => {
             let scope = ScopeAnswer { context: Some(custom(&id)?), read: Vec::new() };
-            Ok(Answer::Scope(scope))
+            Ok(HookAnswer::Scope(scope))
         }
         (HookEvent::MemoryScope, _, Global) => {
-            Ok(Answer::Scope(ScopeAnswer { context: None, read: Vec::new() }))
+            Ok(HookAnswer::Scope(ScopeAnswer { context: None, read: Vec::new() }))
         }
         (HookEvent::MemoryScope, _, other) => wrong(&other, "a text or GLOBAL"),
-        (_, Part::Transforms, Text(text)) => Ok(Answer::Text(text)),
-        (_, Part::Transforms, other) => wrong(&other, "a text"),
+        (_, HookPower::Transforms, Text(text)) => Ok(HookAnswer::Text(text)),
+        (_, HookPower::Transforms, other) => wrong(&other, "a text"),
         (HookEvent::PreLlmCall, _, Text(text)) => context(text),
-        (_, Part::Decides, Bool(true)) => Ok(Answer::Nothing),
-        (_, Part::Decides, Bool(false)) => {
-            Ok(Answer::Block("a rule of this agent's operator does not allow it".to_owned()))
+        (_, HookPower::Decides, Bool(true)) => Ok(HookAnswer::Nothing),
+        (_, HookPower::Decides, Bool(false)) => {
+            Ok(HookAnswer::Block("a rule of this agent's operator does not allow it".to_owned()))
         }
-        (_, Part::Decides, other) => wrong(&other, "true or false"),
+        (_, HookPower::Decides, other) => wrong(&other, "true or false"),
     }
 }
 
 /// What a program or a server says.
-pub(super) fn of_text(event: HookEvent, said: &[u8]) -> Result<Answer, String> {
-    if event.part() == Part::Observes {
-        return Ok(Answer::Nothing);
+pub(super) fn of_text(event: HookEvent, said: &[u8]) -> Result<HookAnswer, String> {
+    if event.part() == HookPower::Observes {
+        return Ok(HookAnswer::Nothing);
     }
     let said = std::str::from_utf8(said).map_err(|_| "the answer is not text".to_owned())?;
-    let needs_answer = event == HookEvent::MemoryScope || event.part() == Part::Transforms;
+    let needs_answer = event == HookEvent::MemoryScope || event.part() == HookPower::Transforms;
     if said.trim().is_empty() && !needs_answer {
-        return Ok(Answer::Nothing);
+        return Ok(HookAnswer::Nothing);
     }
     let Fields(fields) = serde_json::from_str(said)
         .map_err(|error| format!("the answer is not one JSON object: {error}"))?;
     if fields.is_empty() && !needs_answer {
-        return Ok(Answer::Nothing);
+        return Ok(HookAnswer::Nothing);
     }
     of_fields(event, &fields)
 }
@@ -145,7 +145,7 @@ impl<'de> Deserialize<'de> for Fields {
     }
 }
 
-fn of_fields(event: HookEvent, fields: &Map<String, Value>) -> Result<Answer, String> {
+fn of_fields(event: HookEvent, fields: &Map<String, Value>) -> Result<HookAnswer, String> {
     let text = |name: &str| match fields.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.as_str())),
@@ -159,38 +159,38 @@ fn of_fields(event: HookEvent, fields: &Map<String, Value>) -> Result<Answer, St
     // Whoever says no by one name and yes by the other has said no.
     for said in decision.iter().chain(&deciding) {
         match *said {
-            "block" | "deny" => return Ok(Answer::Block(reason)),
+            "block" | "deny" => return Ok(HookAnswer::Block(reason)),
             "allow" | "approve" => {}
             other => return Err(format!("`{}` is no decision", super::clip(other, 60))),
         }
     }
     if [decision, deciding].contains(&Some("approve")) {
         return match event {
-            HookEvent::PreToolCall | HookEvent::McpCall => Ok(Answer::Approve(reason)),
+            HookEvent::PreToolCall | HookEvent::McpCall => Ok(HookAnswer::Approve(reason)),
             _ => Err(format!("`approve` is no decision of `{event}`")),
         };
     }
     if event == HookEvent::MemoryScope {
         return scope(fields);
     }
-    if event.part() == Part::Transforms {
+    if event.part() == HookPower::Transforms {
         let text = text("text")?.ok_or("the answer has no `text`")?;
-        return Ok(Answer::Text(text.to_owned()));
+        return Ok(HookAnswer::Text(text.to_owned()));
     }
     if matches!(event, HookEvent::RouteSelect | HookEvent::PreGatewayDispatch)
         && let Some(action) = action
     {
         return match action {
-            "allow" => Ok(Answer::Nothing),
-            "skip" => Ok(Answer::Action(Action::Skip)),
+            "allow" => Ok(HookAnswer::Nothing),
+            "skip" => Ok(HookAnswer::Action(Action::Skip)),
             "rewrite" => {
                 let text = text("text")?.ok_or("the answer rewrites and has no `text`")?;
-                Ok(Answer::Action(Action::Rewrite(text.to_owned())))
+                Ok(HookAnswer::Action(Action::Rewrite(text.to_owned())))
             }
             // No rule leads to an agent without a name, so that is refused as any other.
             "route" => {
                 let agent = text("agent").ok().flatten().unwrap_or_default();
-                Ok(Answer::Action(Action::Route(agent.to_owned())))
+                Ok(HookAnswer::Action(Action::Route(agent.to_owned())))
             }
             other => Err(format!("`{}` is no action", super::clip(other, 60))),
         };
@@ -201,7 +201,7 @@ fn of_fields(event: HookEvent, fields: &Map<String, Value>) -> Result<Answer, St
         return context(added.to_owned());
     }
     match (fields.contains_key("decision"), action) {
-        (true, _) | (false, Some("allow")) => Ok(Answer::Nothing),
+        (true, _) | (false, Some("allow")) => Ok(HookAnswer::Nothing),
         // A misspelt `decision` must not be an agreement.
         _ => {
             Err("the answer has neither `decision` nor `action` that this event asks for"
@@ -210,14 +210,14 @@ fn of_fields(event: HookEvent, fields: &Map<String, Value>) -> Result<Answer, St
     }
 }
 
-fn context(text: String) -> Result<Answer, String> {
+fn context(text: String) -> Result<HookAnswer, String> {
     if text.len() > CONTEXT_BYTES_MAX {
         return Err(format!("the context has more than {CONTEXT_BYTES_MAX} bytes"));
     }
-    Ok(if text.is_empty() { Answer::Nothing } else { Answer::Context(text) })
+    Ok(if text.is_empty() { HookAnswer::Nothing } else { HookAnswer::Context(text) })
 }
 
-fn scope(fields: &Map<String, Value>) -> Result<Answer, String> {
+fn scope(fields: &Map<String, Value>) -> Result<HookAnswer, String> {
     let context = match fields.get("context_id") {
         None => return Err("the answer has no `context_id`".to_owned()),
         Some(Value::Null) => None,
@@ -233,7 +233,7 @@ fn scope(fields: &Map<String, Value>) -> Result<Answer, String> {
         }
         Some(_) => return Err(format!("`read` is no list of at most {READ_MAX} ids")),
     };
-    Ok(Answer::Scope(ScopeAnswer { context, read }))
+    Ok(HookAnswer::Scope(ScopeAnswer { context, read }))
 }
 
 fn custom(id: &str) -> Result<CustomId, String> {

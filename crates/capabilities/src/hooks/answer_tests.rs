@@ -1,19 +1,19 @@
 //! What hooks may answer, and what is nonsense.
 
-use super::answer::{Action, Answer, ScopeAnswer, of_expression, of_text};
+use super::answer::{Action, HookAnswer, ScopeAnswer, of_expression, of_text};
 use insula_domain::CustomId;
 use insula_domain::expr;
 use insula_domain::hook::HookEvent::{
     self, MemoryScope, PostToolCall, PreLlmCall, PreToolCall, RouteSelect, TransformToolResult,
 };
 
-fn said(event: HookEvent, text: &str) -> Result<Answer, String> {
+fn said(event: HookEvent, text: &str) -> Result<HookAnswer, String> {
     of_text(event, text.as_bytes())
 }
 
-fn scope(context: Option<&str>, read: &[&str]) -> Answer {
+fn scope(context: Option<&str>, read: &[&str]) -> HookAnswer {
     let id = |id: &&str| CustomId::new(id).unwrap();
-    Answer::Scope(ScopeAnswer {
+    HookAnswer::Scope(ScopeAnswer {
         context: context.as_ref().map(id),
         read: read.iter().map(id).collect(),
     })
@@ -21,32 +21,32 @@ fn scope(context: Option<&str>, read: &[&str]) -> Answer {
 
 #[test]
 fn every_form_of_an_answer_is_read() {
-    let block = |why: &str| Ok(Answer::Block(why.to_owned()));
+    let block = |why: &str| Ok(HookAnswer::Block(why.to_owned()));
     for (event, text, expected) in [
-        (PreToolCall, "", Ok(Answer::Nothing)),
-        (PreToolCall, " {} \n", Ok(Answer::Nothing)),
-        (PreToolCall, r#"{"decision": "allow"}"#, Ok(Answer::Nothing)),
+        (PreToolCall, "", Ok(HookAnswer::Nothing)),
+        (PreToolCall, " {} \n", Ok(HookAnswer::Nothing)),
+        (PreToolCall, r#"{"decision": "allow"}"#, Ok(HookAnswer::Nothing)),
         (PreToolCall, r#"{"decision": "block", "reason": "no"}"#, block("no")),
         (PreToolCall, r#"{"action": "block", "message": "no"}"#, block("no")),
         (
             PreToolCall,
             r#"{"decision": "approve", "reason": "sure?"}"#,
-            Ok(Answer::Approve("sure?".into())),
+            Ok(HookAnswer::Approve("sure?".into())),
         ),
         (
             PreLlmCall,
             r#"{"context": "it is raining"}"#,
-            Ok(Answer::Context("it is raining".into())),
+            Ok(HookAnswer::Context("it is raining".into())),
         ),
-        (TransformToolResult, r#"{"text": ""}"#, Ok(Answer::Text(String::new()))),
+        (TransformToolResult, r#"{"text": ""}"#, Ok(HookAnswer::Text(String::new()))),
         (
             MemoryScope,
             r#"{"context_id": "org:acme", "read": ["all"]}"#,
             Ok(scope(Some("org:acme"), &["all"])),
         ),
         (MemoryScope, r#"{"context_id": null}"#, Ok(scope(None, &[]))),
-        (RouteSelect, r#"{"action": "allow"}"#, Ok(Answer::Nothing)),
-        (PostToolCall, "whatever", Ok(Answer::Nothing)),
+        (RouteSelect, r#"{"action": "allow"}"#, Ok(HookAnswer::Nothing)),
+        (PostToolCall, "whatever", Ok(HookAnswer::Nothing)),
         // Who says both yes and no says no.
         (PreToolCall, r#"{"decision": "allow", "action": "block", "message": "no"}"#, block("no")),
         (PreToolCall, r#"{"decision": "block", "action": "allow", "reason": "no"}"#, block("no")),
@@ -54,13 +54,13 @@ fn every_form_of_an_answer_is_read() {
         (
             PreToolCall,
             r#"{"decision": "allow", "action": "approve", "reason": "sure?"}"#,
-            Ok(Answer::Approve("sure?".into())),
+            Ok(HookAnswer::Approve("sure?".into())),
         ),
     ] {
         assert_eq!(said(event, text), expected, "{event}: {text}");
     }
     let route = said(RouteSelect, r#"{"action": "route", "agent": "b"}"#).unwrap();
-    assert_eq!(route, Answer::Action(Action::Route("b".to_owned())));
+    assert_eq!(route, HookAnswer::Action(Action::Route("b".to_owned())));
     assert!(said(RouteSelect, r#"{"action": "rewrite"}"#).is_err());
 }
 
@@ -101,14 +101,17 @@ fn nonsense_is_a_failure_and_never_an_agreement() {
 fn an_expression_answers_as_the_event_asks() {
     let text = |text: &str| expr::Answer::Text(text.to_owned());
     let yes = expr::Answer::Bool(true);
-    assert_eq!(of_expression(PreToolCall, yes.clone()), Ok(Answer::Nothing));
-    assert!(matches!(of_expression(PreToolCall, expr::Answer::Bool(false)), Ok(Answer::Block(_))));
+    assert_eq!(of_expression(PreToolCall, yes.clone()), Ok(HookAnswer::Nothing));
+    assert!(matches!(
+        of_expression(PreToolCall, expr::Answer::Bool(false)),
+        Ok(HookAnswer::Block(_))
+    ));
     assert!(of_expression(PreToolCall, text("x")).is_err());
     assert_eq!(of_expression(MemoryScope, text("a")), Ok(scope(Some("a"), &[])));
     assert_eq!(of_expression(MemoryScope, expr::Answer::Global), Ok(scope(None, &[])));
     assert!(of_expression(MemoryScope, yes.clone()).is_err());
     assert!(of_expression(MemoryScope, text("")).is_err());
     assert!(of_expression(MemoryScope, expr::Answer::Texts(vec![])).is_err());
-    assert_eq!(of_expression(TransformToolResult, text("x")), Ok(Answer::Text("x".into())));
+    assert_eq!(of_expression(TransformToolResult, text("x")), Ok(HookAnswer::Text("x".into())));
     assert!(of_expression(TransformToolResult, yes).is_err());
 }

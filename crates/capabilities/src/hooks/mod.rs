@@ -1,7 +1,7 @@
 //! Hooks: what an operator wants asked or told, in one place for everybody who does.
 //!
 //! [`ask`] goes through the hooks of one agent for one event, in order, and comes to one
-//! [`Decision`]. Every answer is on the agent's audit trail. A hook that crashes, hangs or
+//! [`HookDecision`]. Every answer is on the agent's audit trail. A hook that crashes, hangs or
 //! answers nonsense has failed; unless it was allowed to, that is a no.
 
 mod answer;
@@ -12,14 +12,14 @@ mod way;
 #[path = "answer_tests.rs"]
 mod answer_tests;
 
-pub use answer::{Action, Answer, ScopeAnswer};
+pub use answer::{Action, HookAnswer, ScopeAnswer};
 pub use value::expression_value;
 
 use crate::Capabilities;
 use insula_config::hook::{Hook, HookOwner, HookWay, OnFailure};
 use insula_domain::Actor;
 use insula_domain::SessionKey;
-use insula_domain::hook::{HookEvent, Part};
+use insula_domain::hook::{HookEvent, HookPower};
 use insula_registry::context::AgentContext;
 use insula_registry::tokens::Verb;
 use insula_store::SessionId;
@@ -32,7 +32,6 @@ const TEXT_BYTES_MAX: usize = 256 * 1024;
 /// Whose hooks are asked, and where. What is not known of a place is simply not there.
 #[derive(Clone, Copy)]
 pub struct Occasion<'o> {
-    /// The agent.
     pub agent: &'o AgentContext,
     /// The key of the conversation, and the number of its session.
     pub session: Option<(&'o str, SessionId)>,
@@ -47,7 +46,7 @@ pub struct Occasion<'o> {
 
 /// What the hooks of an event come to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Decision {
+pub enum HookDecision {
     /// Nobody objects.
     Go(Go),
     /// It must not happen.
@@ -83,7 +82,7 @@ pub async fn ask(
     event: HookEvent,
     occasion: &Occasion<'_>,
     fields: impl FnOnce() -> Value,
-) -> Decision {
+) -> HookDecision {
     ask_of(caps, None, event, occasion, fields).await
 }
 
@@ -95,10 +94,10 @@ pub async fn ask_of(
     event: HookEvent,
     occasion: &Occasion<'_>,
     fields: impl FnOnce() -> Value,
-) -> Decision {
+) -> HookDecision {
     let hooks = &occasion.agent.hooks;
     if !hooks.has(event) {
-        return Decision::Go(Go::default());
+        return HookDecision::Go(Go::default());
     }
     let mut payload = payload(caps, event, occasion, fields());
     let mut go = Go::default();
@@ -156,15 +155,15 @@ pub async fn ask_of(
         if let Err(error) = written {
             tracing::error!(agent = %occasion.agent.id, %error, "the answer of a hook could not be recorded");
             // What can't be audited does not happen.
-            if event.part() != Part::Observes && blocked.is_none() {
+            if event.part() != HookPower::Observes && blocked.is_none() {
                 let reason = "the answer of a hook could not be recorded".to_owned();
                 blocked = Some((event.to_string(), reason));
             }
         }
     }
     match blocked {
-        Some((hook, reason)) => Decision::Block { hook, reason },
-        None => Decision::Go(go),
+        Some((hook, reason)) => HookDecision::Block { hook, reason },
+        None => HookDecision::Go(go),
     }
 }
 
@@ -189,7 +188,7 @@ enum Taken {
 /// Puts one answer to what the ones before came to.
 fn take(
     hook: &Hook,
-    answered: Result<Answer, String>,
+    answered: Result<HookAnswer, String>,
     go: &mut Go,
     payload: &mut Map<String, Value>,
 ) -> Taken {
@@ -197,31 +196,31 @@ fn take(
         Ok(answer) => answer,
         Err(error) => return Taken::Failed(error),
     };
-    if hook.event.part() == Part::Observes {
+    if hook.event.part() == HookPower::Observes {
         return Taken::Fine("told");
     }
     match answer {
-        Answer::Nothing => Taken::Fine("allow"),
-        Answer::Block(reason) => Taken::Blocked(reason),
-        Answer::Approve(reason) => {
+        HookAnswer::Nothing => Taken::Fine("allow"),
+        HookAnswer::Block(reason) => Taken::Blocked(reason),
+        HookAnswer::Approve(reason) => {
             go.approve.get_or_insert((hook.name.to_string(), reason));
             Taken::Fine("approve")
         }
-        Answer::Context(text) => {
+        HookAnswer::Context(text) => {
             go.context.push(text);
             Taken::Fine("context")
         }
-        Answer::Text(text) => {
+        HookAnswer::Text(text) => {
             payload.insert("text".to_owned(), text.clone().into());
             go.text = Some(text);
             Taken::Fine("text")
         }
-        Answer::Scope(scope) => {
+        HookAnswer::Scope(scope) => {
             // The first one decides: two scopes would be two answers.
             go.scope.get_or_insert(scope);
             Taken::Fine("scope")
         }
-        Answer::Action(action) => {
+        HookAnswer::Action(action) => {
             if let Action::Rewrite(text) = &action {
                 // Who is asked next sees what was made of it.
                 payload.insert("text".to_owned(), text.as_str().into());
@@ -243,7 +242,7 @@ async fn answer(
     hook: &Hook,
     occasion: &Occasion<'_>,
     payload: &Map<String, Value>,
-) -> Result<Answer, String> {
+) -> Result<HookAnswer, String> {
     let way = async {
         match &hook.way {
             HookWay::Expr(expression) => {

@@ -4,23 +4,23 @@ use crate::Capabilities;
 use crate::programs::Rights;
 use insula_config::mcp::{McpServer, McpWay};
 use insula_domain::AgentId;
-use insula_mcp::{Limits, Server};
+use insula_mcp::{Server, ServerLimits};
 use insula_registry::context::AgentContext;
 use insula_registry::keyed::KeyedLocks;
-use insula_registry::registry::{Snapshot, State};
+use insula_registry::registry::{AgentState, Snapshot};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// The connections of a caps.
 #[derive(Default)]
 pub(crate) struct Connections {
-    held: Mutex<BTreeMap<(AgentId, Box<str>), Held>>,
+    held: Mutex<BTreeMap<(AgentId, Box<str>), OpenServer>>,
     /// Held while what is known of an agent's tools is written anew.
     pub(super) writing: KeyedLocks<AgentId>,
 }
 
 /// One connection, and what it was opened with.
-struct Held {
+struct OpenServer {
     server: Arc<Server>,
     rights: Rights,
     config: McpServer,
@@ -34,7 +34,7 @@ struct Held {
     nameless: usize,
 }
 
-impl Held {
+impl OpenServer {
     fn is_for(&self, agent: &AgentContext, config: &McpServer) -> bool {
         self.config == *config && self.rights == Rights::of(agent)
     }
@@ -51,7 +51,7 @@ pub(crate) enum Manner {
 }
 
 impl Connections {
-    fn held(&self) -> MutexGuard<'_, BTreeMap<(AgentId, Box<str>), Held>> {
+    fn held(&self) -> MutexGuard<'_, BTreeMap<(AgentId, Box<str>), OpenServer>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -66,7 +66,7 @@ impl Connections {
     ) -> Result<Arc<Server>, &'static str> {
         let snapshot = caps.daemon.snapshot();
         let now = match snapshot.agents.get(&agent.id).map(|entry| &entry.state) {
-            Some(State::Ready(now)) => now,
+            Some(AgentState::Ready(now)) => now,
             _ => return Err("the agent serves no more"),
         };
         if now.mcp.server(&config.name) != Some(config) || Rights::of(now) != Rights::of(agent) {
@@ -77,11 +77,14 @@ impl Connections {
         if let Some(known) = held.get(&key).filter(|known| known.is_for(agent, config)) {
             return Ok(known.server.clone());
         }
-        let limits =
-            Limits { call: config.timeout, connect: config.connect_timeout, idle: config.idle };
+        let limits = ServerLimits {
+            call: config.timeout,
+            connect: config.connect_timeout,
+            idle: config.idle,
+        };
         let server = Server::new(limits, caps.daemon.world.clock.clone());
         let (rights, config) = (Rights::of(agent), config.clone());
-        let new = Held {
+        let new = OpenServer {
             server: server.clone(),
             rights,
             config,
@@ -156,7 +159,7 @@ impl Connections {
     pub(crate) fn keep_only(&self, now: &Snapshot) {
         self.held().retain(|(agent, name), held| {
             let keep = match now.agents.get(agent).map(|entry| &entry.state) {
-                Some(State::Ready(context)) => {
+                Some(AgentState::Ready(context)) => {
                     context.mcp.server(name).is_some_and(|config| held.is_for(context, config))
                 }
                 _ => false,

@@ -5,7 +5,7 @@ use super::settle::refresh;
 use crate::Capabilities;
 use async_trait::async_trait;
 use insula_config::mcp::McpServer;
-use insula_mcp::{Outcome, Patience};
+use insula_mcp::{CallOutcome, Patience};
 use insula_registry::context::AgentContext;
 use insula_registry::context::is_shown;
 use insula_tools::{HandError, Servers, ToolError, words_of};
@@ -52,7 +52,7 @@ impl Servers for AgentServers<'_> {
         server: &str,
         tool: &str,
         arguments: &Value,
-    ) -> Result<Outcome, ToolError> {
+    ) -> Result<CallOutcome, ToolError> {
         let failed =
             |why: String| ToolError::Hand(HandError(format!("MCP server `{server}`: {why}")));
         let config = self.agent.mcp.server(server);

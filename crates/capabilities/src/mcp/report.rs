@@ -15,10 +15,8 @@ use std::time::Duration;
 /// How many digits of a description's mark are shown.
 const MARK_LEN: usize = 12;
 
-/// One server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerReport {
-    /// Its name.
     pub name: String,
     /// `stdio` or `http`.
     pub transport: &'static str,
@@ -28,7 +26,6 @@ pub struct ServerReport {
     pub trouble: Option<String>,
     /// Whether its tools are known.
     pub is_known: bool,
-    /// Its tools.
     pub tools: Vec<ToolReport>,
 }
 
@@ -158,7 +155,7 @@ fn named<'a>(agent: &'a AgentContext, server: &str) -> Result<&'a McpServer, Run
 fn describe(agent: &AgentContext, server: &McpServer, tool: &str, pinned: &Pinned) -> ToolReport {
     let name = full_name(&server.name, tool);
     let verdict = name.as_deref().map(|name| agent.tools().verdict(name));
-    let is_in = verdict.as_ref().is_some_and(insula_domain::Verdict::is_in);
+    let is_in = verdict.as_ref().is_some_and(insula_domain::ToolVerdict::is_in);
     let stands = is_shown(server, pinned);
     let why = match (&pinned.standing, &verdict) {
         (Standing::Unfit(why), _) => format!("can't be used: {why}"),

@@ -5,10 +5,10 @@ use super::connections::Manner;
 use super::opener::AgentOpener;
 use crate::Capabilities;
 use insula_config::mcp::McpServer;
-use insula_mcp::{ChangeKind, Patience, Pins, ServerError, ServerPins, revise};
+use insula_mcp::{Patience, Pins, ServerError, ServerPins, ToolChangeKind, revise};
 use insula_registry::context::AgentContext;
 use insula_registry::daemon::Actor;
-use insula_registry::registry::State;
+use insula_registry::registry::AgentState;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -83,7 +83,7 @@ pub async fn settle(
 /// The generation that serves now, where the agent still does.
 fn newest(caps: &Capabilities, agent: Arc<AgentContext>) -> Arc<AgentContext> {
     match caps.daemon.snapshot().agents.get(&agent.id).map(|entry| &entry.state) {
-        Some(State::Ready(now)) => now.clone(),
+        Some(AgentState::Ready(now)) => now.clone(),
         _ => agent,
     }
 }
@@ -146,7 +146,7 @@ pub(crate) async fn refresh(
     for change in &changes {
         let (agent, server, tool) = (&agent.id, &config.name, &change.tool);
         match &change.kind {
-            ChangeKind::Hidden(why) => {
+            ToolChangeKind::Hidden(why) => {
                 tracing::warn!(%agent, %server, tool, why, "a tool of an MCP server is hidden");
             }
             kind => tracing::warn!(%agent, %server, tool, "a tool of an MCP server was {kind}"),

@@ -1,12 +1,12 @@
 //! Where memory asks its agent's hooks: which scope an operation has, and whether it may be.
 
 use crate::Capabilities;
-use crate::hooks::{self, Decision, Occasion};
+use crate::hooks::{self, HookDecision, Occasion};
 use insula_domain::hook::HookEvent;
 use insula_domain::{
     Actor, ContextId, CustomId, MemoryOperation, Metadata, Scope, ScopeDenied, ScopePayload,
 };
-use insula_memory::{Change, Operation, Scoped};
+use insula_memory::{EntryChange, Operation, Scoped};
 use insula_registry::context::AgentContext;
 use insula_registry::context::Whereabouts;
 use insula_store::{SessionId, SessionRef};
@@ -33,10 +33,10 @@ impl<'a> Act<'a> {
     }
 
     /// Some changes, whose words have no secrets in them.
-    pub fn writing(at: &'a Whereabouts, scoped: &'a Scoped, changes: &[Change]) -> Self {
+    pub fn writing(at: &'a Whereabouts, scoped: &'a Scoped, changes: &[EntryChange]) -> Self {
         let mut act = Self { at, scoped, targets: Vec::new(), actions: Vec::new(), text: None };
         let mut texts: Vec<&str> = Vec::new();
-        for Change { target, operation } in changes {
+        for EntryChange { target, operation } in changes {
             act.targets.push(target.as_str());
             act.actions.push(match operation {
                 Operation::Add { .. } => "add",
@@ -100,8 +100,8 @@ impl Capabilities {
             })
         };
         match hooks::ask(self, HookEvent::MemoryScope, &occasion, fields).await {
-            Decision::Block { reason, .. } => Err(ScopeDenied::Hook(reason.into())),
-            Decision::Go(go) => {
+            HookDecision::Block { reason, .. } => Err(ScopeDenied::Hook(reason.into())),
+            HookDecision::Go(go) => {
                 let answer =
                     go.scope.ok_or_else(|| ScopeDenied::Hook("there was no answer".into()))?;
                 let writes = answer.context.map_or(Scope::Global, custom);
@@ -139,8 +139,8 @@ impl Capabilities {
             })
         };
         match hooks::ask(self, event, &occasion, fields).await {
-            Decision::Go(_) => Ok(()),
-            Decision::Block { reason, .. } => {
+            HookDecision::Go(_) => Ok(()),
+            HookDecision::Block { reason, .. } => {
                 Err(format!("a hook does not allow this use of memory: {reason}"))
             }
         }

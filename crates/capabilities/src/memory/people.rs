@@ -11,11 +11,9 @@ use insula_domain::{
 use insula_memory::{ListView, MemoryError, Scoped, audience};
 use insula_registry::context::AgentContext;
 use insula_registry::context::Whereabouts;
-use insula_store::{Fragment, Origin, SessionId, SessionRef, Source};
+use insula_store::{Fragment, MemoryOrigin, MemorySource, SessionId, SessionRef};
 
-/// Who asks, and where.
 pub struct Asking<'a> {
-    /// The agent.
     pub agent: &'a AgentContext,
     /// The conversation.
     pub session: &'a SessionKey,
@@ -38,7 +36,6 @@ impl Asking<'_> {
     }
 }
 
-/// What is remembered here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Remembered {
     /// The agent does not remember.
@@ -166,8 +163,8 @@ impl Capabilities {
         };
         let key = SessionRef::Key(asking.session.to_string().into());
         let session = asking.agent.store.session(key).await.map_err(MemoryError::from)?;
-        let origin = Origin {
-            source: Source::Said,
+        let origin = MemoryOrigin {
+            source: MemorySource::Said,
             principal: asking.principal.clone(),
             platform: asking.at.address.platform.to_string().into(),
             session: session.map(|session| session.id),

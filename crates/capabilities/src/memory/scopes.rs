@@ -17,7 +17,6 @@ use std::sync::Arc;
 pub struct Resolved {
     /// What it reads: the widest first, its own last.
     pub reads: Vec<Scope>,
-    /// What it writes to.
     pub writes: Scope,
 }
 

@@ -3,12 +3,12 @@
 use super::begun::Begun;
 use super::shell::{end_of, note};
 use super::watchdog::Watchdog;
-use super::{Ground, Holder};
+use super::{Ground, ProcessShareKey};
 use insula_config::programs::Programs;
 use insula_domain::Actor;
 use insula_domain::Boundary;
 use insula_registry::context::{AgentContext, AuditLog};
-use insula_sandbox::{Capture, Child, Limits, Pace};
+use insula_sandbox::{Capture, Child, ChildLimits, Pace};
 use insula_store::SessionId;
 use insula_tools::shell::{End, Printed, Process};
 use insula_world::{Clock, World};
@@ -56,10 +56,10 @@ pub(super) struct Running {
     pub(super) command: String,
     pub(super) ground: Option<Ground>,
     /// Whose share of the agent's places it takes.
-    pub(super) holder: Holder,
+    pub(super) holder: ProcessShareKey,
     pub(super) begun: Begun,
     pub(super) rights: Rights,
-    pub(super) limits: Limits,
+    pub(super) limits: ChildLimits,
     /// Ends its proxy.
     pub(super) proxy: Option<DropGuard>,
     /// Looks after the disks it writes to.
@@ -71,7 +71,7 @@ pub(super) struct Running {
 /// A process in the background.
 pub(super) struct Background {
     pub(super) reader: Reader,
-    pub(super) holder: Holder,
+    pub(super) holder: ProcessShareKey,
     pub(super) begun: Begun,
     pub(super) rights: Rights,
     printed: Capture,

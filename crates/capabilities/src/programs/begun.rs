@@ -4,7 +4,7 @@ use super::background::Background;
 use insula_domain::{Address, AgentId};
 use insula_registry::Daemon;
 use insula_registry::context::AgentContext;
-use insula_registry::registry::State;
+use insula_registry::registry::AgentState;
 use insula_registry::routing::Led;
 use std::collections::BTreeSet;
 
@@ -12,7 +12,6 @@ use std::collections::BTreeSet;
 pub(crate) struct Begun {
     /// Where it was asked for, by whom its holder names.
     address: Address,
-    /// Where this led.
     led: Led,
     /// The secrets it has as variables.
     variables: BTreeSet<Box<str>>,
@@ -21,12 +20,12 @@ pub(crate) struct Begun {
 
 impl Begun {
     pub(super) async fn now(
-        house: &Daemon,
+        daemon: &Daemon,
         agent: &AgentContext,
         address: &Address,
         variables: &BTreeSet<Box<str>>,
     ) -> Self {
-        let led = house.snapshot().led(address);
+        let led = daemon.snapshot().led(address);
         let given = Given::now(agent, variables).await;
         Self { address: address.clone(), led, variables: variables.clone(), given }
     }
@@ -60,15 +59,15 @@ impl Given {
 /// Ends a process in the background that was begun by somebody who may not talk to its agent any
 /// more, in a chat that was led to another one or whose account is gone, or that was given a secret
 /// which is another one by now.
-pub(super) async fn end_if_lost(house: &Daemon, agent: &AgentId, process: &Background) {
-    let snapshot = house.snapshot();
-    let Some(State::Ready(now)) = snapshot.agents.get(agent).map(|entry| &entry.state) else {
+pub(super) async fn end_if_lost(daemon: &Daemon, agent: &AgentId, process: &Background) {
+    let snapshot = daemon.snapshot();
+    let Some(AgentState::Ready(now)) = snapshot.agents.get(agent).map(|entry| &entry.state) else {
         return process.end();
     };
     let Begun { address, led, variables, given } = &process.begun;
     let principal = &process.holder.principal;
     let is_here = !principal.is_led() || led.still_leads(&snapshot.led(address), agent);
-    let may_talk = house.may_talk(now, principal, address).await;
+    let may_talk = daemon.may_talk(now, principal, address).await;
     if !is_here || !may_talk.unwrap_or(false) || *given != Given::now(now, variables).await {
         process.end();
     }

@@ -4,7 +4,7 @@
 use super::outfit::bare;
 use crate::Capabilities;
 use insula_registry::context::AgentContext;
-use insula_sandbox::{Finished, Outcome, Stdin};
+use insula_sandbox::{ExitOutcome, Finished, Stdin};
 use insula_tools::web::Converted;
 use insula_tools::web::readable::TEXT_BYTES_MAX;
 use insula_tools::{HandError, ToolError};
@@ -35,8 +35,8 @@ pub(crate) async fn convert(
     let finished = sandbox.spawn(spec).await.map_err(failed)?.finish().await;
     let Finished { exit, stdout, stderr } = finished.map_err(failed)?;
     let status = match exit.outcome {
-        Outcome::Exited(status) => Some(status),
-        Outcome::Signaled(_) | Outcome::Killed | Outcome::Ended(_) => None,
+        ExitOutcome::Exited(status) => Some(status),
+        ExitOutcome::Signaled(_) | ExitOutcome::Killed | ExitOutcome::Ended(_) => None,
     };
     let is_cut = stdout.dropped() > 0;
     let output = if is_cut { stdout.head } else { stdout.bytes() };

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use insula_domain::Actor;
 use insula_registry::context::AuditLog;
-use insula_sandbox::egress::{Decision, Ending, Ledger, Traffic, Unrecorded, Verdict};
+use insula_sandbox::egress::{EgressDecision, EgressVerdict, Ending, Ledger, Traffic, Unrecorded};
 use insula_store::SessionId;
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ pub(crate) struct Audited {
 }
 
 impl Audited {
-    fn about(&self, decision: &Decision) -> Value {
+    fn about(&self, decision: &EgressDecision) -> Value {
         let place = decision.destination.as_ref();
         json!({
             "host": place.map(|place| place.host.to_string()),
@@ -29,14 +29,14 @@ impl Audited {
 
 #[async_trait]
 impl Ledger for Audited {
-    async fn decided(&self, decision: &Decision) -> Result<(), Unrecorded> {
+    async fn decided(&self, decision: &EgressDecision) -> Result<(), Unrecorded> {
         let mut content = self.about(decision);
         match &decision.verdict {
-            Verdict::Allowed { rule } => {
+            EgressVerdict::Allowed { rule } => {
                 content["verdict"] = json!("allowed");
                 content["rule"] = json!(rule);
             }
-            Verdict::Refused(refusal) => {
+            EgressVerdict::Refused(refusal) => {
                 content["verdict"] = json!("refused");
                 content["reason"] = json!(refusal.to_string());
             }
@@ -48,7 +48,7 @@ impl Ledger for Audited {
         })
     }
 
-    async fn ended(&self, decision: &Decision, traffic: Traffic, ending: Ending) {
+    async fn ended(&self, decision: &EgressDecision, traffic: Traffic, ending: Ending) {
         let mut content = self.about(decision);
         content["bytes_up"] = json!(traffic.up);
         content["bytes_down"] = json!(traffic.down);

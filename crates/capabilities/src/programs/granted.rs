@@ -5,12 +5,12 @@
 
 use super::outfit::around_home;
 use crate::Capabilities;
-use insula_config::{Loaded, Outcome};
+use insula_config::{AgentOutcome, Loaded};
 use insula_domain::{AgentId, FileGrants};
 use insula_registry::home::Home;
 use insula_registry::workspace::{Workspace, full};
 use insula_sandbox::{never_granted, shows};
-use insula_tools::workspace::Folder;
+use insula_tools::workspace::GivenFolder;
 use insula_world::World;
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ pub async fn void_here(
 ) -> Vec<String> {
     let mut said = Vec::new();
     for (id, outcome) in &loaded.agents {
-        let Outcome::Ready(config) = outcome else { continue };
+        let AgentOutcome::Ready(config) = outcome else { continue };
         if config.boundary.files.shared.is_empty() {
             continue;
         }
@@ -77,7 +77,7 @@ fn look(
     let folder = PathBuf::from("agents").join(id.as_str());
     let workspace = Workspace::new(home, user_home, folder, None, grants);
     let looked = workspace.place().look().unwrap_or_default();
-    let fault = |looked: Result<Folder, String>| {
+    let fault = |looked: Result<GivenFolder, String>| {
         match looked {
         Err(why) => Some(format!("{why}; make the folder, or correct `files.shared`")),
         Ok(folder) => around_home(real_home, &folder).or_else(|| {

@@ -1,6 +1,6 @@
 //! Which agents of a configuration could not run programs on this machine.
 
-use insula_config::{Loaded, Outcome};
+use insula_config::{AgentOutcome, Loaded};
 use insula_domain::{Switch, ToolTable};
 use insula_sandbox::{Availability, Error, Helper, Hidden, Layer, Sandbox};
 use insula_world::World;
@@ -20,8 +20,8 @@ pub async fn refused_here(world: &World, loaded: &Loaded) -> Vec<String> {
         .agents
         .iter()
         .filter_map(|(id, outcome)| match outcome {
-            Outcome::Ready(config) => Some((id, config)),
-            Outcome::Failed(_) => None,
+            AgentOutcome::Ready(config) => Some((id, config)),
+            AgentOutcome::Failed(_) => None,
         })
         .filter(|(_, config)| {
             config.programs.sandbox == Switch::On && starts_programs(&config.boundary.tools)

@@ -8,7 +8,7 @@ use insula_domain::Actor;
 use insula_domain::{HostPattern, NetworkGrants};
 use insula_registry::context::AgentContext;
 use insula_sandbox::egress::{Client, ClientLimits, Egress, Fetch, Policy};
-use insula_sandbox::{Finished, Outcome, Stdin};
+use insula_sandbox::{ExitOutcome, Finished, Stdin};
 use insula_store::SessionId;
 use insula_tools::Files;
 use std::path::Path;
@@ -53,17 +53,19 @@ impl HookProgram<'_> {
         drop(proxy);
         let Finished { exit, stdout, stderr } = finished.map_err(|error| error.to_string())?;
         match exit.outcome {
-            Outcome::Exited(0) if stdout.total > ANSWER_BYTES_MAX as u64 => {
+            ExitOutcome::Exited(0) if stdout.total > ANSWER_BYTES_MAX as u64 => {
                 Err(format!("the answer has more than {ANSWER_BYTES_MAX} bytes"))
             }
-            Outcome::Exited(0) => Ok(stdout.bytes()),
-            Outcome::Exited(status) => {
+            ExitOutcome::Exited(0) => Ok(stdout.bytes()),
+            ExitOutcome::Exited(status) => {
                 let said = String::from_utf8_lossy(&stderr.bytes()).trim().to_owned();
                 let said = &said[..said.floor_char_boundary(COMPLAINT_BYTES_MAX)];
                 Err(format!("the program ended with {status}: {said}"))
             }
-            Outcome::Signaled(signal) => Err(format!("the program was ended by signal {signal}")),
-            Outcome::Killed | Outcome::Ended(_) => Err("the program was ended".to_owned()),
+            ExitOutcome::Signaled(signal) => {
+                Err(format!("the program was ended by signal {signal}"))
+            }
+            ExitOutcome::Killed | ExitOutcome::Ended(_) => Err("the program was ended".to_owned()),
         }
     }
 }

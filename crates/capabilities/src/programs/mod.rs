@@ -41,7 +41,7 @@ use background::{Background, Running};
 use insula_domain::Actor;
 use insula_domain::{AccountId, AgentId, ChatId, Platform, SessionKey};
 use insula_registry::error::RuntimeError;
-use insula_registry::registry::{Snapshot, State};
+use insula_registry::registry::{AgentState, Snapshot};
 use insula_registry::workspace::output_name;
 use insula_registry::{Acting, Daemon};
 use insula_sandbox::egress::{Lookups, Tls, TlsError};
@@ -71,7 +71,7 @@ pub struct Host {
     world: World,
     /// What no program is shown.
     hidden: Hidden,
-    /// Opened by the first agent that runs something: a house of talkers pays nothing.
+    /// Opened by the first agent that runs something: a daemon of talkers pays nothing.
     sandbox: Mutex<Option<Sandbox>>,
     tls: Mutex<Option<Tls>>,
     owners: Owners,
@@ -99,7 +99,7 @@ struct Session {
 
 /// Whose share of the agent's places a process in the background takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Holder {
+pub(crate) struct ProcessShareKey {
     /// Where it was asked for, without topic and person.
     pub(crate) chat: Chat,
     /// Who asked for it.
@@ -126,7 +126,10 @@ enum TooMany {
 }
 
 /// Whether one more process may take a place, by who holds those that are taken.
-fn admit<'h>(one_more: &Holder, taken: impl Iterator<Item = &'h Holder>) -> Result<(), TooMany> {
+fn admit<'h>(
+    one_more: &ProcessShareKey,
+    taken: impl Iterator<Item = &'h ProcessShareKey>,
+) -> Result<(), TooMany> {
     let (mut all, mut in_chat, mut of_principal) = (0, 0, 0);
     for holder in taken {
         all += 1;
@@ -205,14 +208,14 @@ impl Host {
         ended.into_iter().flat_map(|session| session.processes).for_each(|(_, it)| it.end());
     }
 
-    /// Ends the processes and servers of every agent that serves no more, or whose programs would be given
-    /// something else by now.
+    /// Ends the processes and servers of every agent that serves no more, or whose programs would
+    /// be given something else by now.
     pub(crate) fn keep_only(&self, now: &Snapshot) {
         self.servers.keep_only(now);
         self.sessions().retain(|(agent, _), session| {
-            let State::Ready(context) = (match now.agents.get(agent) {
+            let AgentState::Ready(context) = (match now.agents.get(agent) {
                 Some(entry) => &entry.state,
-                None => &State::Deleted,
+                None => &AgentState::Deleted,
             }) else {
                 session.processes.values().for_each(|process| process.end());
                 return false;
@@ -250,7 +253,7 @@ impl Host {
     }
 
     /// Whether a conversation may start one more process.
-    fn room(&self, key: &(AgentId, SessionId), holder: &Holder) -> Result<(), TooMany> {
+    fn room(&self, key: &(AgentId, SessionId), holder: &ProcessShareKey) -> Result<(), TooMany> {
         is_room(&self.sessions(), key, holder)
     }
 
@@ -307,7 +310,7 @@ impl Host {
 fn is_room(
     sessions: &BTreeMap<(AgentId, SessionId), Session>,
     (agent, _): &(AgentId, SessionId),
-    holder: &Holder,
+    holder: &ProcessShareKey,
 ) -> Result<(), TooMany> {
     let of_agent = sessions.iter().filter(|((owner, _), _)| owner == agent);
     let processes = of_agent.flat_map(|(_, session)| session.processes.values());
@@ -334,14 +337,14 @@ fn put_in<'s>(
 
 #[async_trait]
 impl Acting for Host {
-    fn generations_changed(&self, house: &Daemon) {
-        self.keep_only(&house.snapshot());
+    fn generations_changed(&self, daemon: &Daemon) {
+        self.keep_only(&daemon.snapshot());
     }
 
-    async fn rights_changed(&self, house: &Daemon) {
-        self.keep_only(&house.snapshot());
+    async fn rights_changed(&self, daemon: &Daemon) {
+        self.keep_only(&daemon.snapshot());
         for (agent, process) in self.running() {
-            begun::end_if_lost(house, &agent, &process).await;
+            begun::end_if_lost(daemon, &agent, &process).await;
         }
     }
 
@@ -349,10 +352,10 @@ impl Acting for Host {
         self.servers.close_with_secrets(agent);
     }
 
-    async fn forget(&self, house: &Daemon, agent: &AgentId) -> Result<(), RuntimeError> {
+    async fn forget(&self, daemon: &Daemon, agent: &AgentId) -> Result<(), RuntimeError> {
         self.lookups.lock().unwrap_or_else(PoisonError::into_inner).remove(agent);
         // Which user its programs ran as.
-        self.owners.forget(house, agent).await
+        self.owners.forget(daemon, agent).await
     }
 
     fn end_all(&self) {
@@ -383,14 +386,14 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test may say what it knows")]
     use super::*;
 
-    fn holder(chat: &str, topic: Option<&str>, principal: &str) -> Holder {
+    fn holder(chat: &str, topic: Option<&str>, principal: &str) -> ProcessShareKey {
         let topic = topic.map(|topic| format!(":topic:{topic}")).unwrap_or_default();
         let key = format!("agent:a:telegram:bot:group:{chat}{topic}");
-        Holder { chat: Chat::of(&key.parse().unwrap()), principal: principal.into() }
+        ProcessShareKey { chat: Chat::of(&key.parse().unwrap()), principal: principal.into() }
     }
 
     /// How many places `one_more` gets beside those that are taken.
-    fn gets(one_more: &Holder, taken: &[Holder]) -> (usize, TooMany) {
+    fn gets(one_more: &ProcessShareKey, taken: &[ProcessShareKey]) -> (usize, TooMany) {
         let mut all = taken.to_vec();
         loop {
             match admit(one_more, all.iter()) {

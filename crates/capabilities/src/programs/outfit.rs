@@ -6,9 +6,9 @@ use insula_config::programs::{ProgramLimits, Programs};
 use insula_domain::{AccessMode, Switch};
 use insula_registry::context::AgentContext;
 use insula_sandbox::{
-    Account, Layer, Limits, Network, Owner, Priority, Spec, Walls, give_to, shell,
+    ChildLimits, HostUser, Layer, Network, Priority, QuotaAccount, Spec, Walls, give_to, shell,
 };
-use insula_tools::workspace::Folder;
+use insula_tools::workspace::GivenFolder;
 use insula_tools::{Files, HandError, ToolError};
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
@@ -23,7 +23,7 @@ const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin
 /// The port of the proxy, as the program sees it. Each has a network of its own.
 const PROXY_PORT: u16 = 3128;
 
-const ROOT: Owner = Owner { uid: 0, gid: 0 };
+const ROOT: HostUser = HostUser { uid: 0, gid: 0 };
 
 /// What a program of an agent is given.
 pub(crate) struct Outfit {
@@ -52,7 +52,8 @@ pub(super) async fn bare(caps: &Capabilities, agent: &AgentContext) -> Result<Sp
     }
     spec.env.insert("PATH".into(), PATH.into());
     spec.env.insert("LANG".into(), "C.UTF-8".into());
-    spec.account = Account { name: agent.id.to_string(), of: caps.daemon.snapshot().agents.len() };
+    spec.account =
+        QuotaAccount { name: agent.id.to_string(), of: caps.daemon.snapshot().agents.len() };
     spec.limits = limits(&programs.limits);
     spec.priority = Priority::Normal;
     spec.optional = programs.optional.iter().filter_map(|name| Layer::from_name(name)).collect();
@@ -117,7 +118,7 @@ pub(crate) async fn outfit(
 ///
 /// The home has the keys of everything. Whoever grants a folder around it means the rest of
 /// that folder, and the sandbox can't leave a part out.
-pub(super) fn around_home(home: &Path, folder: &Folder) -> Option<String> {
+pub(super) fn around_home(home: &Path, folder: &GivenFolder) -> Option<String> {
     let path = folder.path.display();
     home.starts_with(&folder.real).then(|| {
         format!(
@@ -127,7 +128,7 @@ pub(super) fn around_home(home: &Path, folder: &Folder) -> Option<String> {
 }
 
 /// Whether a folder is one of the agent itself, in the home.
-fn is_own(caps: &Capabilities, agent: &AgentContext, folder: &Folder) -> bool {
+fn is_own(caps: &Capabilities, agent: &AgentContext, folder: &GivenFolder) -> bool {
     folder.path.starts_with(caps.daemon.home.agent(&agent.id))
 }
 
@@ -136,8 +137,8 @@ fn is_own(caps: &Capabilities, agent: &AgentContext, folder: &Folder) -> bool {
 async fn own(
     caps: &Capabilities,
     agent: &AgentContext,
-    folder: &Folder,
-    owner: Owner,
+    folder: &GivenFolder,
+    owner: HostUser,
     withheld: &mut Vec<String>,
 ) -> Result<bool, ToolError> {
     if !is_own(caps, agent, folder) {
@@ -175,11 +176,11 @@ async fn own(
     Ok(true)
 }
 
-fn limits(asked: &ProgramLimits) -> Limits {
-    let otherwise = Limits { memory_bytes: MEMORY_BYTES, ..Limits::default() };
+fn limits(asked: &ProgramLimits) -> ChildLimits {
+    let otherwise = ChildLimits { memory_bytes: MEMORY_BYTES, ..ChildLimits::default() };
     let ProgramLimits { memory, processes, file_size, descriptors, cpu_time, wall_clock, output } =
         *asked;
-    Limits {
+    ChildLimits {
         memory_bytes: memory.unwrap_or(otherwise.memory_bytes),
         processes: processes.unwrap_or(otherwise.processes),
         file_bytes: file_size.unwrap_or(otherwise.file_bytes),
@@ -207,7 +208,7 @@ mod tests {
             wall_clock: Some(Duration::from_secs(6)),
             output: Some(7),
         };
-        let expected = Limits {
+        let expected = ChildLimits {
             memory_bytes: 1,
             processes: 2,
             file_bytes: 3,
@@ -224,7 +225,7 @@ mod tests {
     fn a_layer_is_optional_by_the_name_that_the_refusal_gives_it() {
         for layer in Layer::ALL.into_iter().filter(|layer| layer.is_required()) {
             let yaml = format!("agents: {{a: {{sandbox: {{optional: [{layer}]}}}}}}\n");
-            let mut files = insula_config::Snapshot::default();
+            let mut files = insula_config::FilesSnapshot::default();
             files.config = insula_config::files::FileState::Text(yaml.as_str().into());
             let (report, _) = insula_config::load(&files, &std::collections::BTreeMap::new());
             assert_eq!(report.errors().count(), 0, "{layer}");

@@ -8,7 +8,7 @@
 use insula_domain::AgentId;
 use insula_registry::Daemon;
 use insula_registry::error::RuntimeError;
-use insula_sandbox::Owner;
+use insula_sandbox::HostUser;
 use insula_store::DaemonCommand;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,10 +18,10 @@ use tokio::sync::Mutex;
 const KEY: &str = "children.users";
 /// The first of the ids; from here on nothing else on a Linux machine takes any.
 const FIRST: u32 = 0x7000_0000;
-/// Ids of one caps. Two houses of one machine have different ones, unless chance has it.
-const HOUSE_BITS: u32 = 16;
+/// Ids of one daemon. Two daemons of one machine have different ones, unless chance has it.
+const DAEMON_BITS: u32 = 16;
 
-/// The users of a house's agents.
+/// The users of a daemon's agents.
 #[derive(Default)]
 pub(super) struct Owners {
     known: Mutex<Option<Known>>,
@@ -43,7 +43,7 @@ impl Known {
     }
 }
 
-/// How often chance is tried. A house that has given half of its numbers misses once in 2^64.
+/// How often chance is tried. A daemon that has given half of its numbers misses once in 2^64.
 const TRIES_MAX: usize = 64;
 
 /// Whether programs need a user of their own.
@@ -53,14 +53,18 @@ pub(super) fn are_needed() -> bool {
 
 impl Owners {
     /// The user of an agent's programs, chosen when it first needs one.
-    pub(super) async fn of(&self, house: &Daemon, agent: &AgentId) -> Result<Owner, RuntimeError> {
+    pub(super) async fn of(
+        &self,
+        daemon: &Daemon,
+        agent: &AgentId,
+    ) -> Result<HostUser, RuntimeError> {
         let mut known = self.known.lock().await;
-        let mut now = load(&mut known, house).await?.clone();
+        let mut now = load(&mut known, daemon).await?.clone();
         let number = match now.agents.get(agent.as_str()) {
             Some(number) => *number,
             None => {
                 // How many there were before must not show in what this one draws.
-                let mut random = house.world.random.stream(&["children.user", agent.as_str()]);
+                let mut random = daemon.world.random.stream(&["children.user", agent.as_str()]);
                 let number = now.unused(|| u16::from_be_bytes(random.bytes()));
                 let number = number.ok_or_else(|| {
                     RuntimeError::Invalid(
@@ -69,40 +73,44 @@ impl Owners {
                 })?;
                 now.given.insert(number);
                 now.agents.insert(agent.to_string(), number);
-                save(house, &now).await?;
+                save(daemon, &now).await?;
                 *known = Some(now);
                 number
             }
         };
-        let id = FIRST + house_part(house) + number;
-        Ok(Owner { uid: id, gid: id })
+        let id = FIRST + daemon_part(daemon) + number;
+        Ok(HostUser { uid: id, gid: id })
     }
 
     /// Forgets whose a user was. It is not given again.
-    pub(super) async fn forget(&self, house: &Daemon, agent: &AgentId) -> Result<(), RuntimeError> {
+    pub(super) async fn forget(
+        &self,
+        daemon: &Daemon,
+        agent: &AgentId,
+    ) -> Result<(), RuntimeError> {
         let mut known = self.known.lock().await;
-        let mut now = load(&mut known, house).await?.clone();
+        let mut now = load(&mut known, daemon).await?.clone();
         if now.agents.remove(agent.as_str()).is_some() {
-            save(house, &now).await?;
+            save(daemon, &now).await?;
             *known = Some(now);
         }
         Ok(())
     }
 }
 
-/// Tells houses apart by where they are.
-fn house_part(house: &Daemon) -> u32 {
-    let hash = blake3::hash(house.home.real_root().as_os_str().as_encoded_bytes());
+/// Tells daemons apart by where they are.
+fn daemon_part(daemon: &Daemon) -> u32 {
+    let hash = blake3::hash(daemon.home.real_root().as_os_str().as_encoded_bytes());
     let [a, b, ..] = *hash.as_bytes();
-    (u32::from(u16::from_be_bytes([a, b])) >> 4) << HOUSE_BITS
+    (u32::from(u16::from_be_bytes([a, b])) >> 4) << DAEMON_BITS
 }
 
 async fn load<'k>(
     known: &'k mut Option<Known>,
-    house: &Daemon,
+    daemon: &Daemon,
 ) -> Result<&'k mut Known, RuntimeError> {
     if known.is_none() {
-        let text = house.store.daemon().value(KEY).await?;
+        let text = daemon.store.daemon().value(KEY).await?;
         *known = Some(text.map(|text| parse(&text)).transpose()?.unwrap_or_default());
     }
     Ok(known.get_or_insert_default())
@@ -123,10 +131,10 @@ fn parse(text: &str) -> Result<Known, RuntimeError> {
     Ok(Known { given: given.ok_or_else(broken)?, agents: agents.ok_or_else(broken)? })
 }
 
-async fn save(house: &Daemon, known: &Known) -> Result<(), RuntimeError> {
+async fn save(daemon: &Daemon, known: &Known) -> Result<(), RuntimeError> {
     let value = json!({ "given": known.given, "agents": known.agents }).to_string();
     let put = DaemonCommand::PutValue { key: KEY.into(), value };
-    house.owner.daemon().commit(vec![put]).await?;
+    daemon.owner.daemon().commit(vec![put]).await?;
     Ok(())
 }
 

@@ -7,14 +7,16 @@ use super::outfit::{Outfit, outfit, wall_clock};
 use super::start::{Principal, spawn};
 use super::watchdog::{Over, Watchdog};
 use super::{
-    Chat, Ground, Holder, PER_AGENT_MAX, PER_CHAT_MAX, PER_PRINCIPAL_MAX, Reader, TooMany,
+    Chat, Ground, PER_AGENT_MAX, PER_CHAT_MAX, PER_PRINCIPAL_MAX, ProcessShareKey, Reader, TooMany,
 };
 use crate::Capabilities;
 use async_trait::async_trait;
 use insula_domain::Actor;
 use insula_domain::{Address, AgentId};
 use insula_registry::context::{AgentContext, AuditLog};
-use insula_sandbox::{Child, Error, Exit, Finished, Limit, Limits, Outcome, Output, Spec, Stdin};
+use insula_sandbox::{
+    Child, ChildLimits, Error, Exit, ExitOutcome, Finished, Limit, Output, Spec, Stdin,
+};
 use insula_store::SessionId;
 use insula_tools::shell::{Code, End, Input, Job, Printed, Process, Ran};
 use insula_tools::{Files, HandError, Shell, ToolError};
@@ -205,7 +207,7 @@ impl Shell for SessionShell<'_> {
             })
         };
         let children = &self.caps.programs;
-        let holder = Holder { chat: self.chat.clone(), principal: self.principal.clone() };
+        let holder = ProcessShareKey { chat: self.chat.clone(), principal: self.principal.clone() };
         children.room(&self.key, &holder).map_err(full)?;
         let once = match job.code {
             Code::Shell(code) => Job { code: Code::Script(code), ..job },
@@ -324,22 +326,22 @@ fn words_of(code: Code<'_>) -> &str {
 }
 
 /// How a program ended, in the words of its tools, and what else to know.
-pub(super) fn end_of(exit: Result<Exit, Error>, limits: &Limits) -> (End, Vec<String>) {
+pub(super) fn end_of(exit: Result<Exit, Error>, limits: &ChildLimits) -> (End, Vec<String>) {
     let Exit { outcome, reached } = match exit {
         Ok(exit) => exit,
         Err(error) => return (End::Limited(error.to_string()), Vec::new()),
     };
     let end = match outcome {
-        Outcome::Exited(status) => End::Exited(status),
-        Outcome::Signaled(signal) => End::Signaled(signal),
-        Outcome::Killed => End::Killed,
-        Outcome::Ended(limit) => End::Limited(words(limit, limits)),
+        ExitOutcome::Exited(status) => End::Exited(status),
+        ExitOutcome::Signaled(signal) => End::Signaled(signal),
+        ExitOutcome::Killed => End::Killed,
+        ExitOutcome::Ended(limit) => End::Limited(words(limit, limits)),
     };
-    let others = reached.into_iter().filter(|limit| outcome != Outcome::Ended(*limit));
+    let others = reached.into_iter().filter(|limit| outcome != ExitOutcome::Ended(*limit));
     (end, others.map(|limit| words(limit, limits)).collect())
 }
 
-fn words(limit: Limit, limits: &Limits) -> String {
+fn words(limit: Limit, limits: &ChildLimits) -> String {
     match limit {
         Limit::Memory => format!(
             "it used more than {} MB of memory (`sandbox.memory`)",

@@ -14,7 +14,6 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 pub(crate) enum Principal<'p> {
     /// Somebody who talks to the agent.
     Person {
-        /// Who.
         name: &'p Actor,
         /// In which conversation.
         session: SessionId,

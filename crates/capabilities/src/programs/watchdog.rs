@@ -122,7 +122,7 @@ impl Taken {
     }
 }
 
-/// What every program of the house took of every disk, so that the one that took most is known.
+/// What every program of the daemon took of every disk, so that the one that took most is known.
 #[derive(Default)]
 pub(crate) struct Takers {
     known: Mutex<Known>,

@@ -3,15 +3,17 @@
 use super::disk::Disk;
 use super::package::{Package, blocked};
 use crate::Capabilities;
-use crate::hooks::{self, Decision, Occasion};
+use crate::hooks::{self, HookDecision, Occasion};
 use async_trait::async_trait;
 use insula_config::skills::files::{self, Top};
-use insula_config::skills::{DOCUMENT, DOCUMENT_BYTES_MAX, FILE_BYTES_MAX, Place, Skill, is_name};
+use insula_config::skills::{
+    DOCUMENT, DOCUMENT_BYTES_MAX, FILE_BYTES_MAX, Skill, SkillLocation, is_name,
+};
 use insula_domain::hook::HookEvent;
 use insula_domain::{Effect, tool};
 use insula_registry::context::AgentContext;
 use insula_registry::daemon::Actor;
-use insula_tools::skills::{Brief, Change, Skills};
+use insula_tools::skills::{Brief, SkillChange, Skills};
 use insula_tools::{HandError, ToolError};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -38,8 +40,8 @@ impl<'c> AgentSkills<'c> {
     async fn admit(&self, skill: &Skill, file: &str) -> Result<(), ToolError> {
         let extra = || json!({ "extra": { "skill": &*skill.name, "file": file } });
         match hooks::ask(self.caps, HookEvent::SkillLoad, &self.occasion, extra).await {
-            Decision::Go(_) => Ok(()),
-            Decision::Block { reason, .. } => Err(ToolError::Refused(format!(
+            HookDecision::Go(_) => Ok(()),
+            HookDecision::Block { reason, .. } => Err(ToolError::Refused(format!(
                 "a hook does not allow you to view skill `{}`: {reason}",
                 skill.name
             ))),
@@ -57,7 +59,7 @@ impl<'c> AgentSkills<'c> {
     /// Reads a file of a skill as it is now.
     async fn read(&self, skill: &Skill, path: &str, max: u64) -> Result<Option<Vec<u8>>, String> {
         let folder = self.caps.daemon.home.root().join(skill.place.folder(self.agent.id.as_str()));
-        let top = if skill.place == Place::Own { Top::IsFolder } else { Top::MayBeLink };
+        let top = if skill.place == SkillLocation::Own { Top::IsFolder } else { Top::MayBeLink };
         let path = format!("{}/{path}", skill.folder);
         let read = move || files::read_file(&folder, top, &path, max);
         self.caps.daemon.world.storage.run(read).await.map_err(|error| error.to_string())?
@@ -149,11 +151,11 @@ impl<'c> AgentSkills<'c> {
     fn changed(
         &self,
         name: &str,
-        change: Change,
+        change: SkillChange,
         before: Option<BTreeMap<String, Vec<u8>>>,
     ) -> Result<BTreeMap<String, Vec<u8>>, ToolError> {
         let missing = || failed(format!("you have no skill `{name}` of your own"));
-        if let Change::Create { content, .. } = change {
+        if let SkillChange::Create { content, .. } = change {
             return match before {
                 Some(_) => Err(failed(format!("there is a skill `{name}`; edit or patch it"))),
                 None => Ok(BTreeMap::from([(DOCUMENT.to_owned(), content.into_bytes())])),
@@ -161,20 +163,20 @@ impl<'c> AgentSkills<'c> {
         }
         let mut contents = before.ok_or_else(missing)?;
         match change {
-            Change::Edit { content } => {
+            SkillChange::Edit { content } => {
                 contents.insert(DOCUMENT.to_owned(), content.into_bytes());
             }
-            Change::WriteFile { file, content } => {
+            SkillChange::WriteFile { file, content } => {
                 contents.insert(file, content.into_bytes());
             }
-            Change::RemoveFile { file } if file == DOCUMENT => {
+            SkillChange::RemoveFile { file } if file == DOCUMENT => {
                 return Err(failed(format!("without {DOCUMENT} it is no skill; use delete")));
             }
-            Change::RemoveFile { file } => {
+            SkillChange::RemoveFile { file } => {
                 let removed = contents.remove(&file);
                 removed.ok_or_else(|| failed(format!("skill `{name}` has no file `{file}`")))?;
             }
-            Change::Patch { file, old, new } => {
+            SkillChange::Patch { file, old, new } => {
                 let file = file.unwrap_or_else(|| DOCUMENT.to_owned());
                 let text = contents.get(&file).and_then(|it| std::str::from_utf8(it).ok());
                 let text = text.ok_or_else(|| failed(format!("`{name}` has no text `{file}`")))?;
@@ -188,7 +190,7 @@ impl<'c> AgentSkills<'c> {
                 };
                 contents.insert(file, patched.into_bytes());
             }
-            Change::Create { .. } | Change::Delete => {}
+            SkillChange::Create { .. } | SkillChange::Delete => {}
         }
         Ok(contents)
     }
@@ -240,21 +242,21 @@ impl Skills for AgentSkills<'_> {
         }
     }
 
-    async fn change(&self, name: &str, change: Change) -> Result<String, ToolError> {
+    async fn change(&self, name: &str, change: SkillChange) -> Result<String, ToolError> {
         if !is_name(name) {
             return Err(ToolError::Arguments("`name` is no name for a skill".to_owned()));
         }
-        if self.agent.skills.get(name).is_some_and(|skill| skill.place != Place::Own) {
+        if self.agent.skills.get(name).is_some_and(|skill| skill.place != SkillLocation::Own) {
             return Err(ToolError::Refused(format!(
                 "skill `{name}` belongs to a bundle, which only the operator changes"
             )));
         }
         let own = self.agent.skills.get(name).map(|skill| skill.folder.to_string());
         let category = match &change {
-            Change::Create { category: Some(category), .. } if is_name(category) => {
+            SkillChange::Create { category: Some(category), .. } if is_name(category) => {
                 format!("{category}/")
             }
-            Change::Create { category: Some(_), .. } => {
+            SkillChange::Create { category: Some(_), .. } => {
                 return Err(ToolError::Arguments("`category` is no name for a folder".to_owned()));
             }
             _ => String::new(),
@@ -263,7 +265,7 @@ impl Skills for AgentSkills<'_> {
         let _one_at_a_time = self.caps.daemon.hold_changes().await;
         let place = folder.clone();
         let before = self.run(move |disk| disk.read(&place)).await?;
-        if change == Change::Delete {
+        if change == SkillChange::Delete {
             if before.is_none() {
                 return Err(failed(format!("you have no skill `{name}` of your own")));
             }

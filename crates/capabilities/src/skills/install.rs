@@ -5,7 +5,7 @@ use super::lock::{Difference, Locked};
 use super::package::Package;
 use crate::Capabilities;
 use insula_config::skills::files::{self, Top};
-use insula_config::skills::{DOCUMENT, DOCUMENT_BYTES_MAX, Place, Skill};
+use insula_config::skills::{DOCUMENT, DOCUMENT_BYTES_MAX, Skill, SkillLocation};
 use insula_domain::AgentId;
 use insula_domain::scan::reveal;
 use insula_registry::context::AgentContext;
@@ -19,7 +19,6 @@ use std::collections::BTreeMap;
 pub struct SkillState {
     /// Its name, or its folder where it has none.
     pub name: String,
-    /// What it is for.
     pub description: Option<String>,
     /// What it is listed under.
     pub category: Option<String>,
@@ -85,12 +84,12 @@ impl Capabilities {
     pub async fn skills(&self, id: &AgentId) -> Result<Vec<SkillState>, RuntimeError> {
         let agent = self.daemon.context_of(id)?;
         let lock = self.on_disk(id, Disk::lock).await?;
-        let source = |name: &str, place: &Place| match place {
-            Place::Own => lock.skills.get(name).map(|locked| locked.source.clone()),
-            Place::Bundle(_) => None,
+        let source = |name: &str, place: &SkillLocation| match place {
+            SkillLocation::Own => lock.skills.get(name).map(|locked| locked.source.clone()),
+            SkillLocation::Bundle(_) => None,
         };
         let folder =
-            |place: &Place, folder: &str| format!("{}/{folder}", place.folder(id.as_str()));
+            |place: &SkillLocation, folder: &str| format!("{}/{folder}", place.folder(id.as_str()));
         let text = |text: &Option<Box<str>>| text.as_deref().map(str::to_owned);
         let ready = agent.skills.skills.iter().map(|skill| SkillState {
             name: skill.name.to_string(),
@@ -233,7 +232,7 @@ impl Capabilities {
                 let of_bundle = agent.skills.get(name).map(|skill| &skill.place);
                 let unusable = agent.skills.unusable.iter().find(|it| *it.name == *name);
                 return Err(match of_bundle.or_else(|| unusable.map(|it| &it.place)) {
-                    Some(Place::Bundle(bundle)) => RuntimeError::Invalid(format!(
+                    Some(SkillLocation::Bundle(bundle)) => RuntimeError::Invalid(format!(
                         "skill `{name}` is of bundle `{bundle}`; remove it there, or the bundle from the agent's `skills`"
                     )),
                     _ => no_skill(name),
@@ -286,7 +285,7 @@ impl Capabilities {
 fn own_folders<'a>(agent: &'a AgentContext, name: &str) -> Vec<&'a str> {
     let usable = agent.skills.skills.iter().map(|it| (&it.name, &it.place, &it.folder));
     let unusable = agent.skills.unusable.iter().map(|it| (&it.name, &it.place, &it.folder));
-    let own = usable.chain(unusable).filter(|(_, place, _)| **place == Place::Own);
+    let own = usable.chain(unusable).filter(|(_, place, _)| **place == SkillLocation::Own);
     let own: Vec<(&str, &str)> = own.map(|(called, _, folder)| (&**called, &**folder)).collect();
     own.into_iter()
         .filter(|(called, folder)| *called == name || is_folder(folder, name))

@@ -71,7 +71,6 @@ impl Locked {
         Self { source: source.to_owned(), folder: folder.to_owned(), files: hashes.collect() }
     }
 
-    /// How what is there now differs.
     pub fn differs(&self, now: &BTreeMap<String, Vec<u8>>) -> Difference {
         let mut difference = Difference::default();
         for (path, hashed) in &self.files {

@@ -1,6 +1,6 @@
 //! The files of skills on their way in: checked before anything is written.
 
-use insula_config::skills::shelf::name_finding;
+use insula_config::skills::skill_set::name_finding;
 use insula_config::skills::{
     DOCUMENT, DOCUMENT_BYTES_MAX, Document, FILE_BYTES_MAX, FILES_MAX, document, is_inner_path,
 };

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 /// Where skills come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
+pub enum SkillSource {
     /// A folder, which is a skill or holds some.
     Folder(PathBuf),
     /// An archive of one.
@@ -25,7 +25,7 @@ pub enum Source {
     Git(String),
 }
 
-impl Source {
+impl SkillSource {
     /// What a text on the command line means.
     pub fn of(text: &str) -> Self {
         let is_url = ["https://", "ssh://", "file://", "git@", "http://", "git://"]
@@ -156,13 +156,13 @@ mod tests {
             ("ssh://git:word@example.org/a.git", "ssh://example.org/a.git"),
             ("git@example.org:a.git", "git@example.org:a.git"),
         ] {
-            assert_eq!(Source::of(url).name(), noted);
+            assert_eq!(SkillSource::of(url).name(), noted);
         }
     }
 
     #[test]
     fn a_path_is_noted_so_that_it_means_the_same_from_everywhere() {
-        let noted = Source::of(".").name();
+        let noted = SkillSource::of(".").name();
         assert!(noted.starts_with('/') && !noted.ends_with("/."), "{noted}");
     }
 }

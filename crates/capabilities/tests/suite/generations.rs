@@ -5,7 +5,7 @@
 use insula_capabilities::Capabilities;
 use insula_domain::{AccountId, Address, AgentId, ChatId, ChatType, Platform, SessionKey, UserId};
 use insula_registry::daemon::Purpose;
-use insula_registry::{Actor, AgentContext, Daemon, Generation, Home, RuntimeError, State};
+use insula_registry::{Actor, AgentContext, AgentState, Daemon, Generation, Home, RuntimeError};
 use insula_store::StoreError;
 use insula_testkit::{Handles, world};
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 struct Fixture {
     files: insula_testkit::Home,
-    house: Arc<Daemon>,
+    daemon: Arc<Daemon>,
     _handles: Handles,
 }
 
@@ -26,8 +26,8 @@ async fn open(config: &str) -> Fixture {
     home.prepare().unwrap();
     let lock = home.try_lock().unwrap().expect("nobody else is here");
     let caps = Capabilities::open(home, lock, world, BTreeMap::new(), Purpose::Serve).await;
-    let house = caps.unwrap().daemon;
-    Fixture { files, house, _handles: handles }
+    let daemon = caps.unwrap().daemon;
+    Fixture { files, daemon, _handles: handles }
 }
 
 fn id(text: &str) -> AgentId {
@@ -35,8 +35,8 @@ fn id(text: &str) -> AgentId {
 }
 
 /// What a turn takes when it begins.
-fn held(house: &Daemon, agent: &str) -> Arc<AgentContext> {
-    house.snapshot().agents[&id(agent)].state.context().expect("it has a context").clone()
+fn held(daemon: &Daemon, agent: &str) -> Arc<AgentContext> {
+    daemon.snapshot().agents[&id(agent)].state.context().expect("it has a context").clone()
 }
 
 /// Everything of a context that a turn could look at.
@@ -75,15 +75,15 @@ fn message() -> Address {
 
 #[tokio::test]
 async fn a_turn_holds_its_generation_to_the_end() {
-    let Fixture { files, house, .. } = &open(CONFIG).await;
-    let turn = held(house, "a");
+    let Fixture { files, daemon, .. } = &open(CONFIG).await;
+    let turn = held(daemon, "a");
     let before = all_of(&turn);
     files.write("config.yaml", CONFIG.replace("a: {tools: minimal", "a: {tools: coding")).unwrap();
     files.write("agents/a/SOUL.md", "somebody else").unwrap();
-    let reloaded = house.reload(None, &Actor::Signal).await.unwrap();
+    let reloaded = daemon.reload(None, &Actor::Signal).await.unwrap();
     assert_eq!(reloaded.applied.changed, [id("a")]);
     assert_eq!(all_of(&turn), before, "what is held does not change");
-    let now = held(house, "a");
+    let now = held(daemon, "a");
     assert_eq!((turn.generation, now.generation), (Generation(1), Generation(2)));
     assert!(!turn.tools().exposed().any(|tool| tool == "terminal"));
     assert!(now.tools().exposed().any(|tool| tool == "terminal"));
@@ -98,19 +98,19 @@ async fn a_turn_holds_its_generation_to_the_end() {
 
 #[tokio::test]
 async fn an_agent_that_did_not_change_stays_the_very_same_object() {
-    let Fixture { files, house, .. } = &open(CONFIG).await;
-    let turn = held(house, "b");
+    let Fixture { files, daemon, .. } = &open(CONFIG).await;
+    let turn = held(daemon, "b");
     files.write("config.yaml", CONFIG.replace("a: {tools: minimal", "a: {tools: coding")).unwrap();
-    house.reload(None, &Actor::Signal).await.unwrap();
-    assert!(Arc::ptr_eq(&turn, &held(house, "b")));
+    daemon.reload(None, &Actor::Signal).await.unwrap();
+    assert!(Arc::ptr_eq(&turn, &held(daemon, "b")));
 }
 
 #[tokio::test]
 async fn a_snapshot_agrees_with_itself_whatever_is_applied_meanwhile() {
-    let Fixture { files, house, .. } = &open(CONFIG).await;
-    let snapshot = house.snapshot();
+    let Fixture { files, daemon, .. } = &open(CONFIG).await;
+    let snapshot = daemon.snapshot();
     files.write("config.yaml", "agents: {other: {}}\n").unwrap();
-    house.reload(None, &Actor::Signal).await.unwrap();
+    daemon.reload(None, &Actor::Signal).await.unwrap();
     let Ok(answering) = snapshot.route(&message()) else {
         panic!("the rule and its agent are both there");
     };
@@ -119,36 +119,36 @@ async fn a_snapshot_agrees_with_itself_whatever_is_applied_meanwhile() {
         answering.session,
         SessionKey::of(&id("a"), &message(), answering.context.conversations.sessions)
     );
-    assert!(house.snapshot().route(&message()).is_err());
+    assert!(daemon.snapshot().route(&message()).is_err());
 }
 
 #[tokio::test]
 async fn a_turn_under_way_outlives_a_pause_and_no_new_one_begins() {
-    let Fixture { house, .. } = &open(CONFIG).await;
-    let turn = held(house, "a");
-    house.pause(&id("a"), &Actor::CommandLine).await.unwrap();
-    assert!(matches!(house.snapshot().agents[&id("a")].state, State::Paused(_)));
-    assert!(house.snapshot().route(&message()).is_err());
+    let Fixture { daemon, .. } = &open(CONFIG).await;
+    let turn = held(daemon, "a");
+    daemon.pause(&id("a"), &Actor::CommandLine).await.unwrap();
+    assert!(matches!(daemon.snapshot().agents[&id("a")].state, AgentState::Paused(_)));
+    assert!(daemon.snapshot().route(&message()).is_err());
     turn.audit.append(&"telegram:5".into(), "turn.ended", serde_json::json!({})).await.unwrap();
 }
 
 #[tokio::test]
 async fn a_handle_that_outlives_its_agent_answers_retired() {
-    let Fixture { files, house, .. } = &open("agents: {b: {}}\n").await;
+    let Fixture { files, daemon, .. } = &open("agents: {b: {}}\n").await;
     files.write("agents/a/agent.yaml", "{}").unwrap();
-    house.reload(None, &Actor::Signal).await.unwrap();
-    let turn = held(house, "a");
+    daemon.reload(None, &Actor::Signal).await.unwrap();
+    let turn = held(daemon, "a");
     turn.audit.append(&"telegram:5".into(), "turn.began", serde_json::json!({})).await.unwrap();
-    house.delete(&id("a"), &Actor::CommandLine).await.unwrap();
+    daemon.delete(&id("a"), &Actor::CommandLine).await.unwrap();
     let late = turn.audit.append(&"telegram:5".into(), "turn.ended", serde_json::json!({})).await;
     assert!(matches!(late, Err(StoreError::Retired { .. })), "{late:?}");
     assert!(matches!(turn.store.audit_tail(9).await, Err(StoreError::Retired { .. })));
     assert!(!files.has("agents/a"), "nothing it does brings its folder back");
     // Nor does it reach whoever bears its name next.
-    house.add(&id("a"), &Default::default(), &Actor::CommandLine).await.unwrap();
+    daemon.add(&id("a"), &Default::default(), &Actor::CommandLine).await.unwrap();
     let late = turn.audit.append(&"telegram:5".into(), "turn.ended", serde_json::json!({})).await;
     assert!(matches!(late, Err(StoreError::Retired { .. })), "{late:?}");
-    let next = held(house, "a");
+    let next = held(daemon, "a");
     assert_eq!(next.generation, Generation(1));
     let kinds = next.store.audit_tail(9).await.unwrap();
     assert_eq!(kinds.iter().map(|record| &*record.kind).collect::<Vec<_>>(), ["agent.created"]);
@@ -156,28 +156,28 @@ async fn a_handle_that_outlives_its_agent_answers_retired() {
 
 #[tokio::test]
 async fn a_broken_edit_leaves_the_last_good_configuration_in_place() {
-    let Fixture { files, house, .. } = &open(CONFIG).await;
-    let (a, b) = (held(house, "a"), held(house, "b"));
+    let Fixture { files, daemon, .. } = &open(CONFIG).await;
+    let (a, b) = (held(daemon, "a"), held(daemon, "b"));
     for broken in ["agents: [", "agents: {a: {}}\nnonsense: 1\n", ""] {
         files.write("config.yaml", broken).unwrap();
-        assert!(house.reload(None, &Actor::Signal).await.is_err(), "{broken:?}");
-        assert!(house.reload(Some(&id("a")), &Actor::Signal).await.is_err(), "{broken:?}");
-        assert!(Arc::ptr_eq(&a, &held(house, "a")) && Arc::ptr_eq(&b, &held(house, "b")));
+        assert!(daemon.reload(None, &Actor::Signal).await.is_err(), "{broken:?}");
+        assert!(daemon.reload(Some(&id("a")), &Actor::Signal).await.is_err(), "{broken:?}");
+        assert!(Arc::ptr_eq(&a, &held(daemon, "a")) && Arc::ptr_eq(&b, &held(daemon, "b")));
     }
-    assert_eq!(house.reloads().refused, 6);
+    assert_eq!(daemon.reloads().refused, 6);
     files.write("config.yaml", CONFIG).unwrap();
-    house.reload(None, &Actor::Signal).await.unwrap();
-    assert!(Arc::ptr_eq(&a, &held(house, "a")));
+    daemon.reload(None, &Actor::Signal).await.unwrap();
+    assert!(Arc::ptr_eq(&a, &held(daemon, "a")));
 }
 
 #[tokio::test]
 async fn nobody_is_reloaded_who_is_not_there() {
-    let Fixture { files, house, .. } = &open(CONFIG).await;
+    let Fixture { files, daemon, .. } = &open(CONFIG).await;
     for edited in [false, true] {
         if edited {
             files.write("config.yaml", CONFIG.replace("minimal", "coding")).unwrap();
         }
-        let nobody = house.reload(Some(&id("nobody")), &Actor::CommandLine).await;
+        let nobody = daemon.reload(Some(&id("nobody")), &Actor::CommandLine).await;
         assert!(matches!(nobody, Err(RuntimeError::NoSuchAgent(_))), "edited: {edited}");
     }
 }
@@ -198,27 +198,27 @@ fn obstruct(fixture: &Fixture, agent: &str) -> Vec<String> {
 async fn rule_09_a_deletion_that_is_stuck_is_seen_takes_what_opens_and_is_tried_again() {
     let fixture = open("agents: {b: {tools: minimal}}\n").await;
     fixture.files.write("agents/a/agent.yaml", "tools: minimal\nsecrets: [KEY]\n").unwrap();
-    let (house, actor) = (&fixture.house, Actor::CommandLine);
-    house.reload(None, &actor).await.unwrap();
-    let token = house
+    let (daemon, actor) = (&fixture.daemon, Actor::CommandLine);
+    daemon.reload(None, &actor).await.unwrap();
+    let token = daemon
         .create_token([id("a")].into(), [insula_registry::tokens::Verb::Chat].into(), None, &actor)
         .await
         .unwrap()
         .0;
     obstruct(&fixture, "a");
-    let error = house.delete(&id("a"), &actor).await.unwrap_err();
+    let error = daemon.delete(&id("a"), &actor).await.unwrap_err();
     assert!(error.to_string().contains("can't be removed"), "{error}");
-    let entry = house.snapshot().agents[&id("a")].clone();
+    let entry = daemon.snapshot().agents[&id("a")].clone();
     assert_eq!(entry.state.as_str(), "deleting");
     let why = entry.state.reason().unwrap();
     assert!(why.contains("not gone yet") && why.contains("agents delete"), "{why}");
-    assert!(house.tokens.get(&token.id).is_none());
+    assert!(daemon.tokens.get(&token.id).is_none());
     // Nobody takes its name, and it does not come back.
-    assert!(house.pause(&id("a"), &actor).await.is_err());
-    assert!(house.add(&id("a"), &Default::default(), &actor).await.is_err());
-    house.reload(None, &actor).await.unwrap();
-    assert_eq!(house.snapshot().agents[&id("a")].state.as_str(), "deleting");
-    assert!(matches!(house.snapshot().agents[&id("b")].state, State::Ready(_)));
+    assert!(daemon.pause(&id("a"), &actor).await.is_err());
+    assert!(daemon.add(&id("a"), &Default::default(), &actor).await.is_err());
+    daemon.reload(None, &actor).await.unwrap();
+    assert_eq!(daemon.snapshot().agents[&id("a")].state.as_str(), "deleting");
+    assert!(matches!(daemon.snapshot().agents[&id("b")].state, AgentState::Ready(_)));
     // What was in the way goes, and so does the rest.
     for number in [7, 8] {
         let path = fixture.files.path().join(format!("agents/.deleted-a.{number}/kept"));
@@ -227,8 +227,8 @@ async fn rule_09_a_deletion_that_is_stuck_is_seen_takes_what_opens_and_is_tried_
             .and_then(|()| std::fs::remove_dir(path.parent().unwrap()))
             .unwrap();
     }
-    house.reload(None, &actor).await.unwrap();
-    assert!(!house.snapshot().agents.contains_key(&id("a")));
+    daemon.reload(None, &actor).await.unwrap();
+    assert!(!daemon.snapshot().agents.contains_key(&id("a")));
     assert!(!fixture.files.path().join("agents/a").exists());
     assert!(!fixture.files.path().join("agents/.deleted-a").exists());
 }

@@ -1,5 +1,5 @@
-//! Secrets of a house: bound to their agent, granted by name, gone with it, and never a reason
-//! for the house not to open.
+//! Secrets of a daemon: bound to their agent, granted by name, gone with it, and never a reason
+//! for the daemon not to open.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -12,7 +12,7 @@ use insula_domain::AgentId;
 use insula_registry::daemon::Purpose;
 use insula_registry::{Actor, AgentContext, Daemon, Home, RuntimeError};
 use insula_testkit::world;
-use insula_vault::{Owner, Secret, SecretName};
+use insula_vault::{Secret, SecretName, SecretOwner};
 use std::collections::BTreeMap;
 use std::fs;
 use std::sync::Arc;
@@ -43,43 +43,43 @@ fn key() -> SecretName {
     SecretName::new("KEY").unwrap()
 }
 
-fn agent(house: &Daemon, text: &str) -> Arc<AgentContext> {
-    house.snapshot().agents[&id(text)].state.context().unwrap().clone()
+fn agent(daemon: &Daemon, text: &str) -> Arc<AgentContext> {
+    daemon.snapshot().agents[&id(text)].state.context().unwrap().clone()
 }
 
-async fn set(house: &Daemon, owner: Owner, value: &str) {
-    house.set_secret(&owner, &key(), Secret::new(value), &Actor::CommandLine).await.unwrap();
+async fn set(daemon: &Daemon, owner: SecretOwner, value: &str) {
+    daemon.set_secret(&owner, &key(), Secret::new(value), &Actor::CommandLine).await.unwrap();
 }
 
 #[tokio::test]
 async fn rule_12_a_secret_opens_for_its_agent_where_it_was_granted() {
     let files = files(CONFIG);
-    let house = open(&files, &[]).await;
-    set(&house, Owner::Agent(id("a")), VALUE).await;
-    set(&house, Owner::Daemon, "value-of-the-daemon").await;
-    set(&house, Owner::Agent(id("c")), "value-of-c-012345").await;
-    let resolved = agent(&house, "a").secrets.resolve("Bearer ${secret:KEY}").await.unwrap();
+    let daemon = open(&files, &[]).await;
+    set(&daemon, SecretOwner::Agent(id("a")), VALUE).await;
+    set(&daemon, SecretOwner::Daemon, "value-of-the-daemon").await;
+    set(&daemon, SecretOwner::Agent(id("c")), "value-of-c-012345").await;
+    let resolved = agent(&daemon, "a").secrets.resolve("Bearer ${secret:KEY}").await.unwrap();
     assert_eq!(resolved.reveal(), format!("Bearer {VALUE}"));
     // Granted the name, b still has nothing under it: neither a's nor the daemon's.
-    let refused = agent(&house, "b").secrets.resolve("${secret:KEY}").await.unwrap_err();
+    let refused = agent(&daemon, "b").secrets.resolve("${secret:KEY}").await.unwrap_err();
     assert_eq!(
         refused.to_string(),
         "secret `KEY` of agent `b` is not set: set it with `insula secret set b KEY`"
     );
     // c has it and was not granted it.
-    let refused = agent(&house, "c").secrets.resolve("${secret:KEY}").await.unwrap_err();
+    let refused = agent(&daemon, "c").secrets.resolve("${secret:KEY}").await.unwrap_err();
     assert!(refused.to_string().contains("was not granted secret `KEY`"), "{refused}");
-    let refused = agent(&house, "a").secrets.resolve("${env:PATH}").await.unwrap_err();
+    let refused = agent(&daemon, "a").secrets.resolve("${env:PATH}").await.unwrap_err();
     assert!(refused.to_string().contains("may not read"), "{refused}");
 }
 
 #[tokio::test]
 async fn rule_10_redactors_of_one_agent_know_nothing_of_another() {
     let files = files(CONFIG);
-    let house = open(&files, &[]).await;
-    set(&house, Owner::Agent(id("a")), VALUE).await;
-    set(&house, Owner::Agent(id("c")), "4711").await;
-    let known = house.secrets.known();
+    let daemon = open(&files, &[]).await;
+    set(&daemon, SecretOwner::Agent(id("a")), VALUE).await;
+    set(&daemon, SecretOwner::Agent(id("c")), "4711").await;
+    let known = daemon.secrets.known();
     assert_eq!(known.own(&id("a")).redact(VALUE), "[secret]");
     assert_eq!(known.own(&id("b")).redact(VALUE), VALUE);
     // What a's secret is shows in nothing that b says, however long it is; operators' records
@@ -94,41 +94,41 @@ async fn rule_10_redactors_of_one_agent_know_nothing_of_another() {
 #[tokio::test]
 async fn rule_12_an_agents_trail_does_not_tell_whether_a_word_is_anothers_secret() {
     let files = files(CONFIG);
-    let house = open(&files, &[]).await;
-    set(&house, Owner::Agent(id("c")), "4711").await;
-    let tried = |house: &Daemon, text: &str| {
+    let daemon = open(&files, &[]).await;
+    set(&daemon, SecretOwner::Agent(id("c")), "4711").await;
+    let tried = |daemon: &Daemon, text: &str| {
         let content = serde_json::json!({ "about": "is it 4711?" });
-        house.secrets.known().redact_record_of(&id(text), content)["about"].clone()
+        daemon.secrets.known().redact_record_of(&id(text), content)["about"].clone()
     };
     // Whoever reads b's trail could have b name word after word.
-    assert_eq!(tried(&house, "b"), "is it 4711?");
-    assert_eq!(tried(&house, "c"), "is it [secret]?");
-    agent(&house, "b")
+    assert_eq!(tried(&daemon, "b"), "is it 4711?");
+    assert_eq!(tried(&daemon, "c"), "is it [secret]?");
+    agent(&daemon, "b")
         .audit
         .append(&"api:x".into(), "test", serde_json::json!(["4711"]))
         .await
         .unwrap();
-    let kept = house.store.agent(&id("b")).audit_tail(1).await.unwrap();
+    let kept = daemon.store.agent(&id("b")).audit_tail(1).await.unwrap();
     assert_eq!(kept[0].content.as_deref(), Some("[\"4711\"]"));
     // However long it is.
-    set(&house, Owner::Agent(id("a")), VALUE).await;
+    set(&daemon, SecretOwner::Agent(id("a")), VALUE).await;
     let content = serde_json::json!([VALUE]);
-    assert_eq!(house.secrets.known().redact_record_of(&id("b"), content.clone())[0], VALUE);
-    assert_eq!(house.secrets.known().redact_record_of(&id("a"), content)[0], "[secret]");
+    assert_eq!(daemon.secrets.known().redact_record_of(&id("b"), content.clone())[0], VALUE);
+    assert_eq!(daemon.secrets.known().redact_record_of(&id("a"), content)[0], "[secret]");
 }
 
 #[tokio::test]
 async fn rule_12_no_agent_finds_a_secret_of_the_daemon_in_a_list_of_words() {
     let files = files(CONFIG);
-    let house = open(&files, &[]).await;
-    set(&house, Owner::Daemon, "correct-horse-battery").await;
-    let known = house.secrets.known();
+    let daemon = open(&files, &[]).await;
+    set(&daemon, SecretOwner::Daemon, "correct-horse-battery").await;
+    let known = daemon.secrets.known();
     assert_eq!(known.own(&id("b")).redact("correct-horse-battery"), "correct-horse-battery");
     assert_eq!(known.records().redact("correct-horse-battery"), "[secret]");
     assert_eq!(known.guessable(), [&key()]);
     // What nobody could guess is taken out of everybody's texts.
-    set(&house, Owner::Daemon, UNGUESSABLE).await;
-    let known = house.secrets.known();
+    set(&daemon, SecretOwner::Daemon, UNGUESSABLE).await;
+    let known = daemon.secrets.known();
     assert_eq!(known.own(&id("b")).redact(UNGUESSABLE), "[secret]");
     assert_eq!(known.guessable(), Vec::<&SecretName>::new());
 }
@@ -136,59 +136,59 @@ async fn rule_12_no_agent_finds_a_secret_of_the_daemon_in_a_list_of_words() {
 #[tokio::test]
 async fn a_secret_of_another_makes_no_redactor_anew() {
     let files = files(CONFIG);
-    let house = open(&files, &[]).await;
-    set(&house, Owner::Agent(id("a")), VALUE).await;
-    let own = |text: &str| house.secrets.known().own(&id(text));
+    let daemon = open(&files, &[]).await;
+    set(&daemon, SecretOwner::Agent(id("a")), VALUE).await;
+    let own = |text: &str| daemon.secrets.known().own(&id(text));
     let (a, b) = (own("a"), own("b"));
-    set(&house, Owner::Agent(id("c")), "4711").await;
+    set(&daemon, SecretOwner::Agent(id("c")), "4711").await;
     assert!(Arc::ptr_eq(&a, &own("a")) && Arc::ptr_eq(&b, &own("b")));
-    set(&house, Owner::Agent(id("a")), "another value").await;
+    set(&daemon, SecretOwner::Agent(id("a")), "another value").await;
     assert!(!Arc::ptr_eq(&a, &own("a")));
     assert_eq!(own("a").redact("another value"), "[secret]");
-    set(&house, Owner::Daemon, UNGUESSABLE).await;
+    set(&daemon, SecretOwner::Daemon, UNGUESSABLE).await;
     assert_eq!(own("a").redact(UNGUESSABLE), "[secret]");
 }
 
 #[tokio::test]
 async fn a_deleted_agent_leaves_no_secret() {
     let files = files(CONFIG);
-    let house = open(&files, &[]).await;
-    set(&house, Owner::Agent(id("a")), VALUE).await;
-    let before = agent(&house, "a");
-    house.delete(&id("a"), &Actor::CommandLine).await.unwrap();
+    let daemon = open(&files, &[]).await;
+    set(&daemon, SecretOwner::Agent(id("a")), VALUE).await;
+    let before = agent(&daemon, "a");
+    daemon.delete(&id("a"), &Actor::CommandLine).await.unwrap();
     assert!(!files.has("vault/agents/a"));
-    assert_eq!(house.secrets.known().records().redact(VALUE), VALUE, "nothing to hide any more");
+    assert_eq!(daemon.secrets.known().records().redact(VALUE), VALUE, "nothing to hide any more");
     assert!(before.secrets.resolve("${secret:KEY}").await.is_err());
-    let owner = Owner::Agent(id("a"));
-    let refused = house.set_secret(&owner, &key(), Secret::new(VALUE), &Actor::CommandLine).await;
+    let owner = SecretOwner::Agent(id("a"));
+    let refused = daemon.set_secret(&owner, &key(), Secret::new(VALUE), &Actor::CommandLine).await;
     assert!(matches!(refused, Err(RuntimeError::NoSuchAgent(_))), "{refused:?}");
-    assert!(matches!(house.list_secrets(&owner).await, Err(RuntimeError::NoSuchAgent(_))));
+    assert!(matches!(daemon.list_secrets(&owner).await, Err(RuntimeError::NoSuchAgent(_))));
 }
 
 #[tokio::test]
 async fn keys_from_the_environment_and_from_the_file_are_secrets_too() {
     let config = "providers:\n  x: {kind: openai, api_key: \"${env:X_KEY}\"}\n  y: {kind: openai, api_key: sk-Vw93kTz5Rb7QmXc2Ln8Hd4Jf6}\n  z: {kind: openai, api_key: lm-studio, base_url: \"http://127.0.0.1:1\"}\nagents: {a: {}}\n";
     let files = files(config);
-    let house = open(&files, &[("X_KEY", "eU4zR8nT1qWx6KvB3mYc9HsJ7dLg")]).await;
-    let own = house.secrets.known().own(&id("a"));
+    let daemon = open(&files, &[("X_KEY", "eU4zR8nT1qWx6KvB3mYc9HsJ7dLg")]).await;
+    let own = daemon.secrets.known().own(&id("a"));
     let text = "eU4zR8nT1qWx6KvB3mYc9HsJ7dLg sk-Vw93kTz5Rb7QmXc2Ln8Hd4Jf6 lm-studio";
     assert_eq!(own.redact(text), "[secret] [secret] lm-studio");
     files.write("config.yaml", "agents: {a: {}}\n").unwrap();
-    house.reload(None, &Actor::Signal).await.unwrap();
-    assert_eq!(house.secrets.known().own(&id("a")).redact(text), text);
+    daemon.reload(None, &Actor::Signal).await.unwrap();
+    assert_eq!(daemon.secrets.known().own(&id("a")).redact(text), text);
 }
 
 #[tokio::test]
 async fn a_damaged_vault_is_told_and_repaired_without_a_restart() {
     let files = files("agents: {a: {}}\n");
     {
-        let house = open(&files, &[]).await;
-        set(&house, Owner::Agent(id("a")), VALUE).await;
-        house.close().await.unwrap();
+        let daemon = open(&files, &[]).await;
+        set(&daemon, SecretOwner::Agent(id("a")), VALUE).await;
+        daemon.close().await.unwrap();
     }
     let path = files.path().join("vault/key");
     let kept = fs::read(&path).unwrap();
-    let found = |house: &Daemon| house.secrets.known().trouble().join("\n");
+    let found = |daemon: &Daemon| daemon.secrets.known().trouble().join("\n");
     for (damage, words) in [
         (None, "vault/key is missing"),
         (Some(&b"short"[..]), "is no key of a vault"),
@@ -198,16 +198,16 @@ async fn a_damaged_vault_is_told_and_repaired_without_a_restart() {
             Some(bytes) => fs::write(&path, bytes).unwrap(),
             None => fs::remove_file(&path).unwrap(),
         }
-        let house = open(&files, &[]).await;
-        assert!(found(&house).contains(words), "{words}: {}", found(&house));
-        let names = house.list_secrets(&Owner::Agent(id("a"))).await.unwrap();
+        let daemon = open(&files, &[]).await;
+        assert!(found(&daemon).contains(words), "{words}: {}", found(&daemon));
+        let names = daemon.list_secrets(&SecretOwner::Agent(id("a"))).await.unwrap();
         assert_eq!(names.len(), 1, "names need no key");
         fs::write(&path, &kept).unwrap();
         if damage.is_none_or(|bytes| bytes.len() != 32) {
-            house.reload(None, &Actor::Signal).await.unwrap();
-            assert_eq!(found(&house), "");
-            assert_eq!(house.secrets.known().records().redact(VALUE), "[secret]");
+            daemon.reload(None, &Actor::Signal).await.unwrap();
+            assert_eq!(found(&daemon), "");
+            assert_eq!(daemon.secrets.known().records().redact(VALUE), "[secret]");
         }
-        house.close().await.unwrap();
+        daemon.close().await.unwrap();
     }
 }

@@ -4,7 +4,7 @@ use super::display::{Around, Display, dim, money, thousands};
 use super::editor::{Prompt, Typed};
 use super::event::Status;
 use super::markdown::{Paint, Style};
-use super::slash::{self, ENTRIES, Line, Slash};
+use super::slash::{self, ENTRIES, Slash, TypedLine};
 use super::terminal::{self, Quiet, Screen, screen};
 use super::turn::{Ask, Talk, Turns};
 use crate::commands::{approvals, sessions};
@@ -27,7 +27,6 @@ enum Next {
     Leave,
 }
 
-/// A conversation.
 struct Conversation<'a> {
     reach: &'a Reach,
     setting: &'a Setting,
@@ -114,12 +113,12 @@ impl Conversation<'_> {
 
     async fn take(&mut self, line: &str) -> Result<Next, Failure> {
         match slash::read(line) {
-            Line::Empty => {}
-            Line::Message(text) => self.turn(Ask::Message(&text)).await?,
-            Line::Unknown(unknown) => self.note(&format!("{unknown}\n")),
-            Line::Command(Slash::Quit) => return Ok(Next::Leave),
-            Line::Command(Slash::Retry) => self.turn(Ask::Retry).await?,
-            Line::Command(command) => {
+            TypedLine::Empty => {}
+            TypedLine::Message(text) => self.turn(Ask::Message(&text)).await?,
+            TypedLine::Unknown(unknown) => self.note(&format!("{unknown}\n")),
+            TypedLine::Command(Slash::Quit) => return Ok(Next::Leave),
+            TypedLine::Command(Slash::Retry) => self.turn(Ask::Retry).await?,
+            TypedLine::Command(command) => {
                 self.command(command).await?;
                 terminal::write("\n");
             }

@@ -7,10 +7,7 @@ use serde_json::Value;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
     /// The message is kept and has its turn.
-    Accepted {
-        /// The turn.
-        turn: Value,
-    },
+    Accepted { turn: Value },
     /// More of the reply.
     Text(String),
     /// More of what the model thinks before it replies.
@@ -38,7 +35,6 @@ pub enum Event {
 pub struct ChildEvent {
     /// Which one, as `2.1`: the first child of the second.
     pub child: String,
-    /// What.
     pub act: ChildAct,
 }
 
@@ -58,7 +54,6 @@ pub enum ChildAct {
 pub struct Approval {
     /// By which it is answered.
     pub id: String,
-    /// The tool.
     pub tool: String,
     /// What it would do.
     pub what: String,
@@ -69,7 +64,6 @@ pub struct Approval {
 /// What became of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolDone {
-    /// The tool.
     pub name: String,
     /// Whether it failed.
     pub is_error: bool,

@@ -8,7 +8,6 @@ const EVENT_BYTES_MAX: usize = 16 * 1024 * 1024;
 pub struct Frame {
     /// Its type.
     pub event: String,
-    /// Its data.
     pub data: String,
 }
 

@@ -1,7 +1,7 @@
 //! What was typed before, kept in the home for its owner alone: one line of JSON each.
 
 use insula_registry::Home;
-use insula_registry::home::Mode;
+use insula_registry::home::FileMode;
 use std::path::PathBuf;
 
 /// How many are kept.
@@ -40,7 +40,8 @@ impl<'a> History<'a> {
         let kept = &entries[entries.len().saturating_sub(ENTRIES_MAX)..];
         let lines: Vec<String> =
             kept.iter().map(|entry| serde_json::Value::from(entry.as_str()).to_string()).collect();
-        let _ = self.home.write(&self.file(), (lines.join("\n") + "\n").as_bytes(), Mode::Private);
+        let _ =
+            self.home.write(&self.file(), (lines.join("\n") + "\n").as_bytes(), FileMode::Private);
     }
 
     fn file(&self) -> PathBuf {

@@ -32,7 +32,6 @@ const INTERRUPTED: u8 = 130;
 /// Longest message taken from standard input: what an agent reads in one go is far less.
 const MESSAGE_BYTES_MAX: u64 = 8 * 1024 * 1024;
 
-/// Runs it.
 pub async fn run(reach: &Reach, setting: &Setting, chat: Chat) -> Result<u8, Failure> {
     if !reach.is_daemon() {
         return Err(Failure::Failed(NO_DAEMON.to_owned()));

@@ -2,7 +2,7 @@
 //! not said to the agent.
 
 use super::conversation;
-use super::slash::{self, ENTRIES, Line, Slash};
+use super::slash::{self, ENTRIES, Slash, TypedLine};
 use super::turn::Talk;
 use crate::commands::approvals;
 use crate::failure::{FAILED, Failure};
@@ -19,7 +19,6 @@ pub enum Meant {
     Do(Slash),
 }
 
-/// What is said.
 pub enum Said {
     /// These words.
     Message(String),
@@ -41,16 +40,16 @@ pub fn read(message: &str) -> Result<Meant, Failure> {
     }
     // A doubled slash is for what would be a command with one.
     if let Some(rest) = message.strip_prefix('/').filter(|rest| rest.starts_with('/')) {
-        let is_message = matches!(slash::read(rest), Line::Message(_) | Line::Empty);
+        let is_message = matches!(slash::read(rest), TypedLine::Message(_) | TypedLine::Empty);
         return say(if is_message { message } else { rest });
     }
     match slash::read(message) {
-        Line::Empty | Line::Message(_) => say(message),
-        Line::Unknown(unknown) => {
+        TypedLine::Empty | TypedLine::Message(_) => say(message),
+        TypedLine::Unknown(unknown) => {
             Err(Failure::WrongUse(format!("{unknown}; to say it, begin with `//`")))
         }
-        Line::Command(Slash::Retry) => Ok(Meant::Say(Said::Again)),
-        Line::Command(command) => Ok(Meant::Do(command)),
+        TypedLine::Command(Slash::Retry) => Ok(Meant::Say(Said::Again)),
+        TypedLine::Command(command) => Ok(Meant::Do(command)),
     }
 }
 

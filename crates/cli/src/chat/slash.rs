@@ -35,9 +35,8 @@ pub enum Slash {
     Quit,
 }
 
-/// A line that was typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Line {
+pub enum TypedLine {
     /// Something to say.
     Message(String),
     /// Something to do.
@@ -103,24 +102,24 @@ const ALIKE_MIN: f64 = 0.75;
 
 /// Says what a line is. A path such as `/etc/hosts` is something to say, and so is anything
 /// after a doubled slash.
-pub fn read(line: &str) -> Line {
+pub fn read(line: &str) -> TypedLine {
     let line = joined(line);
     let line = line.trim();
     if line.is_empty() {
-        return Line::Empty;
+        return TypedLine::Empty;
     }
     if let Some(rest) = line.strip_prefix("//") {
-        return Line::Message(format!("/{rest}"));
+        return TypedLine::Message(format!("/{rest}"));
     }
     let mut words = line.split_whitespace();
     let word = words.next().unwrap_or_default();
     let is_name = word.len() > 1 && word[1..].chars().all(|c| c.is_alphanumeric() || c == '-');
     if !word.starts_with('/') || !is_name || line.contains('\n') {
-        return Line::Message(line.to_owned());
+        return TypedLine::Message(line.to_owned());
     }
     let rest = words.clone().collect::<Vec<_>>().join(" ");
     let argument = words.next().map(str::to_owned);
-    Line::Command(match word {
+    TypedLine::Command(match word {
         "/agents" => Slash::Agents,
         "/agent" => Slash::Agent(argument),
         "/new" => Slash::New,
@@ -135,7 +134,7 @@ pub fn read(line: &str) -> Line {
         "/usage" => Slash::Usage,
         "/help" => Slash::Help,
         "/quit" | "/exit" => Slash::Quit,
-        _ => return Line::Unknown(Unknown { word: word.to_owned(), near: near(word) }),
+        _ => return TypedLine::Unknown(Unknown { word: word.to_owned(), near: near(word) }),
     })
 }
 
@@ -163,16 +162,16 @@ mod tests {
 
     #[test]
     fn a_line_is_what_it_looks_like() {
-        let message = |text: &str| Line::Message(text.to_owned());
+        let message = |text: &str| TypedLine::Message(text.to_owned());
         for (line, meant) in [
-            ("", Line::Empty),
-            ("  \n ", Line::Empty),
+            ("", TypedLine::Empty),
+            ("  \n ", TypedLine::Empty),
             ("hello", message("hello")),
             (" hello there ", message("hello there")),
-            ("/help", Line::Command(Slash::Help)),
-            (" /agent coder ", Line::Command(Slash::Agent(Some("coder".into())))),
-            ("/agent", Line::Command(Slash::Agent(None))),
-            ("/exit", Line::Command(Slash::Quit)),
+            ("/help", TypedLine::Command(Slash::Help)),
+            (" /agent coder ", TypedLine::Command(Slash::Agent(Some("coder".into())))),
+            ("/agent", TypedLine::Command(Slash::Agent(None))),
+            ("/exit", TypedLine::Command(Slash::Quit)),
             ("/etc/hosts is odd", message("/etc/hosts is odd")),
             ("/ is the root", message("/ is the root")),
             ("//help is a command", message("/help is a command")),
@@ -192,7 +191,7 @@ mod tests {
             ("/retyr", Some("/retry")),
             ("/xyzzy", None),
         ] {
-            let Line::Unknown(unknown) = read(line) else { panic!("{line}") };
+            let TypedLine::Unknown(unknown) = read(line) else { panic!("{line}") };
             assert_eq!(unknown.near, near, "{line}");
         }
     }
@@ -200,7 +199,7 @@ mod tests {
     #[test]
     fn every_command_that_is_listed_is_one() {
         for entry in &ENTRIES {
-            assert!(matches!(read(entry.name), Line::Command(_)), "{}", entry.name);
+            assert!(matches!(read(entry.name), TypedLine::Command(_)), "{}", entry.name);
         }
     }
 }

@@ -5,8 +5,8 @@ use super::event::{Approval, Ended, Event, Status, ToolDone};
 use super::frames::Frames;
 use super::terminal::{self, Keys};
 use crate::commands::approvals;
+use crate::endpoint::Answer;
 use crate::failure::Failure;
-use crate::line::Answer;
 use crate::output;
 use crate::reach::{Reach, part};
 use insula_world::World;
@@ -16,7 +16,6 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 /// With whom, and in which conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Talk {
-    /// The agent.
     pub agent: String,
     /// The conversation.
     pub session: String,
@@ -36,7 +35,6 @@ pub enum Ask<'a> {
 pub struct Outcome {
     /// Its id.
     pub turn: Value,
-    /// How it ended.
     pub ended: Ended,
     /// The tools it used.
     pub tools: Vec<ToolDone>,

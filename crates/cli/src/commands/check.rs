@@ -7,11 +7,11 @@ use crate::reach::{Occupied, Reach, occupied};
 use crate::setting::{Answer, Setting};
 use insula_adapters::Makers;
 use insula_capabilities::programs::{refused_here, void_here};
-use insula_config::authority::{Applied, Change, diff};
-use insula_config::files::{CONFIG_BYTES_MAX, FileState, Snapshot, read_text};
+use insula_config::authority::{Applied, ConfigChange, diff};
+use insula_config::files::{CONFIG_BYTES_MAX, FileState, FilesSnapshot, read_text};
 use insula_config::render::{self, Colour};
 use insula_config::resolved::{resolved, resolved_text};
-use insula_config::{Diagnostic, Loaded, Owner, Report, load};
+use insula_config::{Diagnostic, FindingOwner, LoadReport, Loaded, load};
 use insula_gateway::{Misfit, misfits};
 use insula_models::Transport;
 use insula_registry::daemon::{Purpose, last_applied};
@@ -26,7 +26,7 @@ pub async fn run(setting: &Setting, check: &Check) -> Result<u8, Failure> {
             "there is no home at {path}; `insula up` creates one"
         )));
     }
-    let mut snapshot = Snapshot::read(home.root())?;
+    let mut snapshot = FilesSnapshot::read(home.root())?;
     if let Some(path) = &check.config {
         snapshot.config_name = Some(path.display().to_string().into());
         snapshot.config = match read_text(path, CONFIG_BYTES_MAX) {
@@ -74,15 +74,15 @@ pub async fn run(setting: &Setting, check: &Check) -> Result<u8, Failure> {
 }
 
 /// Finds the accounts that the daemon would refuse to connect.
-fn check_accounts(setting: &Setting, loaded: &Loaded, report: &mut Report) {
+fn check_accounts(setting: &Setting, loaded: &Loaded, report: &mut LoadReport) {
     // Without TLS nothing connects, which is no fault of these files.
     let Ok(transport) = Transport::new(&setting.world, &[]) else { return };
     let makers = Makers::new(setting.world.clone(), transport);
     for Misfit { account, key, why } in misfits(&loaded.daemon.accounts, &makers) {
         let name = format!("{}.{}", account.platform, account.name);
-        let Some(span) = loaded.account_places.find(account, key) else { continue };
+        let Some(span) = loaded.account_spans.find(account, key) else { continue };
         let message = format!("account `{name}` would be refused: {why}");
-        report.push(Diagnostic::error(&Owner::Account(name.into()), span, message));
+        report.push(Diagnostic::error(&FindingOwner::Account(name.into()), span, message));
     }
 }
 
@@ -102,9 +102,9 @@ async fn baseline(setting: &Setting) -> Result<Applied, Failure> {
 
 fn as_json(
     check: &Check,
-    report: &Report,
+    report: &LoadReport,
     loaded: Option<&Loaded>,
-    changes: Option<&[Change]>,
+    changes: Option<&[ConfigChange]>,
 ) -> Value {
     let mut answer = render::json(report);
     if let (true, Value::Object(fields)) = (check.resolved, resolved_value(report, loaded)) {
@@ -121,11 +121,16 @@ fn as_json(
     answer
 }
 
-fn resolved_value(report: &Report, loaded: Option<&Loaded>) -> Value {
+fn resolved_value(report: &LoadReport, loaded: Option<&Loaded>) -> Value {
     loaded.map_or(Value::Null, |loaded| resolved(report, loaded))
 }
 
-fn as_text(check: &Check, report: &Report, loaded: Option<&Loaded>, changes: Option<&[Change]>) {
+fn as_text(
+    check: &Check,
+    report: &LoadReport,
+    loaded: Option<&Loaded>,
+    changes: Option<&[ConfigChange]>,
+) {
     if let (true, Some(loaded)) = (check.resolved, loaded) {
         output::block(&resolved_text(loaded));
     }

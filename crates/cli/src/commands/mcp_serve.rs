@@ -4,8 +4,8 @@
 //! what comes back is written as lines. Who may do what is decided there.
 
 use crate::arguments::McpServe;
+use crate::endpoint::{Answer, Broken, DaemonEndpoint};
 use crate::failure::Failure;
-use crate::line::{Answer, Broken, Line};
 use crate::reach::{NO_DAEMON, Reach, part};
 use crate::setting::Setting;
 use axum::http::Method;
@@ -97,7 +97,7 @@ fn silent(error: &Broken) -> String {
 }
 
 struct Bridge {
-    line: Line,
+    line: DaemonEndpoint,
     path: String,
     token: String,
     /// The session that the daemon opened, in the versions that have one.

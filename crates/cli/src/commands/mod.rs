@@ -93,7 +93,7 @@ async fn dispatch(command: Command, setting: Setting) -> Result<u8, Failure> {
     }
 }
 
-/// Why a command opens the house, should no daemon run.
+/// Why a command opens the daemon, should no daemon run.
 fn purpose(command: &Command) -> Purpose {
     match command {
         Command::Reload => Purpose::Change,

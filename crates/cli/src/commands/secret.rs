@@ -20,7 +20,7 @@ const GUESSABLE: &str = "warning: this value could be guessed, so what agents sa
 pub async fn run(reach: &Reach, answer: Answer, command: Secret) -> Result<u8, Failure> {
     match command {
         Secret::Set(one) => {
-            let place = Place::of(&one)?;
+            let place = SecretRef::of(&one)?;
             let value = value(&place)?;
             reach.put(&place.path(), json!({ "value": value })).await?;
             if one.daemon && is_guessable(&value) {
@@ -37,7 +37,7 @@ pub async fn run(reach: &Reach, answer: Answer, command: Secret) -> Result<u8, F
             answer.give(&reach.get(&path).await?, show);
         }
         Secret::Remove(one) => {
-            let place = Place::of(&one)?;
+            let place = SecretRef::of(&one)?;
             reach.delete(&place.path()).await?;
             answer.give(&place.json("removed"), |_| output::line(&format!("removed {place}")));
         }
@@ -54,12 +54,12 @@ fn show(secrets: &Value) {
 }
 
 /// One secret, as it was typed.
-struct Place<'a> {
+struct SecretRef<'a> {
     agent: Option<&'a str>,
     name: &'a str,
 }
 
-impl<'a> Place<'a> {
+impl<'a> SecretRef<'a> {
     fn of(one: &'a OneSecret) -> Result<Self, Failure> {
         match (one.daemon, one.words.as_slice()) {
             (true, [name]) => Ok(Self { agent: None, name }),
@@ -85,7 +85,7 @@ impl<'a> Place<'a> {
     }
 }
 
-impl std::fmt::Display for Place<'_> {
+impl std::fmt::Display for SecretRef<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.agent {
             Some(agent) => write!(f, "{} of {agent}", self.name),
@@ -96,7 +96,7 @@ impl std::fmt::Display for Place<'_> {
 
 /// The value: what stands on standard input, or what is typed without being shown. One line
 /// end at its end is not part of it: `echo` and files have one that nobody meant.
-fn value(place: &Place<'_>) -> Result<String, Failure> {
+fn value(place: &SecretRef<'_>) -> Result<String, Failure> {
     let stdin = std::io::stdin();
     if stdin.is_terminal() {
         return Ok(ask_hidden(&format!("value of {place}: "))?);

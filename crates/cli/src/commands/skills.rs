@@ -10,7 +10,7 @@ use crate::setting::{Answer, Setting};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use insula_capabilities::skills::package::PACKAGE_BYTES_MAX;
-use insula_capabilities::skills::source::Source;
+use insula_capabilities::skills::source::SkillSource;
 use serde_json::{Map, Value, json};
 
 /// Runs it.
@@ -55,7 +55,7 @@ pub async fn run(
 /// The request that installs what a source has.
 async fn body(setting: &Setting, source: &str, replace: bool) -> Result<Value, Failure> {
     let scratch = setting.home.root().join("run");
-    let source = Source::of(source);
+    let source = SkillSource::of(source);
     let packages = source.read(&scratch, &setting.world).await;
     let packages = packages.map_err(Failure::Failed)?;
     let total: usize = packages.iter().flat_map(|it| it.files.values()).map(Vec::len).sum();

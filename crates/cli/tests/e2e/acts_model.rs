@@ -30,11 +30,11 @@ struct State {
 
 impl ActsModel {
     pub fn start() -> Self {
-        let door = TcpListener::bind("127.0.0.1:0").unwrap();
-        let model = Self { address: door.local_addr().unwrap(), state: Arc::default() };
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let model = Self { address: listener.local_addr().unwrap(), state: Arc::default() };
         let serving = model.clone();
         thread::spawn(move || {
-            for stream in door.incoming().flatten() {
+            for stream in listener.incoming().flatten() {
                 let model = serving.clone();
                 thread::spawn(move || while model.serve(&stream).is_some() {});
             }

@@ -67,7 +67,7 @@ struct Person {
 }
 
 /// Where everybody talks to.
-struct Place {
+struct ApiEndpoint {
     to: SocketAddr,
     token: String,
 }
@@ -95,7 +95,7 @@ impl Person {
     }
 
     /// Talks until told to stop or until the daemon is gone.
-    fn talk(&mut self, place: &Place, epoch: usize, stop: &AtomicBool) {
+    fn talk(&mut self, place: &ApiEndpoint, epoch: usize, stop: &AtomicBool) {
         while !stop.load(Ordering::SeqCst) && self.open.is_none() {
             let text = self.text(epoch);
             self.open = Some(text.clone());
@@ -112,7 +112,7 @@ impl Person {
     }
 
     /// Repeats what got no answer until it has one, or until the daemon is gone.
-    fn insist(&mut self, place: &Place, stop: &AtomicBool) {
+    fn insist(&mut self, place: &ApiEndpoint, stop: &AtomicBool) {
         for _ in 0..REPEATS_MAX {
             let Some(text) = self.open.clone() else { return };
             match place.ask(self.conversation, &text, false, true) {
@@ -133,7 +133,7 @@ impl Person {
     }
 
     /// Asks again for what was answered before: the same turn answers.
-    fn ask_again(&self, place: &Place) {
+    fn ask_again(&self, place: &ApiEndpoint) {
         let Some((text, id)) = &self.answered else { return };
         match place.ask(self.conversation, text, false, true) {
             Heard::Reply { text: reply, id: again } => {
@@ -144,7 +144,7 @@ impl Person {
     }
 }
 
-impl Place {
+impl ApiEndpoint {
     /// Says something once, under a key that is the text itself.
     fn ask(&self, conversation: usize, text: &str, streamed: bool, patient: bool) -> Heard {
         self.exchange(conversation, text, streamed, patient).unwrap_or(Heard::Nothing)
@@ -207,7 +207,7 @@ fn heard(answer: &str, streamed: bool) -> Option<Heard> {
     (finished && done).then_some(Heard::Reply { text, id })
 }
 
-/// A house full of people, and what each of them knows.
+/// A daemon with many people, and what each of them knows.
 struct Campaign {
     home: Home,
     model: EchoModel,
@@ -251,8 +251,8 @@ impl Campaign {
         Self { home, model, token, people, epochs: vec![0; CONVERSATIONS], dice }
     }
 
-    fn place(&self, daemon: &Daemon) -> Place {
-        Place { to: daemon.listen(), token: self.token.clone() }
+    fn place(&self, daemon: &Daemon) -> ApiEndpoint {
+        ApiEndpoint { to: daemon.listen(), token: self.token.clone() }
     }
 
     /// One kill, and everything that must hold after it.
@@ -283,7 +283,7 @@ impl Campaign {
     }
 
     /// Everyone gets the answer they are still owed.
-    fn settle(&mut self, place: &Place, number: u64) {
+    fn settle(&mut self, place: &ApiEndpoint, number: u64) {
         let never = AtomicBool::new(false);
         thread::scope(|scope| {
             for person in self.people.iter_mut() {
@@ -297,7 +297,7 @@ impl Campaign {
         }
     }
 
-    fn check(&mut self, place: &Place, number: u64) {
+    fn check(&mut self, place: &ApiEndpoint, number: u64) {
         for conversation in 0..CONVERSATIONS {
             self.check_conversation(place, conversation, number);
         }
@@ -314,7 +314,7 @@ impl Campaign {
     }
 
     /// Says one thing more, so that the model is shown the whole conversation, and compares.
-    fn check_conversation(&mut self, place: &Place, conversation: usize, number: u64) {
+    fn check_conversation(&mut self, place: &ApiEndpoint, conversation: usize, number: u64) {
         let name = format!("c{conversation}.{}", self.epochs[conversation]);
         let probe = format!("{name} probe-{number}");
         match place.ask(conversation, &probe, false, true) {

@@ -45,11 +45,11 @@ struct Seen {
 
 impl EchoModel {
     pub fn start() -> Self {
-        let door = TcpListener::bind("127.0.0.1:0").unwrap();
-        let model = Self { address: door.local_addr().unwrap(), seen: Arc::default() };
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let model = Self { address: listener.local_addr().unwrap(), seen: Arc::default() };
         let serving = model.clone();
         thread::spawn(move || {
-            for stream in door.incoming().flatten() {
+            for stream in listener.incoming().flatten() {
                 let model = serving.clone();
                 // Who asked may be killed at any time; then there is nobody to answer.
                 thread::spawn(move || while model.serve(&stream).is_some() {});

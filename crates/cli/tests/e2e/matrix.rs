@@ -69,7 +69,7 @@ fn room_of(owner: &Person, guests: [&Person; 2], name: &str) -> String {
 }
 
 /// A homeserver, a home with two agents, and everybody who talks.
-struct Place {
+struct MatrixSetup {
     server: Synapse,
     home: Home,
     ann: Person,
@@ -81,7 +81,7 @@ struct Place {
     other: String,
 }
 
-impl Place {
+impl MatrixSetup {
     fn new(model: &EchoModel) -> Self {
         let server = Synapse::start().unwrap();
         let [ann, bob, bot] = server.people(["ann", "bob", "bot"]);
@@ -132,7 +132,7 @@ impl Place {
 #[test]
 fn two_people_talk_with_two_agents_in_rooms_and_threads_across_restarts() {
     let model = EchoModel::start();
-    let mut place = Place::new(&model);
+    let mut place = MatrixSetup::new(&model);
     let daemon = place.start();
 
     // Two rooms, two agents.
@@ -241,7 +241,7 @@ impl Round {
 /// Kills the daemon so often under a stream of messages, and gives how many were answered.
 fn kills(count: u64, seed: u64) -> usize {
     let model = EchoModel::start();
-    let place = Place::new(&model);
+    let place = MatrixSetup::new(&model);
     // What is said before the account was ever connected is history.
     place.start().kill9().unwrap();
     let mut dice = seed;

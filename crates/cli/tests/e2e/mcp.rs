@@ -19,7 +19,7 @@ use serde_json::{Value, json as value};
 const SERVER: &str = include_str!("mcp_server.py");
 
 /// A home where every one of these agents has the server in its workspace.
-fn house(config: &str, agents: &[&str]) -> Home {
+fn home_with(config: &str, agents: &[&str]) -> Home {
     let home = configured(config);
     for agent in agents {
         home.write(&format!("agents/{agent}/workspace/server.py"), SERVER).unwrap();
@@ -66,7 +66,7 @@ fn two_agents_with_one_server_name_have_their_own_started_once_and_within_their_
     let agent = format!(
         "{{tools: {{profile: minimal, also_allow: ['mcp__x__*']}}, secrets: [KEY], env: {{OTHER: plain}}, mcp_servers: {{x: {{{PROGRAM}, env: {{TOKEN: '${{secret:KEY}}'}}}}}}}}"
     );
-    let home = house(&format!("agents:\n  a: {agent}\n  b: {agent}\n"), &["a", "b"]);
+    let home = home_with(&format!("agents:\n  a: {agent}\n  b: {agent}\n"), &["a", "b"]);
     set_secret(&home, "a", "token-of-a-4a8a08f09d37b73795649038");
     set_secret(&home, "b", "token-of-b-1111111111222222222233333");
     home.write("agents/b/workspace/secret", "canary-b").unwrap();
@@ -120,7 +120,7 @@ fn a_server_that_hangs_dies_floods_or_talks_nonsense_hurts_nobody_else() {
         format!("{{mcp_servers: {{x: {{{PROGRAM}, timeout: 2s, connect_timeout: 20s{more}}}}}}}")
     };
     let config = format!("agents:\n  bad: {}\n  good: {}\n", agent(""), agent(""));
-    let home = house(&config, &["bad", "good"]);
+    let home = home_with(&config, &["bad", "good"]);
     let _daemon = start_still(&home);
     assert!(works(&x(&home, "good", "who", "")));
     // Progress keeps a call alive beyond its time-out.
@@ -160,7 +160,7 @@ fn a_server_that_never_comes_up_is_left_alone_and_its_agent_talks_on() {
         server("silent"),
         server("broken")
     );
-    let home = house(&config, &["silent", "broken", "absent"]);
+    let home = home_with(&config, &["silent", "broken", "absent"]);
     let _daemon = start_still(&home);
     for agent in ["silent", "broken", "absent"] {
         let said = insula(&home, &["chat", "--agent", agent, "-m", "hello"]).ok().stdout;
@@ -213,7 +213,7 @@ fn a_server_that_fills_the_disk_or_hogs_memory_is_ended_and_its_agent_goes_on() 
 
 #[test]
 fn an_answer_that_was_cut_says_so_to_the_model_and_in_its_file() {
-    let home = house(
+    let home = home_with(
         &format!(
             "agents:\n  a: {{tools: {{profile: coding, also_allow: ['mcp__x__*']}}, mcp_servers: {{x: {{{PROGRAM}}}}}}}\n"
         ),
@@ -263,7 +263,7 @@ fn what_a_server_adds_or_says_anew_waits_for_an_operator() {
     let config = format!(
         "agents:\n  a: {{mcp_servers: {{x: {{{PROGRAM}}}}}}}\n  b: {{mcp_servers: {{x: {{{PROGRAM}, on_change: report}}}}}}\n"
     );
-    let home = house(&config, &["a", "b"]);
+    let home = home_with(&config, &["a", "b"]);
     let _daemon = start_still(&home);
     for agent in ["a", "b"] {
         assert!(x(&home, agent, "shifty", "").contains("shifted"));
@@ -296,7 +296,7 @@ fn orders_in_a_description_hide_the_tool_and_those_in_a_result_are_marked() {
     let config = format!(
         "agents:\n  a: {{mcp_servers: {{x: {{command: python3, args: [server.py, poison]}}}}}}\n  b: {{mcp_servers: {{x: {{{PROGRAM}, tools: {{include: ['w*', inject, read], exclude: [write]}}}}}}, tools: {{deny: [mcp__x__read]}}}}\n"
     );
-    let home = house(&config, &["a", "b"]);
+    let home = home_with(&config, &["a", "b"]);
     let _daemon = start_still(&home);
     assert!(x(&home, "a", "add", "").contains("does not offer me"));
     let said = listed(&home, "a", "add");
@@ -325,7 +325,7 @@ fn orders_in_a_description_hide_the_tool_and_those_in_a_result_are_marked() {
 #[test]
 fn many_tools_are_searched_for_and_can_then_be_called() {
     let config = "agents:\n  a: {mcp_servers: {x: {command: python3, args: [server.py, many]}}}\n";
-    let home = house(config, &["a"]);
+    let home = home_with(config, &["a"]);
     let _daemon = start_still(&home);
     let found = call(&home, "a", "tool_search", &value!({ "query": "number 77" }));
     assert!(found.contains("mcp__x__tool077") && found.contains("from now on"), "{found}");

@@ -10,7 +10,7 @@ use crate::support::*;
 use insula_testkit::{Daemon, Home, Output};
 use serde_json::{Value, json};
 
-const HOUSE: &str = r#"agents:
+const CONFIG: &str = r#"agents:
   main: {default: true}
   coder: {}
   helper: {}
@@ -30,8 +30,8 @@ channels:
   discord: {accounts: {only: {token: "${secret:ONLY}"}}}
 "#;
 
-fn house() -> (Home, Daemon) {
-    let home = configured(HOUSE);
+fn started() -> (Home, Daemon) {
+    let home = configured(CONFIG);
     let daemon = start_still(&home);
     (home, daemon)
 }
@@ -101,7 +101,7 @@ fn a_refusal_has_the_same_shape_with_a_reason_and_no_agent() {
 
 #[test]
 fn a_chat_is_the_same_as_a_number_and_as_a_text() {
-    let (home, _daemon) = house();
+    let (home, _daemon) = started();
     for spelling in
         ["-100123", "\"-100123\"", "'-100123'", "{chat: -100123}", "{chat_id: '-100123'}"]
     {
@@ -121,7 +121,7 @@ fn a_chat_is_the_same_as_a_number_and_as_a_text() {
 
 #[test]
 fn two_bots_of_one_platform_have_two_sessions_and_two_scopes() {
-    let (home, _daemon) = house();
+    let (home, _daemon) = started();
     let [agent, _, one, one_scope] = route(&home, "telegram --account one --chat -100123 --user 5");
     let [other, _, two, two_scope] = route(&home, "telegram --account two --chat -100123 --user 5");
     assert_eq!((agent.as_str(), other.as_str()), ("coder", "coder"));
@@ -132,7 +132,7 @@ fn two_bots_of_one_platform_have_two_sessions_and_two_scopes() {
 
 #[test]
 fn a_peer_rule_matches_a_direct_message_and_no_group() {
-    let (home, _daemon) = house();
+    let (home, _daemon) = started();
     let dm = route(&home, "slack --chat D7 --user U1 --chat-type dm");
     assert_eq!(
         dm,
@@ -146,7 +146,7 @@ fn a_peer_rule_matches_a_direct_message_and_no_group() {
 
 #[test]
 fn a_thread_inherits_the_rules_above_it_and_its_own_come_first() {
-    let (home, _daemon) = house();
+    let (home, _daemon) = started();
     let inherited = route(&home, "discord --chat 777 --parent 500 --user 1");
     assert_eq!(inherited[..3], ["coder", "chat", "agent:coder:discord:only:thread:777"]);
     let own = route(&home, "discord --chat 501 --parent 500 --user 1");
@@ -156,7 +156,7 @@ fn a_thread_inherits_the_rules_above_it_and_its_own_come_first() {
 
 #[test]
 fn among_roles_the_higher_priority_decides() {
-    let (home, _daemon) = house();
+    let (home, _daemon) = started();
     let with = |roles: &str| {
         route(&home, &format!("discord --chat 1 --guild 9 --user 1 {roles}"))[0].clone()
     };
@@ -172,7 +172,7 @@ fn among_roles_the_higher_priority_decides() {
 
 #[test]
 fn topics_beat_chats_and_platforms_come_last() {
-    let (home, _daemon) = house();
+    let (home, _daemon) = started();
     assert_eq!(
         route(&home, "telegram --account one --chat -100123 --topic 7")[..2],
         ["helper", "topic"]
@@ -187,7 +187,7 @@ fn topics_beat_chats_and_platforms_come_last() {
 
 #[test]
 fn hostile_ids_stay_inside_their_field_of_the_key() {
-    let (home, _daemon) = house();
+    let (home, _daemon) = started();
     let args = [
         "route",
         "explain",
@@ -229,8 +229,8 @@ fn two_rules_alike_are_an_error_and_no_daemon_starts_with_them() {
 
 #[test]
 fn a_tie_edited_in_changes_nothing() {
-    let (home, _daemon) = house();
-    let tied = HOUSE.replace("channels:", "  - {agent: staff, telegram: 200}\nchannels:");
+    let (home, _daemon) = started();
+    let tied = CONFIG.replace("channels:", "  - {agent: staff, telegram: 200}\nchannels:");
     home.write("config.yaml", tied).unwrap();
     let reload = insula(&home, &["reload"]);
     assert_eq!(reload.code, Some(2), "{reload:?}");
@@ -258,7 +258,7 @@ fn without_a_default_only_the_command_line_finds_a_sole_agent_or_main() {
 
 #[test]
 fn wrong_use_is_explained() {
-    let (home, _daemon) = house();
+    let (home, _daemon) = started();
     for (message, says) in [
         ("telgram --chat 1", "did you mean `telegram`?"),
         ("zzzzzz --chat 1", "unknown platform `zzzzzz`"),
@@ -277,7 +277,7 @@ fn wrong_use_is_explained() {
 
 #[test]
 fn the_only_account_is_taken_without_saying_so() {
-    let (home, _daemon) = house();
+    let (home, _daemon) = started();
     assert_eq!(route(&home, "discord --chat 500")[2], "agent:coder:discord:only:group:500");
     assert_eq!(
         route(&home, "discord --account x --chat 500")[2],

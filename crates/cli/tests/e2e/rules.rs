@@ -112,8 +112,8 @@ fn rule_09_faults_are_contained() {
 
 const SECRET: &str = "sk-canary-5f1e0b7d";
 
-/// A house whose operator wrote a credential into the file, twice.
-fn house_with_a_secret() -> Home {
+/// A daemon whose operator wrote a credential into the file, twice.
+fn home_with_a_secret() -> Home {
     configured(&format!(
         "providers: {{local: {{kind: openai, base_url: \"http://127.0.0.1:1/v1\", api_key: {SECRET}}}}}\nagents: {{main: {{model: local/x, mcp_servers: {{tool: {{command: tool, env: {{TOKEN: {SECRET}}}}}}}}}}}\n"
     ))
@@ -125,10 +125,10 @@ fn assert_hidden(home: &Home, command: &str) {
     assert!(!shown, "{command}: {output:?}");
 }
 
-/// No credential of the house shows in what it answers, logs or stores.
+/// No credential of the daemon shows in what it answers, logs or stores.
 #[test]
 fn rule_12_secrets_stay_out_of_sight() {
-    let home = house_with_a_secret();
+    let home = home_with_a_secret();
     let daemon = start_still(&home);
     insula(&home, &["audit", "verify"]).ok();
     for command in [
@@ -159,7 +159,7 @@ fn rule_12_secrets_stay_out_of_sight() {
 
 #[test]
 fn rule_12_a_warning_about_a_credential_does_not_show_it() {
-    let home = house_with_a_secret();
+    let home = home_with_a_secret();
     for command in ["check", "check --resolved", "check --diff"] {
         assert_hidden(&home, command);
     }

@@ -20,12 +20,12 @@ use std::thread;
 fn site(
     answer: impl Fn(&str) -> String + Send + Sync + 'static,
 ) -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
-    let door = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = door.local_addr().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
     let seen = Arc::new(Mutex::new(Vec::new()));
     let (kept, answer) = (seen.clone(), Arc::new(answer));
     thread::spawn(move || {
-        for stream in door.incoming().flatten() {
+        for stream in listener.incoming().flatten() {
             let (kept, answer) = (kept.clone(), answer.clone());
             thread::spawn(move || {
                 let mut reader = BufReader::new(stream);

@@ -5,7 +5,7 @@ use crate::hook::{HOOK_TIMEOUT, HOOK_TIMEOUT_MAX, Hook, HookOwner, HookWay, OnFa
 use crate::rules;
 use crate::yaml::{Layer, Node};
 use insula_domain::HostPattern;
-use insula_domain::hook::{HookEvent, Part, VARIABLES};
+use insula_domain::hook::{HookEvent, HookPower, VARIABLES};
 
 /// Most hooks of one event: each is waited for.
 const PER_EVENT_MAX: usize = 16;
@@ -50,7 +50,7 @@ impl Reader<'_> {
                 timeout
             }
         };
-        let observes = event.part() == Part::Observes;
+        let observes = event.part() == HookPower::Observes;
         let on_failure = match node.get("on_failure").map(|it| (it.text(), it.span)) {
             // There is nothing to go on with, and whatever stood in for it would be a guess.
             Some((Some("allow"), span)) if event == HookEvent::MemoryScope => {

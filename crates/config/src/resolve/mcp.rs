@@ -3,7 +3,7 @@
 use super::Reader;
 use crate::mcp::{CONNECT_TIMEOUT, IDLE, McpSends, McpServer, McpWay, OnChange, TIMEOUT};
 use crate::rules;
-use crate::yaml::{Entry, Node};
+use crate::yaml::{MapEntry, Node};
 use insula_domain::host::{Scheme, parse_authority};
 use insula_domain::selector::is_mcp_server_name;
 use insula_domain::{NetworkGrants, Selector, ToolPolicy};
@@ -89,7 +89,7 @@ impl Reader<'_> {
     }
 }
 
-fn read(entry: &Entry) -> Option<McpServer> {
+fn read(entry: &MapEntry) -> Option<McpServer> {
     let server = &entry.value;
     let texts = |node: Option<&Node>| -> Option<Vec<Box<str>>> {
         Some(node?.items().iter().filter_map(|item| Some(item.text()?.into())).collect())

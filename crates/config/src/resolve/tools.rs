@@ -1,7 +1,7 @@
 //! The tool policy of an agent, and a word about tools that were named and are not there.
 
 use super::Reader;
-use insula_domain::{Backend, Profile, Rule, Selector, ToolPolicy, ToolTable, Verdict};
+use insula_domain::{Backend, Profile, Rule, Selector, ToolPolicy, ToolTable, ToolVerdict};
 
 impl Reader<'_> {
     fn selectors(&mut self, path: &str) -> Vec<Selector> {
@@ -32,8 +32,8 @@ impl Reader<'_> {
                 let named = node.text().and_then(|text| Selector::parse(text).ok());
                 let Some(Selector::Tool(tool)) = named else { continue };
                 let rule = match table.verdict(tool.name) {
-                    Verdict::Out(rule) => rule,
-                    Verdict::In(_) => continue,
+                    ToolVerdict::Out(rule) => rule,
+                    ToolVerdict::In(_) => continue,
                 };
                 if matches!(
                     rule,

@@ -1,4 +1,4 @@
-//! What an agent reaches outside of the house: hosts, the web, MCP servers.
+//! What an agent reaches outside of the daemon: hosts, the web, MCP servers.
 
 use crate::rules;
 use crate::shape::{Field, Object, Shape::*};

@@ -53,7 +53,7 @@ pub struct Variable {
 
 /// Why a `SKILL.md` makes no skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct SkillFault {
     /// The line, from 1.
     pub line: u32,
     /// The byte where that line begins.
@@ -63,7 +63,7 @@ pub struct Fault {
 }
 
 /// Reads a `SKILL.md`.
-pub fn parse(text: &str) -> Result<Document, Fault> {
+pub fn parse(text: &str) -> Result<Document, SkillFault> {
     let (front, body_at) = front_matter(text)?;
     let line_of = |line: u32| {
         // The front matter begins on the second line.
@@ -74,7 +74,7 @@ pub fn parse(text: &str) -> Result<Document, Fault> {
     };
     let fault = |line: u32, message: String| {
         let (line, at) = line_of(line);
-        Fault { line, at, message }
+        SkillFault { line, at, message }
     };
 
     let source = Sources::default().add("SKILL.md", front);
@@ -119,8 +119,8 @@ pub fn parse(text: &str) -> Result<Document, Fault> {
 }
 
 /// The text between the dashes, and where the rest begins.
-fn front_matter(text: &str) -> Result<(&str, usize), Fault> {
-    let fault = |message: &str| Fault { line: 1, at: 0, message: message.to_owned() };
+fn front_matter(text: &str) -> Result<(&str, usize), SkillFault> {
+    let fault = |message: &str| SkillFault { line: 1, at: 0, message: message.to_owned() };
     let mut lines = text.split_inclusive('\n');
     let first = lines.next().unwrap_or_default();
     if first.trim_end() != "---" {
@@ -154,17 +154,17 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-struct Fields<'f, F: Fn(u32, String) -> Fault> {
+struct Fields<'f, F: Fn(u32, String) -> SkillFault> {
     node: &'f Node,
     fault: &'f F,
 }
 
-impl<F: Fn(u32, String) -> Fault> Fields<'_, F> {
-    fn at(&self, key: &str, message: String) -> Fault {
+impl<F: Fn(u32, String) -> SkillFault> Fields<'_, F> {
+    fn at(&self, key: &str, message: String) -> SkillFault {
         (self.fault)(self.node.get(key).map_or(1, |node| node.span.line), message)
     }
 
-    fn text(&self, key: &str) -> Result<Option<Box<str>>, Fault> {
+    fn text(&self, key: &str) -> Result<Option<Box<str>>, SkillFault> {
         match self.node.get(key) {
             None => Ok(None),
             Some(node) if node.is_null() => Ok(None),
@@ -175,13 +175,13 @@ impl<F: Fn(u32, String) -> Fault> Fields<'_, F> {
         }
     }
 
-    fn required(&self, key: &str) -> Result<Box<str>, Fault> {
+    fn required(&self, key: &str) -> Result<Box<str>, SkillFault> {
         let text = self.text(key)?.filter(|text| !text.is_empty());
         text.ok_or_else(|| self.at(key, format!("`{key}` is missing from its front matter")))
     }
 
     /// A list of texts, or one text with commas.
-    fn list(&self, key: &str) -> Result<Vec<Box<str>>, Fault> {
+    fn list(&self, key: &str) -> Result<Vec<Box<str>>, SkillFault> {
         let Some(node) = self.node.get(key).filter(|node| !node.is_null()) else {
             return Ok(Vec::new());
         };
@@ -197,7 +197,7 @@ impl<F: Fn(u32, String) -> Fault> Fields<'_, F> {
         few.ok_or_else(|| self.at(key, format!("`{key}` must be a list of at most 64 texts")))
     }
 
-    fn allowed_tools(&self) -> Result<Option<Vec<Box<str>>>, Fault> {
+    fn allowed_tools(&self) -> Result<Option<Vec<Box<str>>>, SkillFault> {
         let key = "allowed-tools";
         let Some(node) = self.node.get(key) else { return Ok(None) };
         match (&node.value, node.text()) {
@@ -208,7 +208,7 @@ impl<F: Fn(u32, String) -> Fault> Fields<'_, F> {
         }
     }
 
-    fn variables(&self) -> Result<Vec<Variable>, Fault> {
+    fn variables(&self) -> Result<Vec<Variable>, SkillFault> {
         let key = "required_environment_variables";
         let Some(node) = self.node.get(key).filter(|node| !node.is_null()) else {
             return Ok(Vec::new());

@@ -21,13 +21,11 @@ const FOLDERS_MAX: usize = 4_000;
 /// The skills below one folder, as they were at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SkillFolder {
-    /// The skills, by folder.
     pub skills: Vec<SkillFiles>,
     /// What could not be read, for people.
     pub faults: Vec<String>,
 }
 
-/// The files of one skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillFiles {
     /// Its folder, below the one that was read, with `/` between parts.
@@ -40,7 +38,6 @@ pub struct SkillFiles {
     pub strange: Vec<Box<str>>,
 }
 
-/// A file of a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillFile {
     /// Its path in the skill's folder.

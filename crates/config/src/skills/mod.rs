@@ -8,14 +8,14 @@ pub mod document;
 pub mod files;
 pub mod index;
 mod likeness;
-pub mod shelf;
+pub mod skill_set;
 
 #[cfg(test)]
 mod skills_tests;
 
-pub use document::{Document, Fault, Variable};
+pub use document::{Document, SkillFault, Variable};
 pub use files::{SkillFile, SkillFolder};
-pub use shelf::{Place, Shelf, Skill, Unusable};
+pub use skill_set::{Skill, SkillLocation, SkillSet, Unusable};
 
 /// The name of the file that makes a folder a skill.
 pub const DOCUMENT: &str = "SKILL.md";

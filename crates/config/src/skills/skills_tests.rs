@@ -2,9 +2,9 @@
 
 use super::document::{Document, parse};
 use super::{Skill, index, is_inner_path};
-use crate::files::{FileState, Folder, Snapshot};
+use crate::files::{FileState, FilesSnapshot, FolderFiles};
 use crate::skills::files::{SkillFile, SkillFiles, SkillFolder};
-use crate::{Outcome, Report, load};
+use crate::{AgentOutcome, LoadReport, load};
 use insula_domain::AgentId;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -111,24 +111,24 @@ fn files(folder: &str, front: &str, body: &str) -> SkillFiles {
     }
 }
 
-fn home(config: &str, own: Vec<SkillFiles>, bundle: Vec<SkillFiles>) -> Snapshot {
+fn home(config: &str, own: Vec<SkillFiles>, bundle: Vec<SkillFiles>) -> FilesSnapshot {
     let folder = |skills| Arc::new(SkillFolder { skills, faults: Vec::new() });
-    Snapshot {
+    FilesSnapshot {
         config: FileState::Text(config.into()),
         folders: BTreeMap::from([(
             "a".to_owned(),
-            Folder { skills: folder(own), ..Folder::default() },
+            FolderFiles { skills: folder(own), ..FolderFiles::default() },
         )]),
         bundles: BTreeMap::from([("ops".to_owned(), folder(bundle))]),
-        ..Snapshot::default()
+        ..FilesSnapshot::default()
     }
 }
 
-fn loaded(snapshot: &Snapshot, id: &str) -> (Report, Arc<crate::AgentConfig>) {
+fn loaded(snapshot: &FilesSnapshot, id: &str) -> (LoadReport, Arc<crate::AgentConfig>) {
     let (report, loaded) = load(snapshot, &BTreeMap::new());
     let agents = loaded.expect("a configuration").agents;
     match agents.get(&AgentId::new(id).unwrap()) {
-        Some(Outcome::Ready(config)) => (report, config.clone()),
+        Some(AgentOutcome::Ready(config)) => (report, config.clone()),
         other => panic!("{other:?}"),
     }
 }
@@ -137,7 +137,7 @@ fn names(config: &crate::AgentConfig) -> Vec<&str> {
     config.skills.skills.iter().map(|skill| &*skill.name).collect()
 }
 
-fn messages(report: &Report) -> Vec<String> {
+fn messages(report: &LoadReport) -> Vec<String> {
     let place = |it: &crate::Diagnostic| report.sources.describe(it.span).to_string();
     report.warnings().map(|it| format!("{}: {}", place(it), it.message)).collect()
 }
@@ -290,7 +290,7 @@ fn a_change_of_a_skill_is_a_change_of_the_agent_and_of_no_other() {
     assert_eq!(digest("one", "b"), digest("two", "b"));
 }
 
-fn shelf(count: usize, description: usize) -> Vec<Skill> {
+fn some_skills(count: usize, description: usize) -> Vec<Skill> {
     let own = (0..count).map(|at| {
         let words = "word ".repeat(description / 5);
         files(
@@ -306,7 +306,7 @@ fn shelf(count: usize, description: usize) -> Vec<Skill> {
 #[test]
 fn two_hundred_skills_cost_at_most_four_kilobytes_of_prompt() {
     for description in [10, 60, 300, 1_000] {
-        let skills = shelf(200, description);
+        let skills = some_skills(200, description);
         let text = index::index(skills.iter());
         assert!(text.len() <= 4_096, "{}", text.len());
         for skill in &skills {
@@ -314,13 +314,13 @@ fn two_hundred_skills_cost_at_most_four_kilobytes_of_prompt() {
         }
         assert_eq!(text, index::index(skills.iter()));
     }
-    let text = index::index(shelf(1_000, 100).iter());
+    let text = index::index(some_skills(1_000, 100).iter());
     assert!(text.len() <= 4_096 && text.contains("more: see skills_list"), "{text}");
 }
 
 #[test]
 fn a_few_skills_have_their_whole_descriptions_and_none_have_no_block() {
-    let skills = shelf(3, 100);
+    let skills = some_skills(3, 100);
     let text = index::index(skills.iter());
     for skill in &skills {
         assert!(text.contains(&format!("- {}: {}\n", skill.name, skill.description)));

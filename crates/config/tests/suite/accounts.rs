@@ -3,9 +3,9 @@
 
 use crate::common::load_text;
 use insula_config::render::{self, Colour};
-use insula_config::{Account, AccountValue, Owner, Report, Severity, Uncertain};
+use insula_config::{Account, AccountValue, FindingOwner, LoadReport, Severity, Uncertain};
 
-fn accounts(channels: &str) -> (Report, Vec<Account>) {
+fn accounts(channels: &str) -> (LoadReport, Vec<Account>) {
     let (report, loaded) = load_text(&format!("agents: {{main: {{}}}}\nchannels:\n{channels}"));
     let loaded = loaded.expect("no account keeps the rest from loading");
     (report, loaded.daemon.accounts)
@@ -54,7 +54,7 @@ fn what_is_wrong_in_one_account_is_its_own_and_says_where() {
         assert!(accounts[1].problem.is_none());
         for error in report.errors() {
             assert!(
-                matches!(&error.owner, Owner::Account(name) if name.ends_with(".x")),
+                matches!(&error.owner, FindingOwner::Account(name) if name.ends_with(".x")),
                 "{error:?}"
             );
         }

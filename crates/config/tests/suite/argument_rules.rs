@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may say what it knows")]
 
 use crate::common::load_text;
-use insula_config::Outcome;
+use insula_config::AgentOutcome;
 
 /// The rules of agent `a`, as people read them.
 fn rules(config: &str) -> Vec<String> {
@@ -12,11 +12,11 @@ fn rules(config: &str) -> Vec<String> {
     let loaded = loaded.unwrap();
     let (_, outcome) = loaded.agents.iter().find(|(id, _)| id.as_str() == "a").unwrap();
     match outcome {
-        Outcome::Ready(config) => {
+        AgentOutcome::Ready(config) => {
             let rules = config.boundary.rules.iter();
             rules.map(|rule| format!("{}: {rule}", rule.name)).collect()
         }
-        Outcome::Failed(reason) => panic!("{reason}"),
+        AgentOutcome::Failed(reason) => panic!("{reason}"),
     }
 }
 
@@ -112,7 +112,7 @@ fn a_mistake_in_a_rule_fails_its_agent_and_says_where() {
         let place = (found.span.line as usize, found.span.column as usize);
         assert_eq!(place, (1, column), "{rule}: {}", found.message);
         for (id, outcome) in &loaded.unwrap().agents {
-            assert_eq!(matches!(outcome, Outcome::Failed(_)), id.as_str() == "a", "{rule}");
+            assert_eq!(matches!(outcome, AgentOutcome::Failed(_)), id.as_str() == "a", "{rule}");
         }
     }
 }

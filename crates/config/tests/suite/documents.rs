@@ -9,7 +9,7 @@
 )]
 
 use crate::common::{fixtures, home, load_text};
-use insula_config::{Outcome, json_schema, load, reference, render, settings, starter, yaml};
+use insula_config::{AgentOutcome, json_schema, load, reference, render, settings, starter, yaml};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::fs;
@@ -116,7 +116,7 @@ fn the_starter_loads_without_a_word_and_gives_what_it_says() {
     let loaded = loaded.unwrap();
     let mut seen = Vec::new();
     for (id, outcome) in &loaded.agents {
-        let Outcome::Ready(config) = outcome else { panic!("{id}") };
+        let AgentOutcome::Ready(config) = outcome else { panic!("{id}") };
         assert_eq!(&*config.soul.origin, format!("agents/{id}/SOUL.md"));
         let tools: Vec<&str> = config.boundary.tools.exposed().collect();
         seen.push((id.to_string(), config.memory.is_some(), tools.join(" ")));
@@ -170,7 +170,7 @@ fn every_commented_example_of_the_starter_works() {
     let loaded = loaded.unwrap();
     assert_eq!(loaded.router.bindings().len(), 3);
     assert_eq!(loaded.daemon.accounts.len(), 1);
-    let Outcome::Ready(coder) = &loaded.agents["coder"] else { panic!() };
+    let AgentOutcome::Ready(coder) = &loaded.agents["coder"] else { panic!() };
     assert_eq!(coder.boundary.files.shared.len(), 1);
     assert_eq!(coder.boundary.network.lists()[0].len(), 2);
 }

@@ -6,7 +6,7 @@ mod meaning;
 
 use crate::common::{home, load_text};
 use form::FORM;
-use insula_config::{Outcome, Severity, load, render};
+use insula_config::{AgentOutcome, Severity, load, render};
 use meaning::MEANING;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -46,7 +46,8 @@ fn every_mistake_is_placed_worded_and_contained() {
             wrong.push(format!("{yaml}\n  is     {is:?}\n  wanted {place} {message}"));
         }
         let failed: Option<Vec<String>> = loaded.map(|loaded| {
-            let failed = loaded.agents.iter().filter(|(_, it)| matches!(it, Outcome::Failed(_)));
+            let failed =
+                loaded.agents.iter().filter(|(_, it)| matches!(it, AgentOutcome::Failed(_)));
             failed.map(|(id, _)| id.to_string()).collect()
         });
         let stopped = match (stops, &failed) {
@@ -84,7 +85,7 @@ fn an_error_in_an_agents_own_file_names_that_file() {
     let loaded = loaded.unwrap();
     insta::assert_snapshot!("own-files", render::text(&report, render::Colour::Plain));
     for (id, outcome) in &loaded.agents {
-        assert_eq!(matches!(outcome, Outcome::Ready(_)), id.as_str() == "main", "{id}");
+        assert_eq!(matches!(outcome, AgentOutcome::Ready(_)), id.as_str() == "main", "{id}");
     }
     assert_eq!(loaded.agents.len(), 3);
 }

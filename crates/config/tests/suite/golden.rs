@@ -7,7 +7,7 @@
 )]
 
 use crate::common::{address, fixtures, load_text, picture, route};
-use insula_config::{Applied, Outcome, Snapshot, diff, load, resolved};
+use insula_config::{AgentOutcome, Applied, FilesSnapshot, diff, load, resolved};
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -19,7 +19,7 @@ fn every_fixture_means_what_it_says() {
     assert!(names.len() > 20);
     for name in names {
         let home = fixtures().join(&name);
-        let snapshot = Snapshot::read(&home).unwrap();
+        let snapshot = FilesSnapshot::read(&home).unwrap();
         let probes = fs::read_to_string(home.join("probes.txt")).unwrap_or_default();
         let (report, loaded) = load(&snapshot, &crate::common::environment());
         insta::assert_snapshot!(name.to_str().unwrap(), picture(&report, loaded.as_ref(), &probes));
@@ -27,13 +27,13 @@ fn every_fixture_means_what_it_says() {
 }
 
 fn fixture(name: &str) -> insula_config::Loaded {
-    let snapshot = Snapshot::read(&fixtures().join(name)).unwrap();
+    let snapshot = FilesSnapshot::read(&fixtures().join(name)).unwrap();
     load(&snapshot, &BTreeMap::new()).1.unwrap()
 }
 
 #[test]
 fn the_reviewer_of_the_design_fails_for_its_two_guards_and_nothing_else() {
-    let snapshot = Snapshot::read(&fixtures().join("design-whole")).unwrap();
+    let snapshot = FilesSnapshot::read(&fixtures().join("design-whole")).unwrap();
     let (report, loaded) = load(&snapshot, &BTreeMap::new());
     let errors: Vec<&str> = report.errors().map(|found| found.message.as_str()).collect();
     let unenforced = |path: &str| {
@@ -41,7 +41,7 @@ fn the_reviewer_of_the_design_fails_for_its_two_guards_and_nothing_else() {
     };
     assert_eq!(errors, [unenforced("isolation")]);
     for (id, outcome) in &loaded.unwrap().agents {
-        assert_eq!(matches!(outcome, Outcome::Failed(_)), id.as_str() == "reviewer", "{id}");
+        assert_eq!(matches!(outcome, AgentOutcome::Failed(_)), id.as_str() == "reviewer", "{id}");
     }
 }
 
@@ -105,7 +105,7 @@ agents:
 
 #[test]
 fn what_was_resolved_is_shown_with_its_origin() {
-    let snapshot = Snapshot::read(&fixtures().join("precedence")).unwrap();
+    let snapshot = FilesSnapshot::read(&fixtures().join("precedence")).unwrap();
     let (report, loaded) = load(&snapshot, &BTreeMap::new());
     let loaded = loaded.unwrap();
     insta::assert_snapshot!("resolved-text", resolved::resolved_text(&loaded));

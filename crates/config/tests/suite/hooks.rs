@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may say what it knows")]
 
 use crate::common::load_text;
-use insula_config::Outcome;
+use insula_config::AgentOutcome;
 use insula_config::hook::{HookOwner, HookWay, OnFailure};
 use insula_config::schema::HOOK_EVENTS;
 use insula_domain::hook::HookEvent;
@@ -20,7 +20,7 @@ fn hooks_of_the_daemon_come_before_the_agents_own() {
     );
     assert_eq!(report.errors().count(), 0);
     let loaded = loaded.unwrap();
-    let Outcome::Ready(config) = &loaded.agents.iter().next().unwrap().1 else { panic!() };
+    let AgentOutcome::Ready(config) = &loaded.agents.iter().next().unwrap().1 else { panic!() };
     let read: Vec<_> =
         config.hooks.iter().map(|it| (it.way.as_str(), it.owner, it.on_failure)).collect();
     assert_eq!(
@@ -59,7 +59,7 @@ fn a_mistake_in_a_hook_fails_its_agent_and_no_other() {
         assert!(said.contains(message), "{hooks}: {said}");
         assert_eq!(report.errors().count(), 1, "{hooks}: said once");
         for (id, outcome) in &loaded.unwrap().agents {
-            assert_eq!(matches!(outcome, Outcome::Failed(_)), id.as_str() == "a", "{hooks}");
+            assert_eq!(matches!(outcome, AgentOutcome::Failed(_)), id.as_str() == "a", "{hooks}");
         }
     }
 }

@@ -9,7 +9,7 @@
 
 use crate::common::{fixtures, load_text};
 use insula_config::files::SOUL_BYTES_MAX;
-use insula_config::{Outcome, Report, Snapshot, load, render};
+use insula_config::{AgentOutcome, FilesSnapshot, LoadReport, load, render};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -18,11 +18,11 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-fn read(home: &Path) -> (Report, Option<insula_config::Loaded>) {
-    load(&Snapshot::read(home).unwrap(), &BTreeMap::new())
+fn read(home: &Path) -> (LoadReport, Option<insula_config::Loaded>) {
+    load(&FilesSnapshot::read(home).unwrap(), &BTreeMap::new())
 }
 
-fn only_error(report: &Report) -> String {
+fn only_error(report: &LoadReport) -> String {
     let errors: Vec<_> = report.errors().collect();
     assert_eq!(errors.len(), 1, "{}", render::text(report, render::Colour::Plain));
     errors[0].message.clone()
@@ -167,7 +167,7 @@ fn what_is_wrong_with_one_agents_files_stops_that_agent() {
         .unwrap()
         .agents
         .iter()
-        .map(|(id, it)| (id.to_string(), matches!(it, Outcome::Ready(_))))
+        .map(|(id, it)| (id.to_string(), matches!(it, AgentOutcome::Ready(_))))
         .collect();
     let ready = |id: &str| (id.to_owned(), id == "main");
     assert_eq!(states, ["broken", "folder", "long", "main", "pipe"].map(ready));
@@ -199,8 +199,10 @@ fn instructions_are_a_file_of_their_own_and_what_is_odd_in_them_is_told() {
     let (report, loaded) = read(home.path());
     let agents = loaded.unwrap().agents;
     let told = |id: &str| match &agents[&insula_domain::AgentId::new(id).unwrap()] {
-        Outcome::Ready(config) => Ok(config.instructions.as_ref().map(|it| it.text.to_string())),
-        Outcome::Failed(why) => Err(why.to_string()),
+        AgentOutcome::Ready(config) => {
+            Ok(config.instructions.as_ref().map(|it| it.text.to_string()))
+        }
+        AgentOutcome::Failed(why) => Err(why.to_string()),
     };
     assert_eq!(told("plain"), Ok(Some("Tabs.".to_owned())));
     assert_eq!(told("none"), Ok(None));
@@ -247,6 +249,6 @@ fn an_emptied_agent_file_fails_its_agent_and_widens_nothing() {
     let (report, loaded) = read(path);
     assert!(only_error(&report).contains("agents/w/agent.yaml says nothing"));
     let states: Vec<bool> =
-        loaded.unwrap().agents.values().map(|it| matches!(it, Outcome::Ready(_))).collect();
+        loaded.unwrap().agents.values().map(|it| matches!(it, AgentOutcome::Ready(_))).collect();
     assert_eq!(states, [true, false], "main serves, w does not");
 }

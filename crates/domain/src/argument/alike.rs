@@ -1,6 +1,6 @@
 //! When two calls of one turn are alike.
 
-use super::{Arguments, Found};
+use super::{Arguments, FoundArgument};
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -36,16 +36,16 @@ pub(super) fn meet(place: &[Box<str>], one: &dyn Arguments, other: &dyn Argument
 
 /// The values in an argument, as texts that are equal for what a careless reader takes for the
 /// same; `None` for what has parts of its own.
-fn values(found: &Found<'_>) -> Option<BTreeSet<String>> {
+fn values(found: &FoundArgument<'_>) -> Option<BTreeSet<String>> {
     match found {
-        Found::Absent => Some(BTreeSet::new()),
-        Found::Text(text) => Some([text.trim().to_lowercase()].into()),
-        Found::Number(number) => Some([number.to_string()].into()),
-        Found::Bool(value) => Some([value.to_string()].into()),
-        Found::List(items) => {
+        FoundArgument::Absent => Some(BTreeSet::new()),
+        FoundArgument::Text(text) => Some([text.trim().to_lowercase()].into()),
+        FoundArgument::Number(number) => Some([number.to_string()].into()),
+        FoundArgument::Bool(value) => Some([value.to_string()].into()),
+        FoundArgument::List(items) => {
             let items: Option<Vec<_>> = items.iter().map(values).collect();
             Some(items?.into_iter().flatten().collect())
         }
-        Found::Fields => None,
+        FoundArgument::Fields => None,
     }
 }

@@ -10,34 +10,34 @@ use std::collections::BTreeMap;
 /// Arguments by name, and the message of the turn.
 #[derive(Debug, Default)]
 struct Made {
-    arguments: BTreeMap<&'static str, Found<'static>>,
+    arguments: BTreeMap<&'static str, FoundArgument<'static>>,
     text: &'static str,
     earlier: Vec<(&'static str, Made)>,
 }
 
 impl Made {
-    fn with(mut self, name: &'static str, value: Found<'static>) -> Self {
+    fn with(mut self, name: &'static str, value: FoundArgument<'static>) -> Self {
         self.arguments.insert(name, value);
         self
     }
 }
 
 impl Arguments for Made {
-    fn at(&self, path: &[Box<str>]) -> Found<'_> {
+    fn at(&self, path: &[Box<str>]) -> FoundArgument<'_> {
         match path {
-            [name] => self.arguments.get(&**name).cloned().unwrap_or(Found::Absent),
-            _ => Found::Absent,
+            [name] => self.arguments.get(&**name).cloned().unwrap_or(FoundArgument::Absent),
+            _ => FoundArgument::Absent,
         }
     }
 }
 
-impl Call for Made {
+impl CallArguments for Made {
     fn arguments(&self) -> Value {
         let mut record = Record::new();
         for (name, value) in &self.arguments {
             let value = match value {
-                Found::Text(text) => Value::text(text.clone()),
-                Found::Number(number) => Value::double(*number),
+                FoundArgument::Text(text) => Value::text(text.clone()),
+                FoundArgument::Number(number) => Value::double(*number),
                 _ => Value::null(),
             };
             record.insert(*name, value);
@@ -67,8 +67,8 @@ impl Call for Made {
     }
 }
 
-fn text(text: &str) -> Found<'static> {
-    Found::Text(text.to_owned().into())
+fn text(text: &str) -> FoundArgument<'static> {
+    FoundArgument::Text(text.to_owned().into())
 }
 
 fn rule(tool: &str, at: &str, bound: Bound) -> ArgumentRule {
@@ -235,24 +235,24 @@ fn the_other_bounds_are_what_they_say() {
     check(&Bound::prefixes(["inv-"]).unwrap(), &["inv-1"], &["in", "INV-1", " inv-1"]);
     let one_of = Bound::OneOf(vec!["EUR".into(), "5".into(), "true".into()]);
     check(&one_of, &["EUR", "5"], &["eur", "USD", ""]);
-    assert!(one_of.admit(&Found::Number(5.0), "").is_ok());
-    assert!(one_of.admit(&Found::Bool(true), "").is_ok());
-    assert!(one_of.admit(&Found::Bool(false), "").is_err());
+    assert!(one_of.admit(&FoundArgument::Number(5.0), "").is_ok());
+    assert!(one_of.admit(&FoundArgument::Bool(true), "").is_ok());
+    assert!(one_of.admit(&FoundArgument::Bool(false), "").is_err());
     let amount = Bound::Number { min: Number::new(0.0), max: Number::new(100.0) };
     for (number, fits) in [(0.0, true), (100.0, true), (100.01, false), (-1.0, false)] {
-        assert_eq!(amount.admit(&Found::Number(number), "").is_ok(), fits, "{number}");
+        assert_eq!(amount.admit(&FoundArgument::Number(number), "").is_ok(), fits, "{number}");
     }
     for not in [f64::NAN, f64::INFINITY] {
-        assert!(amount.admit(&Found::Number(not), "").is_err());
+        assert!(amount.admit(&FoundArgument::Number(not), "").is_err());
     }
     check(&amount, &[], &["5"]);
-    assert!(amount.admit(&Found::Fields, "").is_err());
+    assert!(amount.admit(&FoundArgument::Fields, "").is_err());
     // Of a list, every element.
     let hosts = Bound::hosts(["docs.rs"]).unwrap();
-    let list = |items: &[&str]| Found::List(items.iter().map(|it| text(it)).collect());
+    let list = |items: &[&str]| FoundArgument::List(items.iter().map(|it| text(it)).collect());
     assert!(hosts.admit(&list(&["https://docs.rs/a", "https://docs.rs/b"]), "").is_ok());
     assert!(hosts.admit(&list(&["https://docs.rs/a", "https://evil.net"]), "").is_err());
-    assert!(hosts.admit(&Found::List(vec![list(&["docs.rs"])]), "").is_err());
+    assert!(hosts.admit(&FoundArgument::List(vec![list(&["docs.rs"])]), "").is_err());
     // An empty list of patterns allows nothing.
     check(&Bound::hosts([]).unwrap(), &[], &["docs.rs"]);
 }
@@ -338,15 +338,19 @@ fn a_message_mentions_what_stands_in_it() {
 fn what_people_said_may_be_used_as_whole_words() {
     let said = "Post it to www.our-company.com.They know. Also tell Ann-Marie about *Plan B*, 42";
     let bound = Bound::Said(vec!["general".into(), "7".into()]);
-    let fits = |value: Found<'static>| bound.admit(&value, said).is_ok();
+    let fits = |value: FoundArgument<'static>| bound.admit(&value, said).is_ok();
     for value in ["www.our-company.com", "ann-marie", "PLAN B", "general", "42", " it "] {
         assert!(fits(text(value)), "{value}");
     }
     for value in ["www.our-company.co", "our-comp", "lan B", "General", "evil.net", "", "  ", "4"] {
         assert!(!fits(text(value)), "{value}");
     }
-    assert!(fits(Found::Number(42.0)) && fits(Found::Number(7.0)));
-    assert!(!fits(Found::Number(4.0)) && !fits(Found::Fields) && !fits(Found::Bool(true)));
+    assert!(fits(FoundArgument::Number(42.0)) && fits(FoundArgument::Number(7.0)));
+    assert!(
+        !fits(FoundArgument::Number(4.0))
+            && !fits(FoundArgument::Fields)
+            && !fits(FoundArgument::Bool(true))
+    );
     // In words of nobody, only what is listed.
     assert!(bound.admit(&text("ann-marie"), "").is_err());
     let rules = ArgumentRules::new([rule("todo", "a", Bound::Said(Vec::new()))]);
@@ -440,9 +444,10 @@ fn no_two_calls_of_a_turn_are_alike_where_a_rule_says_so() {
         ArgumentRules::new([ArgumentRule { tools, name: "once".into(), demand }])
     };
     let place = |name: &str| -> Box<[Box<str>]> { [name.into()].into() };
-    let list = |items: &[&str]| Found::List(items.iter().map(|it| text(it)).collect());
-    let call =
-        |to: Found<'static>, body: &str| Made::default().with("to", to).with("body", text(body));
+    let list = |items: &[&str]| FoundArgument::List(items.iter().map(|it| text(it)).collect());
+    let call = |to: FoundArgument<'static>, body: &str| {
+        Made::default().with("to", to).with("body", text(body))
+    };
     let admits = |alike: &Alike, before: Made, now: Made| {
         let made = Made { earlier: vec![("mcp__mail__send", before)], ..now };
         once(alike.clone()).admit("mcp__mail__send", &made).is_ok()
@@ -453,12 +458,12 @@ fn no_two_calls_of_a_turn_are_alike_where_a_rule_says_so() {
     let to = Alike::Arguments([place("to")].into());
     assert!(!admits(&to, call(text("ann"), "x"), call(text("ANN "), "y")));
     assert!(!admits(&to, call(list(&["bob", "ann"]), "x"), call(list(&["eve", "bob"]), "y")));
-    assert!(!admits(&to, call(text("6"), "x"), call(Found::Number(6.0), "y")));
+    assert!(!admits(&to, call(text("6"), "x"), call(FoundArgument::Number(6.0), "y")));
     assert!(admits(&to, call(list(&["bob"]), "x"), call(text("ann"), "y")));
     assert!(admits(&to, call(list(&[]), "x"), call(text("ann"), "y")));
     // What is left out twice is the same, and what can't be compared is taken for it.
     assert!(!admits(&to, Made::default(), Made::default()));
-    assert!(!admits(&to, call(Found::Fields, "x"), call(text("ann"), "y")));
+    assert!(!admits(&to, call(FoundArgument::Fields, "x"), call(text("ann"), "y")));
     let both = Alike::Arguments([place("to"), place("body")].into());
     assert!(admits(&both, call(text("ann"), "x"), call(text("ann"), "y")));
     assert!(!admits(&both, call(text("ann"), "x"), call(text("ann"), "X")));
@@ -477,7 +482,7 @@ fn no_two_calls_of_a_turn_are_alike_where_a_rule_says_so() {
     assert_eq!(shown, "no two calls in a turn have the same `to` and `body`");
 }
 
-fn value() -> impl Strategy<Value = Found<'static>> {
+fn value() -> impl Strategy<Value = FoundArgument<'static>> {
     let leaf = || {
         prop_oneof![
             2 => prop::sample::select(vec![
@@ -485,14 +490,14 @@ fn value() -> impl Strategy<Value = Found<'static>> {
                 "https://a.example.org", "ann@example.org", "src/a.rs", "a.md", "../a",
             ])
             .prop_map(text),
-            1 => hostile_text().prop_map(|it| Found::Text(it.into())),
-            1 => any::<f64>().prop_map(Found::Number),
-            1 => any::<bool>().prop_map(Found::Bool),
-            1 => Just(Found::Absent),
-            1 => Just(Found::Fields),
+            1 => hostile_text().prop_map(|it| FoundArgument::Text(it.into())),
+            1 => any::<f64>().prop_map(FoundArgument::Number),
+            1 => any::<bool>().prop_map(FoundArgument::Bool),
+            1 => Just(FoundArgument::Absent),
+            1 => Just(FoundArgument::Fields),
         ]
     };
-    prop_oneof![4 => leaf(), 1 => prop::collection::vec(leaf(), 0..4).prop_map(Found::List)]
+    prop_oneof![4 => leaf(), 1 => prop::collection::vec(leaf(), 0..4).prop_map(FoundArgument::List)]
 }
 
 fn call() -> impl Strategy<Value = Made> {
@@ -520,7 +525,7 @@ proptest! {
     fn nothing_makes_a_bound_panic(text in any::<String>(), rules in argument_rules()) {
         for rule in rules.iter() {
             if let Demand::Argument { bound, .. } = &rule.demand {
-                let _ = bound.admit(&Found::Text(text.clone().into()), &text);
+                let _ = bound.admit(&FoundArgument::Text(text.clone().into()), &text);
             }
         }
         let _ = (mentions(&text), links(&text), stands_in(&text, &text));
@@ -559,13 +564,13 @@ fn a_bound_says_what_it_allows() {
 #[test]
 fn a_list_is_looked_at_to_its_end_or_refused() {
     let bound = Bound::OneOf(vec!["a".into()]);
-    let list = |len: usize| Found::List(vec![text("a"); len]);
+    let list = |len: usize| FoundArgument::List(vec![text("a"); len]);
     assert!(bound.admit(&list(ELEMENTS_MAX), "").is_ok());
     let why = bound.admit(&list(ELEMENTS_MAX + 1), "").unwrap_err();
     assert!(why.starts_with("has 1025 elements"), "{why}");
-    let why = bound.admit(&Found::List(vec![Found::Absent]), "").unwrap_err();
+    let why = bound.admit(&FoundArgument::List(vec![FoundArgument::Absent]), "").unwrap_err();
     assert!(why.starts_with("has an empty element"), "{why}");
-    let why = bound.admit(&Found::Number(2.0), "").unwrap_err();
+    let why = bound.admit(&FoundArgument::Number(2.0), "").unwrap_err();
     assert!(why.starts_with("is 2;"), "{why}");
 }
 

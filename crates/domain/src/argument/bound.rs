@@ -2,7 +2,7 @@
 
 use super::mention::{Link, links, stands_in};
 use super::path::PathGlob;
-use super::{ELEMENTS_MAX, Found};
+use super::{ELEMENTS_MAX, FoundArgument};
 use crate::command;
 use crate::host::{HostPattern, Scheme, parse_authority};
 use crate::selector;
@@ -41,7 +41,6 @@ pub enum Bound {
     },
 }
 
-/// A number that is one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Number(f64);
 
@@ -112,7 +111,6 @@ pub enum BoundError {
 }
 
 impl Bound {
-    /// Hosts.
     pub fn hosts<'t>(texts: impl IntoIterator<Item = &'t str>) -> Result<Self, BoundError> {
         let host = |text: &str| {
             HostPattern::parse(text)
@@ -129,7 +127,6 @@ impl Bound {
         }
     }
 
-    /// Recipients.
     pub fn recipients<'t>(texts: impl IntoIterator<Item = &'t str>) -> Result<Self, BoundError> {
         let recipient = |text: &str| {
             let is_plain = is_recipient(text) && !text.bytes().all(|byte| byte == b'*');
@@ -140,7 +137,6 @@ impl Bound {
         texts.into_iter().map(recipient).collect::<Result<_, _>>().map(Self::Recipient)
     }
 
-    /// Paths.
     pub fn paths<'t>(texts: impl IntoIterator<Item = &'t str>) -> Result<Self, BoundError> {
         let path = |text: &str| {
             PathGlob::parse(text).map_err(|why| BoundError::Path { text: text.to_owned(), why })
@@ -218,22 +214,24 @@ impl Bound {
 
     /// Whether a value is within, where people said this; otherwise what is wrong, as it
     /// follows "`url` …".
-    pub(super) fn admit(&self, found: &Found<'_>, said: &str) -> Result<(), String> {
+    pub(super) fn admit(&self, found: &FoundArgument<'_>, said: &str) -> Result<(), String> {
         let wrong = |what: String| Err(format!("{what}; allowed is what {}", self.allows()));
         match found {
-            Found::List(elements) if elements.len() > ELEMENTS_MAX => {
+            FoundArgument::List(elements) if elements.len() > ELEMENTS_MAX => {
                 wrong(format!("has {} elements", elements.len()))
             }
-            Found::List(elements) => elements.iter().try_for_each(|element| match element {
-                Found::List(_) => wrong("has a list in a list".to_owned()),
-                Found::Absent => wrong("has an empty element".to_owned()),
-                element => self.admit(element, said),
-            }),
-            Found::Text(text) => match self.covers_text(text, said) {
+            FoundArgument::List(elements) => {
+                elements.iter().try_for_each(|element| match element {
+                    FoundArgument::List(_) => wrong("has a list in a list".to_owned()),
+                    FoundArgument::Absent => wrong("has an empty element".to_owned()),
+                    element => self.admit(element, said),
+                })
+            }
+            FoundArgument::Text(text) => match self.covers_text(text, said) {
                 Ok(()) => Ok(()),
                 Err(what) => wrong(what),
             },
-            Found::Number(number) => match self {
+            FoundArgument::Number(number) => match self {
                 Self::Number { min, max } => {
                     let is_within = number.is_finite()
                         && min.is_none_or(|min| *number >= min.0)
@@ -251,12 +249,12 @@ impl Bound {
                 Self::OneOf(_) => wrong(format!("is {number}")),
                 _ => wrong("is a number".to_owned()),
             },
-            Found::Bool(value) => match self {
+            FoundArgument::Bool(value) => match self {
                 Self::OneOf(values) if values.iter().any(|it| **it == *value.to_string()) => Ok(()),
                 _ => wrong(format!("is {value}")),
             },
-            Found::Fields => wrong("has fields of its own".to_owned()),
-            Found::Absent => wrong("is missing".to_owned()),
+            FoundArgument::Fields => wrong("has fields of its own".to_owned()),
+            FoundArgument::Absent => wrong("is missing".to_owned()),
         }
     }
 

@@ -59,7 +59,7 @@ fn is_edge(letter: char) -> bool {
 const LOOSE_ENDS: [char; 6] = ['.', ':', '!', '?', '*', '_'];
 
 /// Where a link leads: host, port and scheme, as far as they are written.
-type Place = (Host, Option<u16>, Option<Scheme>);
+type LinkTarget = (Host, Option<u16>, Option<Scheme>);
 
 /// Something in a text that a reader may follow.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,7 +67,7 @@ pub struct Link<'t> {
     /// As it stands there.
     pub text: &'t str,
     /// Where it leads; `None` where readers could disagree.
-    pub at: Option<Place>,
+    pub at: Option<LinkTarget>,
 }
 
 /// The web addresses in a text: whatever has `://` in it, begins with `www.`, or is a host
@@ -106,7 +106,7 @@ fn without_scheme(word: &str) -> Option<Link<'_>> {
 }
 
 /// Where an address without a scheme leads.
-fn bare(text: &str) -> Option<Place> {
+fn bare(text: &str) -> Option<LinkTarget> {
     let end = text.find(['/', '?', '#']).unwrap_or(text.len());
     let (host, port) = parse_authority(&text[..end]).ok()?;
     Some((host, port, None))

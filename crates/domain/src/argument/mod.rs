@@ -98,11 +98,11 @@ pub enum Absent {
 /// The arguments of a call.
 pub trait Arguments {
     /// What stands at a place of them.
-    fn at(&self, path: &[Box<str>]) -> Found<'_>;
+    fn at(&self, path: &[Box<str>]) -> FoundArgument<'_>;
 }
 
 /// A call, as rules see it.
-pub trait Call: Arguments {
+pub trait CallArguments: Arguments {
     /// All arguments, for an expression.
     fn arguments(&self) -> expr::Value;
     /// The turn, for an expression: the fields of [`TURN_FIELDS`].
@@ -115,7 +115,6 @@ pub trait Call: Arguments {
 
 /// A call that was made before, in the same turn.
 pub struct Earlier<'a> {
-    /// The tool.
     pub tool: &'a str,
     /// What it was called with.
     pub arguments: &'a dyn Arguments,
@@ -125,7 +124,7 @@ pub struct Earlier<'a> {
 
 /// What stands at a place of the arguments.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Found<'a> {
+pub enum FoundArgument<'a> {
     /// Nothing, or null.
     Absent,
     /// A text.
@@ -143,7 +142,6 @@ pub enum Found<'a> {
 /// Why a call is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
-    /// The rule.
     pub rule: Box<str>,
     /// The argument, where it is about one.
     pub argument: Option<Box<str>>,
@@ -180,7 +178,6 @@ impl ArgumentRules {
         Self { rules }
     }
 
-    /// The rules.
     pub fn iter(&self) -> impl Iterator<Item = &ArgumentRule> {
         self.rules.iter().map(|rule| &**rule)
     }
@@ -196,7 +193,7 @@ impl ArgumentRules {
     }
 
     /// Whether a call may be made, as far as its arguments are concerned.
-    pub fn admit(&self, tool: &str, call: &dyn Call) -> Result<(), Refused> {
+    pub fn admit(&self, tool: &str, call: &dyn CallArguments) -> Result<(), Refused> {
         if self.rules.is_empty() {
             return Ok(());
         }
@@ -226,7 +223,7 @@ impl ArgumentRule {
         }
     }
 
-    fn admit(&self, tool: &str, call: &dyn Call) -> Result<(), Refused> {
+    fn admit(&self, tool: &str, call: &dyn CallArguments) -> Result<(), Refused> {
         let refused = |argument: Option<Box<str>>, why: String| Refused {
             rule: self.name.clone(),
             argument,
@@ -236,8 +233,8 @@ impl ArgumentRule {
             Demand::Argument { at, bound, absent } => {
                 let name = || Some(at.join(".").into());
                 match (call.at(at), absent) {
-                    (Found::Absent, Absent::Allowed) => Ok(()),
-                    (Found::Absent, Absent::Refused) => {
+                    (FoundArgument::Absent, Absent::Allowed) => Ok(()),
+                    (FoundArgument::Absent, Absent::Refused) => {
                         let why = format!("is missing, and must be given: {}", bound.allows());
                         Err(refused(name(), why))
                     }

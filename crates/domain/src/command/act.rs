@@ -2,7 +2,7 @@
 //! can't.
 
 use super::lexer::Word;
-use super::path::{self, Place};
+use super::path::{self, PathKind};
 use super::rule::DangerRule;
 use super::table::{LOOKS_AT_DISKS, PRELOADS, has_name, is_in, is_option};
 
@@ -21,7 +21,7 @@ impl Args<'_> {
         before.any(|arg| is_option(options, &arg.text))
     }
 
-    fn is_at(&self, place: Place) -> bool {
+    fn is_at(&self, place: PathKind) -> bool {
         self.all.iter().any(|arg| path::place(arg, self.folder) == place)
     }
 
@@ -34,7 +34,7 @@ impl Args<'_> {
 /// The rule against a command with these arguments.
 pub(super) fn rule(name: &str, all: &[Word], folder: Option<&str>) -> Option<DangerRule> {
     let args = Args { all, folder };
-    let whole = |recursive: bool| recursive && args.is_at(Place::Whole);
+    let whole = |recursive: bool| recursive && args.is_at(PathKind::Whole);
     let is_setting =
         |arg: &Word| arg.text.split_once('=').is_some_and(|(variable, _)| is_preload(variable));
     match name {
@@ -45,11 +45,12 @@ pub(super) fn rule(name: &str, all: &[Word], folder: Option<&str>) -> Option<Dan
         }
         "wipefs" | "blkdiscard" | "fdisk" | "sfdisk" | "cfdisk" | "gdisk" | "sgdisk" | "parted"
         | "mkswap" | "mke2fs" | "cryptsetup" | "hdparm" | "badblocks" | "pvcreate"
-            if args.is_at(Place::Disk) && !all.iter().any(|it| is_in(LOOKS_AT_DISKS, &it.text)) =>
+            if args.is_at(PathKind::Disk)
+                && !all.iter().any(|it| is_in(LOOKS_AT_DISKS, &it.text)) =>
         {
             Some(DangerRule::WipeDisk)
         }
-        _ if name == "mkfs" || name.starts_with("mkfs.") => match args.is_at(Place::Disk) {
+        _ if name == "mkfs" || name.starts_with("mkfs.") => match args.is_at(PathKind::Disk) {
             true => Some(DangerRule::WipeDisk),
             false => Some(DangerRule::Delete),
         },
@@ -59,11 +60,11 @@ pub(super) fn rule(name: &str, all: &[Word], folder: Option<&str>) -> Option<Dan
             true => Some(DangerRule::WipeSystem),
             false => Some(DangerRule::Delete),
         },
-        "mv" if args.is_at(Place::Whole)
+        "mv" if args.is_at(PathKind::Whole)
             && args
                 .names()
                 .next_back()
-                .is_none_or(|it| path::place(it, folder) != Place::Whole) =>
+                .is_none_or(|it| path::place(it, folder) != PathKind::Whole) =>
         {
             Some(DangerRule::WipeSystem)
         }
@@ -97,11 +98,11 @@ pub(super) fn is_preload(name: &str) -> bool {
 /// The rule against writing to a file.
 pub(super) fn written(file: &Word, folder: Option<&str>) -> Option<DangerRule> {
     match path::place(file, folder) {
-        Place::Disk => Some(DangerRule::WipeDisk),
-        Place::Switch => Some(DangerRule::HostPower),
-        Place::System | Place::Whole => Some(DangerRule::SystemFile),
-        Place::Socket => Some(DangerRule::RemoteShell),
-        Place::Ordinary => None,
+        PathKind::Disk => Some(DangerRule::WipeDisk),
+        PathKind::Switch => Some(DangerRule::HostPower),
+        PathKind::System | PathKind::Whole => Some(DangerRule::SystemFile),
+        PathKind::Socket => Some(DangerRule::RemoteShell),
+        PathKind::Ordinary => None,
     }
 }
 
@@ -109,8 +110,8 @@ fn delete(args: &Args<'_>) -> Option<DangerRule> {
     let recursive = args.has("-r -R --recursive");
     let is_many = args.all.iter().any(|arg| arg.plain().is_none());
     match () {
-        () if args.is_at(Place::Disk) => Some(DangerRule::WipeDisk),
-        () if recursive && (args.is_at(Place::Whole) || args.has("--no-preserve-root")) => {
+        () if args.is_at(PathKind::Disk) => Some(DangerRule::WipeDisk),
+        () if recursive && (args.is_at(PathKind::Whole) || args.has("--no-preserve-root")) => {
             Some(DangerRule::WipeSystem)
         }
         () if recursive || is_many => Some(DangerRule::Delete),
@@ -149,9 +150,12 @@ fn permissions(name: &str, args: &Args<'_>) -> Option<DangerRule> {
         !mode.is_literal || is_number && everybody || wide.next().is_some()
     };
     match () {
-        () if recursive && args.is_at(Place::Whole) => Some(DangerRule::WipeSystem),
+        () if recursive && args.is_at(PathKind::Whole) => Some(DangerRule::WipeSystem),
         () if recursive => Some(DangerRule::Permissions),
-        () if [Place::System, Place::Whole, Place::Disk].into_iter().any(|it| args.is_at(it)) => {
+        () if [PathKind::System, PathKind::Whole, PathKind::Disk]
+            .into_iter()
+            .any(|it| args.is_at(it)) =>
+        {
             Some(DangerRule::SystemFile)
         }
         () if name != "chmod" || args.names().next().is_some_and(is_wide) => {

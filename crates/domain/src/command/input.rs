@@ -5,7 +5,7 @@
 
 use super::rule::Unseen;
 use super::table::{HANDERS, INTERPRETERS, SHELLS, has_name, waits};
-use super::{Assessment, Finding, Severity, classify, line, prefix};
+use super::{Assessment, CommandFinding, Severity, classify, line, prefix};
 
 /// Further programs that hand their input on to a shell, or run it.
 const HAND_ON: &str = "env sudo su doas exec chroot unshare docker podman kubectl busybox toybox at \
@@ -40,7 +40,7 @@ fn without_version(name: &str) -> &str {
 
 /// Judges what is written to a program that runs its input. Only a shell's is read.
 pub fn classify_input(command: &str, text: &str) -> Assessment {
-    let opaque = |unseen| Assessment::NeedsApproval(Finding::unseen(unseen, text));
+    let opaque = |unseen| Assessment::NeedsApproval(CommandFinding::unseen(unseen, text));
     // What is not a whole line yet means whatever comes behind it.
     if !text.ends_with('\n') || text.ends_with("\\\n") {
         return opaque(Unseen::Partial);

@@ -29,7 +29,7 @@ mod said_tests;
 
 pub use input::{classify_input, runs_its_input};
 pub use rule::{DangerRule, Severity, Unseen};
-pub use said::{Said, plain, said};
+pub use said::{SimpleCommand, plain, said};
 
 /// Longest line that is read, in bytes.
 pub const COMMAND_BYTES_MAX: usize = 512 * 1024;
@@ -38,8 +38,7 @@ const PIECE_CHARS_MAX: usize = 200;
 
 /// What stands against a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
-    /// The rule.
+pub struct CommandFinding {
     pub rule: DangerRule,
     /// The part of the line that it matched.
     pub piece: String,
@@ -47,7 +46,7 @@ pub struct Finding {
     pub unseen: Option<Unseen>,
 }
 
-impl Finding {
+impl CommandFinding {
     /// A finding about what was looked at.
     pub fn new(rule: DangerRule, piece: impl Into<String>) -> Self {
         Self { rule, piece: piece.into(), unseen: None }
@@ -66,9 +65,9 @@ pub enum Assessment {
     Harmless,
     /// An admin of the agent may allow it; with the rule [`DangerRule::Opaque`], the operator's
     /// settings may, too.
-    NeedsApproval(Finding),
+    NeedsApproval(CommandFinding),
     /// Nobody may allow it.
-    Never(Finding),
+    Never(CommandFinding),
 }
 
 impl Assessment {
@@ -78,7 +77,7 @@ impl Assessment {
     }
 
     /// What stands against it.
-    pub fn finding(&self) -> Option<&Finding> {
+    pub fn finding(&self) -> Option<&CommandFinding> {
         match self {
             Self::Harmless => None,
             Self::NeedsApproval(finding) | Self::Never(finding) => Some(finding),
@@ -103,13 +102,13 @@ pub fn classify_code(language: &str, text: &str) -> Assessment {
     if table::has_name(table::SHELLS, language) || language == "shell" {
         return classify(text);
     }
-    Assessment::NeedsApproval(Finding::unseen(Unseen::Code, text))
+    Assessment::NeedsApproval(CommandFinding::unseen(Unseen::Code, text))
 }
 
 /// The worst thing found so far: the first of its severity.
 #[derive(Default)]
 struct Worst {
-    finding: Option<Finding>,
+    finding: Option<CommandFinding>,
     unseen: Option<Unseen>,
 }
 
@@ -117,7 +116,7 @@ impl Worst {
     fn add(&mut self, rule: DangerRule, piece: &str) {
         let now = self.finding.as_ref().map(|finding| finding.rule.severity());
         if now < Some(rule.severity()) {
-            self.finding = Some(Finding::new(rule, clipped(piece)));
+            self.finding = Some(CommandFinding::new(rule, clipped(piece)));
         }
     }
 
@@ -128,7 +127,7 @@ impl Worst {
 
     fn assessment(self) -> Assessment {
         let Some(finding) = self.finding else { return Assessment::Harmless };
-        let finding = Finding { unseen: self.unseen, ..finding };
+        let finding = CommandFinding { unseen: self.unseen, ..finding };
         match finding.rule.severity() {
             Severity::Opaque | Severity::NeedsApproval => Assessment::NeedsApproval(finding),
             Severity::Never => Assessment::Never(finding),

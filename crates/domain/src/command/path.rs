@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 /// What a path leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum PathKind {
     /// Nothing in particular.
     Ordinary,
     /// A disk or a part of one.
@@ -81,40 +81,42 @@ pub(super) fn entered(words: &[Word], folder: Option<&str>) -> Option<Rc<str>> {
 }
 
 /// Where a word leads.
-pub(super) fn place(word: &Word, folder: Option<&str>) -> Place {
+pub(super) fn place(word: &Word, folder: Option<&str>) -> PathKind {
     if word.text.starts_with("/dev/tcp/") || word.text.starts_with("/dev/udp/") {
-        return Place::Socket;
+        return PathKind::Socket;
     }
     let path = tidy(&written(word), folder);
     let is_pattern = |part: &str| word.is_pattern && part.contains(['*', '?', '[']);
     if let Some(below) = path.strip_prefix('/') {
         let place = absolute(&path, below, is_pattern);
         // What a variable leads to is not known to be all of it.
-        let is_part = place == Place::Whole && path.contains('$') && !word.is_literal;
-        return if is_part { Place::Ordinary } else { place };
+        let is_part = place == PathKind::Whole && path.contains('$') && !word.is_literal;
+        return if is_part { PathKind::Ordinary } else { place };
     }
     match path.strip_prefix('~').map(|it| it.split_once('/').map_or("", |(_, rest)| rest)) {
-        Some("" | "*" | ".*") => Place::Whole,
+        Some("" | "*" | ".*") => PathKind::Whole,
         Some(rest) => obeyed(rest),
         None => obeyed(path.strip_prefix("./").unwrap_or(&path)),
     }
 }
 
-fn absolute(path: &str, below: &str, is_pattern: impl Fn(&str) -> bool) -> Place {
+fn absolute(path: &str, below: &str, is_pattern: impl Fn(&str) -> bool) -> PathKind {
     let is_top = |name: &str| TOP.split_whitespace().any(|it| it == name);
     let parts: Vec<&str> = below.split('/').collect();
     match parts[..] {
-        ["proc", "sysrq-trigger"] => Place::Switch,
-        ["dev", name, ..] if DEVICES.split(' ').any(|it| it == name) => Place::Ordinary,
-        ["dev", name, ..] if DISKS.split_whitespace().any(|it| name.starts_with(it)) => Place::Disk,
-        [""] => Place::Whole,
-        [one] if is_top(one) || is_pattern(one) => Place::Whole,
-        [one, two] if is_top(one) && is_pattern(two) => Place::Whole,
-        ["home" | "Users", _] => Place::Whole,
-        ["home" | "Users", _, file] if is_pattern(file) => Place::Whole,
+        ["proc", "sysrq-trigger"] => PathKind::Switch,
+        ["dev", name, ..] if DEVICES.split(' ').any(|it| it == name) => PathKind::Ordinary,
+        ["dev", name, ..] if DISKS.split_whitespace().any(|it| name.starts_with(it)) => {
+            PathKind::Disk
+        }
+        [""] => PathKind::Whole,
+        [one] if is_top(one) || is_pattern(one) => PathKind::Whole,
+        [one, two] if is_top(one) && is_pattern(two) => PathKind::Whole,
+        ["home" | "Users", _] => PathKind::Whole,
+        ["home" | "Users", _, file] if is_pattern(file) => PathKind::Whole,
         ["home" | "Users", _, ..] => obeyed(below.splitn(3, '/').last().unwrap_or_default()),
-        _ if SYSTEM.split_whitespace().any(|it| is_below(path, it)) => Place::System,
-        _ => Place::Ordinary,
+        _ if SYSTEM.split_whitespace().any(|it| is_below(path, it)) => PathKind::System,
+        _ => PathKind::Ordinary,
     }
 }
 
@@ -123,8 +125,8 @@ fn is_below(path: &str, folder: &str) -> bool {
     path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-fn obeyed(path: &str) -> Place {
+fn obeyed(path: &str) -> PathKind {
     let hook = path.contains(".git/hooks/") || path.ends_with("authorized_keys");
     let is_obeyed = hook || OBEYED.split_whitespace().any(|it| is_below(path, it));
-    if is_obeyed { Place::System } else { Place::Ordinary }
+    if is_obeyed { PathKind::System } else { PathKind::Ordinary }
 }

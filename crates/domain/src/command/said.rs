@@ -10,7 +10,7 @@ const COMMANDS_MAX: usize = 256;
 
 /// One simple command of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct SimpleCommand {
     /// Its words, the program first; `None` for one that is only known when it runs.
     pub words: Vec<Option<String>>,
     /// Whether it sets variables for itself (`A=1 git …`).
@@ -19,7 +19,7 @@ pub struct Said {
     pub source: String,
 }
 
-impl Said {
+impl SimpleCommand {
     /// Whether it begins with these words, each as it stands there.
     pub fn begins_with(&self, words: &[Box<str>]) -> bool {
         !words.is_empty()
@@ -30,7 +30,7 @@ impl Said {
 
 /// Every simple command of a line, with those that prefixes run; `None` where the line can't be
 /// read to its end, or may run a command that it does not say.
-pub fn said(line: &str) -> Option<Vec<Said>> {
+pub fn said(line: &str) -> Option<Vec<SimpleCommand>> {
     if line.len() > COMMAND_BYTES_MAX {
         return None;
     }
@@ -60,8 +60,8 @@ pub fn said(line: &str) -> Option<Vec<Said>> {
     Some(all)
 }
 
-fn of(words: &[Word], simple: &Simple<'_>) -> Said {
-    Said {
+fn of(words: &[Word], simple: &Simple<'_>) -> SimpleCommand {
+    SimpleCommand {
         words: words.iter().map(|word| word.plain().map(str::to_owned)).collect(),
         sets_variables: !simple.assignments.is_empty(),
         source: simple.source.trim().to_owned(),

@@ -1,6 +1,6 @@
 //! Which commands a line says, and what is written to programs.
 
-use super::{Said, classify_input, plain, runs_its_input, said};
+use super::{SimpleCommand, classify_input, plain, runs_its_input, said};
 
 #[test]
 fn shells_and_interpreters_run_what_is_written_to_them() {
@@ -58,7 +58,7 @@ fn only_what_is_written_to_a_shell_is_read() {
 #[test]
 fn a_line_says_its_commands_and_those_that_prefixes_run() {
     let programs = |line: &str| -> Option<Vec<String>> {
-        let first = |it: &Said| it.words.first().cloned().flatten().unwrap_or_default();
+        let first = |it: &SimpleCommand| it.words.first().cloned().flatten().unwrap_or_default();
         Some(said(line)?.iter().map(first).collect())
     };
     for (line, expected) in [

@@ -81,14 +81,12 @@ impl Value {
         Self::new(CelDouble::from(value), Size::leaf(0))
     }
 
-    /// A text.
     pub fn text(value: impl Into<String>) -> Self {
         let value = value.into();
         let size = Size::leaf(value.len());
         Self::new(CelString::from(value), size)
     }
 
-    /// A list.
     pub fn list(values: impl IntoIterator<Item = Self>) -> Self {
         let mut size = Size::leaf(0);
         let values: Vec<Box<dyn Val>> = values

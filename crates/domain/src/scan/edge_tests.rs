@@ -1,6 +1,6 @@
 //! Where what is found ends and what is ordinary begins, one table for each kind.
 
-use super::{Category, Finding, Use, scan, visible};
+use super::{Category, ScanFinding, Use, scan, visible};
 use std::collections::BTreeSet;
 
 /// The names of what is found, without places.
@@ -47,7 +47,7 @@ fn each_thing_is_told_once_where_it_occurs_first() {
 #[test]
 fn a_place_is_that_of_its_line_or_word() {
     let place = |text: &str, usage: Use, category: Category| {
-        let found: Vec<Finding> = scan(text, usage);
+        let found: Vec<ScanFinding> = scan(text, usage);
         found.iter().find(|it| it.category == category).map(|it| it.at)
     };
     let spaced = "g h p _ 9 f K 2 m Q 7 x L 4 v B 8 n R 1 t W 6 y Z 3 c H 5 j D 0 p S";

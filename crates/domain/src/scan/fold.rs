@@ -8,7 +8,6 @@ use std::iter;
 
 /// Folded text.
 pub(super) struct Folded {
-    /// The text.
     pub text: String,
     /// (byte here, byte in the original) wherever the distance between them changes.
     anchors: Vec<(usize, usize)>,

@@ -106,7 +106,7 @@ impl Category {
 
 /// One thing that was found. Each (category, what) is reported once, where it occurs first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Finding {
+pub struct ScanFinding {
     /// The byte of the text where it begins.
     pub at: usize,
     /// The kind.
@@ -115,7 +115,7 @@ pub struct Finding {
     pub what: &'static str,
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for ScanFinding {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}: {} (at byte {})", self.category.as_str(), self.what, self.at)
     }
@@ -148,11 +148,11 @@ pub fn visible(text: &str) -> String {
 
 /// What stands against showing this text to a model, in the order of its place. Takes time in
 /// proportion to the text.
-pub fn scan(text: &str, usage: Use) -> Vec<Finding> {
+pub fn scan(text: &str, usage: Use) -> Vec<ScanFinding> {
     let mut found = Found { usage, findings: vec![] };
     if text.len() > SCAN_BYTES_MAX {
         let what = "longer than what is looked at";
-        return vec![Finding { at: 0, category: Category::TooLong, what }];
+        return vec![ScanFinding { at: 0, category: Category::TooLong, what }];
     }
     invisible::look(text, &mut found);
     let folded = fold::Folded::new(text);
@@ -167,7 +167,7 @@ pub fn scan(text: &str, usage: Use) -> Vec<Finding> {
 /// What was found so far, and for which use one looks.
 struct Found {
     usage: Use,
-    findings: Vec<Finding>,
+    findings: Vec<ScanFinding>,
 }
 
 impl Found {
@@ -176,10 +176,10 @@ impl Found {
         if !uses.has(self.usage) {
             return;
         }
-        let same = |known: &&mut Finding| known.category == category && known.what == what;
+        let same = |known: &&mut ScanFinding| known.category == category && known.what == what;
         match self.findings.iter_mut().find(same) {
             Some(known) => known.at = known.at.min(at),
-            None => self.findings.push(Finding { at, category, what }),
+            None => self.findings.push(ScanFinding { at, category, what }),
         }
     }
 }

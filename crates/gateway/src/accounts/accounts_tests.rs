@@ -1,17 +1,19 @@
-//! Accounts over a real house, with puppets for platforms and time that moves when told to.
+//! Accounts over a real daemon, with puppets for platforms and time that moves when told to.
 
 use super::inbox::{AccountInbox, Takes};
 use super::*;
 use async_trait::async_trait;
 use insula_capabilities::Capabilities;
-use insula_channel::{AccountSettings, Body, Fault, FetchError, Post, PostError, Posted, Target};
+use insula_channel::{
+    AccountSettings, Body, ConnectFault, FetchError, Post, PostError, PostTarget, Posted,
+};
 use insula_channel::{Attachment, Envelope, EventId, Happening, MessageId, Sender};
-use insula_channel::{Cursor, Features, Identity, Inbox, NotTaken};
+use insula_channel::{BotIdentity, Cursor, Features, Inbox, NotTaken};
 use insula_domain::{Address, ChatId, ChatType};
 use insula_registry::daemon::{Actor, Purpose};
 use insula_registry::{Daemon, Home};
 use insula_testkit::{Handles, world};
-use insula_vault::{Owner, Secret, SecretName};
+use insula_vault::{Secret, SecretName, SecretOwner};
 use insula_world::{Timestamp, World};
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -55,8 +57,8 @@ impl Theatre {
 
 struct Stage(Arc<Theatre>);
 
-impl Workshop for Stage {
-    fn make(&self, account: &AccountSettings) -> Result<Arc<dyn Adapter>, Fault> {
+impl AdapterFactory for Stage {
+    fn make(&self, account: &AccountSettings) -> Result<Arc<dyn Adapter>, ConnectFault> {
         let name = account.name.to_string();
         let token = account.get("token").unwrap_or_default().to_owned();
         self.0.made.lock().unwrap().push((name.clone(), token));
@@ -79,11 +81,11 @@ impl Puppet {
 
 #[async_trait]
 impl Adapter for Puppet {
-    async fn identify(&self) -> Result<Identity, Fault> {
+    async fn identify(&self) -> Result<BotIdentity, ConnectFault> {
         match self.act() {
             Act::Hang => std::future::pending().await,
-            Act::Refuse => Err(Fault::Refused("the token hunter2-hunter2 is wrong".into())),
-            _ => Ok(Identity {
+            Act::Refuse => Err(ConnectFault::Refused("the token hunter2-hunter2 is wrong".into())),
+            _ => Ok(BotIdentity {
                 id: self.name.as_str().into(),
                 name: "puppet".into(),
                 missing: match self.has_listened.load(Ordering::Relaxed) {
@@ -94,11 +96,15 @@ impl Adapter for Puppet {
         }
     }
 
-    async fn listen(&self, inbox: &dyn Inbox, stop: &CancellationToken) -> Result<(), Fault> {
+    async fn listen(
+        &self,
+        inbox: &dyn Inbox,
+        stop: &CancellationToken,
+    ) -> Result<(), ConnectFault> {
         *self.theatre.listened.lock().unwrap().entry(self.name.clone()).or_default() += 1;
         self.has_listened.store(true, Ordering::Relaxed);
         match self.act() {
-            Act::Break => Err(Fault::Broken { why: "gone".into(), wait: None }),
+            Act::Break => Err(ConnectFault::Broken { why: "gone".into(), wait: None }),
             Act::Panic => panic!("a puppet's string broke"),
             _ => {
                 inbox.alive();
@@ -126,7 +132,7 @@ impl Outbound for Puppet {
         Ok(Posted { message: MessageId("1".into()) })
     }
 
-    async fn edit(&self, _: &Target, _: &MessageId, _: &Body) -> Result<(), PostError> {
+    async fn edit(&self, _: &PostTarget, _: &MessageId, _: &Body) -> Result<(), PostError> {
         Ok(())
     }
 
@@ -171,7 +177,7 @@ impl Takes for Ledger {
 
 struct Scene {
     files: insula_testkit::Home,
-    house: Arc<Daemon>,
+    daemon: Arc<Daemon>,
     accounts: Arc<Connections>,
     theatre: Arc<Theatre>,
     ledger: Arc<Ledger>,
@@ -192,12 +198,12 @@ impl Scene {
         let lock = home.try_lock().unwrap().unwrap();
         let caps =
             Capabilities::open(home, lock, world, BTreeMap::new(), Purpose::Serve).await.unwrap();
-        let house = caps.daemon.clone();
+        let daemon = caps.daemon.clone();
         let theatre = Arc::new(Theatre::default());
-        let accounts = Connections::new(Front::of(&house), Arc::new(Stage(theatre.clone())));
+        let accounts = Connections::new(Front::of(&daemon), Arc::new(Stage(theatre.clone())));
         let ledger = Arc::new(Ledger::default());
         let sink: Arc<dyn Takes> = ledger.clone();
-        Self { files, house, accounts, theatre, ledger, sink, handles }
+        Self { files, daemon, accounts, theatre, ledger, sink, handles }
     }
 
     /// Settles, and lets everything run that needs no time.
@@ -212,7 +218,7 @@ impl Scene {
 
     async fn edit(&self, config: &str) {
         self.files.write("config.yaml", config).unwrap();
-        self.house.reload(None, &Actor::Daemon).await.unwrap();
+        self.daemon.reload(None, &Actor::Daemon).await.unwrap();
         self.settle().await;
     }
 
@@ -223,10 +229,11 @@ impl Scene {
     }
 
     fn inbox(&self, name: &str) -> AccountInbox {
-        let lines = self.accounts.lines.load();
-        let line = lines.values().find(|line| line.name.as_str() == name).unwrap().clone();
-        let lanes = line.lanes.clone();
-        AccountInbox::new(line, self.sink.clone(), lanes)
+        let lines = self.accounts.connections.load();
+        let connection =
+            lines.values().find(|connection| connection.name.as_str() == name).unwrap().clone();
+        let lanes = connection.lanes.clone();
+        AccountInbox::new(connection, self.sink.clone(), lanes)
     }
 
     fn envelope(&self, account: &str, chat: &str, event: &str) -> Envelope {
@@ -290,7 +297,7 @@ async fn one_accounts_trouble_is_its_own() {
     assert_eq!(scene.theatre.listened("fine"), 1);
     assert!(scene.theatre.listened("breaks") > 3 && scene.theatre.listened("panics") > 3);
     scene.accounts.close().await;
-    assert!(scene.accounts.lines.load().is_empty());
+    assert!(scene.accounts.connections.load().is_empty());
 }
 
 #[tokio::test]
@@ -354,7 +361,7 @@ async fn what_was_refused_is_tried_rarely_and_at_once_after_its_secret_changed()
     let name = SecretName::new("BOT").unwrap();
     let set = |value: &str| {
         let value = Secret::new(value);
-        scene.house.set_secret(&Owner::Daemon, &name, value, &Actor::CommandLine)
+        scene.daemon.set_secret(&SecretOwner::Daemon, &name, value, &Actor::CommandLine)
     };
     scene.theatre.act("bot", Act::Refuse);
     set("first").await.unwrap();
@@ -378,7 +385,7 @@ async fn the_doctor_hears_what_those_met_that_listen() {
     let scene = Scene::open(&config("bot: {token: '1'}")).await;
     let stage = Stage(scene.theatre.clone());
     scene.settle().await;
-    let front = Front::of(&scene.house);
+    let front = Front::of(&scene.daemon);
     let told = examine(&front, &stage, Some(&scene.accounts)).await;
     assert!(told[0].detail.contains("a room that it can't read"), "{told:?}");
     let told = examine(&front, &stage, None).await;
@@ -391,7 +398,11 @@ async fn one_token_under_two_names_connects_once() {
     let set = async |name: &str, value: &str| {
         let name = SecretName::new(name).unwrap();
         let actor = Actor::CommandLine;
-        scene.house.set_secret(&Owner::Daemon, &name, Secret::new(value), &actor).await.unwrap();
+        scene
+            .daemon
+            .set_secret(&SecretOwner::Daemon, &name, Secret::new(value), &actor)
+            .await
+            .unwrap();
         scene.settle().await;
     };
     set("A", "1:same").await;
@@ -464,14 +475,14 @@ async fn a_cursor_outlives_the_daemon_and_belongs_to_one_bot() {
     scene.settle().await;
     scene.inbox("bot").take(vec![], Some(Cursor("41".into()))).await.unwrap();
     scene.accounts.close().await;
-    scene.house.close().await.unwrap();
-    let Scene { files, house, accounts, .. } = scene;
-    drop((house, accounts));
+    scene.daemon.close().await.unwrap();
+    let Scene { files, daemon, accounts, .. } = scene;
+    drop((daemon, accounts));
     let scene = Scene::open_in(files, world, handles).await;
     scene.settle().await;
     let inbox = scene.inbox("bot");
     assert_eq!(inbox.cursor().await.unwrap(), Some(Cursor("41".into())));
-    let lines = scene.accounts.lines.load();
+    let lines = scene.accounts.connections.load();
     lines.values().next().unwrap().notes.identify("somebody else");
     assert_eq!(inbox.cursor().await.unwrap(), None);
 }

@@ -2,10 +2,10 @@
 
 use super::Connections;
 use super::keeper::{identify, make};
-use super::settings::{Wanted, is_reference, sketch, wanted};
+use super::settings::{AccountPlan, is_reference, sketch, wanted};
 use futures_util::{StreamExt as _, stream};
-use insula_capabilities::doctor::{Finding, Status};
-use insula_channel::{Fault, Workshop};
+use insula_capabilities::doctor::{DoctorFinding, Status};
+use insula_channel::{AdapterFactory, ConnectFault};
 use insula_config::Account;
 use insula_registry::Front;
 
@@ -16,12 +16,12 @@ const AT_ONCE_MAX: usize = 16;
 /// also tell what they met.
 pub async fn examine(
     front: &Front,
-    workshop: &dyn Workshop,
+    factory: &dyn AdapterFactory,
     running: Option<&Connections>,
-) -> Vec<Finding> {
+) -> Vec<DoctorFinding> {
     let accounts = front.accounts();
     stream::iter(accounts)
-        .map(async |account| examine_one(front, workshop, running, &account).await)
+        .map(async |account| examine_one(front, factory, running, &account).await)
         .buffered(AT_ONCE_MAX)
         .collect()
         .await
@@ -29,15 +29,15 @@ pub async fn examine(
 
 async fn examine_one(
     front: &Front,
-    workshop: &dyn Workshop,
+    factory: &dyn AdapterFactory,
     running: Option<&Connections>,
     account: &Account,
-) -> Finding {
+) -> DoctorFinding {
     let connected = running.and_then(|running| running.adapter(account.platform, &account.name));
     let (status, detail) = match wanted(front, account) {
-        Wanted::Off(why) if !account.enabled || !account.is_built() => (Status::Off, why),
-        Wanted::Off(why) => (Status::Bad, why),
-        Wanted::On(settings) => match connected.map_or_else(|| make(workshop, &settings), Ok) {
+        AccountPlan::Off(why) if !account.enabled || !account.is_built() => (Status::Off, why),
+        AccountPlan::Off(why) => (Status::Bad, why),
+        AccountPlan::On(settings) => match connected.map_or_else(|| make(factory, &settings), Ok) {
             Err(fault) => told(&fault),
             Ok(adapter) => match identify(&*adapter, front.world()).await {
                 Err(fault) => told(&fault),
@@ -53,13 +53,12 @@ async fn examine_one(
     };
     // What a platform or a library says may quote a token.
     let detail = front.redacted(&detail);
-    Finding { name: format!("account {}.{}", account.platform, account.name), status, detail }
+    DoctorFinding { name: format!("account {}.{}", account.platform, account.name), status, detail }
 }
 
 /// An account that would be refused, whatever its platform says.
 #[derive(Debug)]
 pub struct Misfit<'a> {
-    /// The account.
     pub account: &'a Account,
     /// The setting that is wrong, where it is one that is there.
     pub key: Option<&'a str>,
@@ -69,10 +68,10 @@ pub struct Misfit<'a> {
 
 /// The accounts that no adapter can be made for. Asks no platform and reads no secret: what
 /// refers to one is taken to fit.
-pub fn misfits<'a>(accounts: &'a [Account], workshop: &dyn Workshop) -> Vec<Misfit<'a>> {
+pub fn misfits<'a>(accounts: &'a [Account], factory: &dyn AdapterFactory) -> Vec<Misfit<'a>> {
     let is_wanted = |it: &&Account| it.enabled && it.is_built() && it.problem.is_none();
     let misfit = |account: &'a Account| {
-        let Err(Fault::Refused(why)) = make(workshop, &sketch(account)) else { return None };
+        let Err(ConnectFault::Refused(why)) = make(factory, &sketch(account)) else { return None };
         // Faults name settings as everything here names things.
         let named = why.split('`').skip(1).step_by(2);
         let mut known = named.filter_map(|word| account.values.get_key_value(word));
@@ -84,10 +83,10 @@ pub fn misfits<'a>(accounts: &'a [Account], workshop: &dyn Workshop) -> Vec<Misf
     accounts.iter().filter(is_wanted).filter_map(misfit).collect()
 }
 
-fn told(fault: &Fault) -> (Status, String) {
+fn told(fault: &ConnectFault) -> (Status, String) {
     let what = match fault {
-        Fault::Refused(_) => "refused",
-        Fault::Broken { .. } => "can't be reached",
+        ConnectFault::Refused(_) => "refused",
+        ConnectFault::Broken { .. } => "can't be reached",
     };
     (Status::Bad, format!("{what}: {fault}"))
 }

@@ -1,7 +1,7 @@
 //! Where one account's adapter puts what it hears: in order per chat, different chats at the
 //! same time, acknowledged when all of it is durable.
 
-use super::Line;
+use super::AccountConnection;
 use super::lanes::Lanes;
 use async_trait::async_trait;
 use futures_util::{FutureExt as _, StreamExt as _, stream};
@@ -33,17 +33,20 @@ pub(crate) trait Takes: Send + Sync {
     async fn has_taken(&self, envelope: &Envelope) -> Result<bool, NotTaken>;
 }
 
-/// The inbox of one account.
 pub(super) struct AccountInbox {
-    line: Arc<Line>,
+    connection: Arc<AccountConnection>,
     sink: Arc<dyn Takes>,
     lanes: Arc<Lanes>,
     panicked: Mutex<HashMap<EventId, u8>>,
 }
 
 impl AccountInbox {
-    pub(super) fn new(line: Arc<Line>, sink: Arc<dyn Takes>, lanes: Arc<Lanes>) -> Self {
-        Self { line, sink, lanes, panicked: Mutex::default() }
+    pub(super) fn new(
+        connection: Arc<AccountConnection>,
+        sink: Arc<dyn Takes>,
+        lanes: Arc<Lanes>,
+    ) -> Self {
+        Self { connection, sink, lanes, panicked: Mutex::default() }
     }
 
     /// Takes what was heard in one chat, in order, up to the first that can't be taken.
@@ -56,7 +59,7 @@ impl AccountInbox {
     }
 
     async fn take_one(&self, envelope: Envelope) -> Result<(), NotTaken> {
-        let Line { platform, name, health, .. } = &*self.line;
+        let AccountConnection { platform, name, health, .. } = &*self.connection;
         // An adapter speaks for its own account, whatever it heard.
         if envelope.address.platform != *platform || envelope.address.account != *name {
             return Err(NotTaken("the adapter spoke for another account".into()));
@@ -102,7 +105,7 @@ impl AccountInbox {
 impl Inbox for AccountInbox {
     async fn take(&self, envelopes: Vec<Envelope>, cursor: Option<Cursor>) -> Result<(), NotTaken> {
         self.alive();
-        let _taking = self.line.health.taking();
+        let _taking = self.connection.health.taking();
         let mut chats: Vec<(ChatId, Vec<Envelope>)> = Vec::new();
         let mut places: HashMap<ChatId, usize> = HashMap::new();
         for envelope in envelopes {
@@ -121,7 +124,7 @@ impl Inbox for AccountInbox {
             .await;
         taken.into_iter().collect::<Result<(), NotTaken>>()?;
         match cursor {
-            Some(cursor) => self.line.notes.write(cursor).await,
+            Some(cursor) => self.connection.notes.write(cursor).await,
             None => Ok(()),
         }
     }
@@ -131,12 +134,12 @@ impl Inbox for AccountInbox {
     }
 
     async fn cursor(&self) -> Result<Option<Cursor>, NotTaken> {
-        self.line.notes.read().await
+        self.connection.notes.read().await
     }
 
     fn alive(&self) {
-        if self.line.health.hear() {
-            self.line.log_connected();
+        if self.connection.health.hear() {
+            self.connection.log_connected();
         }
     }
 }

@@ -1,12 +1,12 @@
 //! The task of one account: connect, listen, notice silence, wait, try again. Whatever goes
 //! wrong in it, a panic included, is this account's alone.
 
-use super::Line;
+use super::AccountConnection;
 use super::inbox::{AccountInbox, Takes};
 use super::pause::pause;
 use super::state::Connection;
 use futures_util::FutureExt as _;
-use insula_channel::{AccountSettings, Adapter, Fault, Identity, Workshop};
+use insula_channel::{AccountSettings, Adapter, AdapterFactory, BotIdentity, ConnectFault};
 use insula_world::World;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -32,86 +32,86 @@ enum Ended {
     /// We were told to stop.
     Stopped,
     /// It failed.
-    Failed(Fault),
+    Failed(ConnectFault),
 }
 
 /// Keeps one account connected until it is told to stop.
 pub(super) async fn keep(
-    line: Arc<Line>,
+    connection: Arc<AccountConnection>,
     settings: AccountSettings,
-    workshop: Arc<dyn Workshop>,
+    factory: Arc<dyn AdapterFactory>,
     sink: Arc<dyn Takes>,
     world: World,
 ) {
     let mut failures = 0_u32;
     let mut attempts = 0_u64;
     loop {
-        line.health.set(Connection::Connecting, None);
-        let ended = attempt(&line, &settings, &*workshop, &sink, &world).await;
+        connection.health.set(Connection::Connecting, None);
+        let ended = attempt(&connection, &settings, &*factory, &sink, &world).await;
         let fault = match ended {
             Ended::Stopped => break,
             Ended::Failed(fault) => fault,
         };
-        let was_steady = line.health.connected_for().is_some_and(|time| time >= STEADY);
+        let was_steady = connection.health.connected_for().is_some_and(|time| time >= STEADY);
         failures = if was_steady { 1 } else { failures.saturating_add(1) };
         attempts += 1;
-        let (platform, name) = (line.platform.as_str(), line.name.as_str());
+        let (platform, name) = (connection.platform.as_str(), connection.name.as_str());
         let purpose = ["account", platform, name, &attempts.to_string()];
         let wait = pause(&fault, failures, &mut world.random.stream(&purpose));
-        line.failed(&fault, wait);
+        connection.failed(&fault, wait);
         tokio::select! {
-            () = line.stop.cancelled() => break,
+            () = connection.stop.cancelled() => break,
             () = world.clock.sleep(wait) => {}
         }
     }
-    line.health.set(Connection::Off, Some("stopped".to_owned()));
+    connection.health.set(Connection::Off, Some("stopped".to_owned()));
 }
 
 async fn attempt(
-    line: &Arc<Line>,
+    connection: &Arc<AccountConnection>,
     settings: &AccountSettings,
-    workshop: &dyn Workshop,
+    factory: &dyn AdapterFactory,
     sink: &Arc<dyn Takes>,
     world: &World,
 ) -> Ended {
-    let adapter = match line.adapter() {
+    let adapter = match connection.adapter() {
         Some(adapter) => adapter,
-        None => match make(workshop, settings) {
+        None => match make(factory, settings) {
             Ok(adapter) => {
-                line.adapter.store(Some(Arc::new(adapter.clone())));
+                connection.adapter.store(Some(Arc::new(adapter.clone())));
                 adapter
             }
             Err(fault) => return Ended::Failed(fault),
         },
     };
     let identity = tokio::select! {
-        () = line.stop.cancelled() => return Ended::Stopped,
+        () = connection.stop.cancelled() => return Ended::Stopped,
         identity = identify(&*adapter, world) => identity,
     };
     match identity {
         Ok(identity) => {
-            line.notes.identify(&identity.id);
+            connection.notes.identify(&identity.id);
             let lacks = identity.missing.join("; ");
-            line.health.lacks((!lacks.is_empty()).then_some(lacks));
+            connection.health.lacks((!lacks.is_empty()).then_some(lacks));
         }
         Err(fault) => return Ended::Failed(fault),
     }
-    offer_commands(line, adapter.clone());
-    let inbox = AccountInbox::new(line.clone(), sink.clone(), line.lanes.clone());
-    listen(line, &*adapter, &inbox, world).await
+    offer_commands(connection, adapter.clone());
+    let inbox = AccountInbox::new(connection.clone(), sink.clone(), connection.lanes.clone());
+    listen(connection, &*adapter, &inbox, world).await
 }
 
 /// Tells people who type which commands there are. Nobody waits for that, and a menu that is
 /// missing takes nothing away from the commands.
-fn offer_commands(line: &Arc<Line>, adapter: Arc<dyn Adapter>) {
-    let line = line.clone();
+fn offer_commands(connection: &Arc<AccountConnection>, adapter: Arc<dyn Adapter>) {
+    let connection = connection.clone();
     tokio::spawn(async move {
         let offered = tokio::select! {
-            () = line.stop.cancelled() => return,
-            offered = adapter.offer_commands(line.commands) => offered,
+            () = connection.stop.cancelled() => return,
+            offered = adapter.offer_commands(connection.commands) => offered,
         };
         if let Err(error) = offered {
-            let (platform, account) = (line.platform, &line.name);
+            let (platform, account) = (connection.platform, &connection.name);
             tracing::info!(%platform, %account, %error, "the menu of commands was not taken");
         }
     });
@@ -119,15 +119,18 @@ fn offer_commands(line: &Arc<Line>, adapter: Arc<dyn Adapter>) {
 
 /// Makes an adapter; one that panics while it is made is a fault like any other.
 pub(super) fn make(
-    workshop: &dyn Workshop,
+    factory: &dyn AdapterFactory,
     settings: &AccountSettings,
-) -> Result<Arc<dyn Adapter>, Fault> {
-    catch_unwind(AssertUnwindSafe(|| workshop.make(settings)))
+) -> Result<Arc<dyn Adapter>, ConnectFault> {
+    catch_unwind(AssertUnwindSafe(|| factory.make(settings)))
         .unwrap_or_else(|_| Err(broken("making the connection panicked")))
 }
 
 /// Asks the platform who we are, for as long as that is worth waiting for.
-pub(super) async fn identify(adapter: &dyn Adapter, world: &World) -> Result<Identity, Fault> {
+pub(super) async fn identify(
+    adapter: &dyn Adapter,
+    world: &World,
+) -> Result<BotIdentity, ConnectFault> {
     let asked = AssertUnwindSafe(adapter.identify()).catch_unwind();
     tokio::select! {
         answer = asked => answer.unwrap_or_else(|_| Err(broken("asking who we are panicked"))),
@@ -138,20 +141,20 @@ pub(super) async fn identify(adapter: &dyn Adapter, world: &World) -> Result<Ide
 }
 
 async fn listen(
-    line: &Arc<Line>,
+    connection: &Arc<AccountConnection>,
     adapter: &dyn Adapter,
     inbox: &AccountInbox,
     world: &World,
 ) -> Ended {
     let silence_max = adapter.features().silence_max;
     let stop = CancellationToken::new();
-    line.health.begin();
+    connection.health.begin();
     let mut listening = pin!(AssertUnwindSafe(adapter.listen(inbox, &stop)).catch_unwind());
     let ended = loop {
-        let left = silence_max.saturating_sub(line.health.silence()).min(LOOK_AGAIN);
+        let left = silence_max.saturating_sub(connection.health.silence()).min(LOOK_AGAIN);
         tokio::select! {
             biased;
-            () = line.stop.cancelled() => break Ended::Stopped,
+            () = connection.stop.cancelled() => break Ended::Stopped,
             done = &mut listening => {
                 return Ended::Failed(match done {
                     Ok(Ok(())) => broken("the connection ended"),
@@ -161,7 +164,7 @@ async fn listen(
             }
             () = world.clock.sleep(left) => {}
         }
-        if line.health.silence() >= silence_max {
+        if connection.health.silence() >= silence_max {
             let why = format!("nothing was heard for {} s", silence_max.as_secs());
             break Ended::Failed(broken(&why));
         }
@@ -174,17 +177,17 @@ async fn listen(
     ended
 }
 
-pub(super) fn broken(why: &str) -> Fault {
-    Fault::Broken { why: why.into(), wait: None }
+pub(super) fn broken(why: &str) -> ConnectFault {
+    ConnectFault::Broken { why: why.into(), wait: None }
 }
 
-impl Line {
+impl AccountConnection {
     /// Writes a failure down.
-    fn failed(&self, fault: &Fault, wait: Duration) {
+    fn failed(&self, fault: &ConnectFault, wait: Duration) {
         self.health.counts.errors.fetch_add(1, Ordering::Relaxed);
         let state = match fault {
-            Fault::Refused(_) => Connection::Refused,
-            Fault::Broken { .. } => Connection::BackingOff,
+            ConnectFault::Refused(_) => Connection::Refused,
+            ConnectFault::Broken { .. } => Connection::BackingOff,
         };
         let reason = self.told(&fault.to_string());
         let (platform, account) = (self.platform, &self.name);

@@ -23,14 +23,14 @@ use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use inbox::AccountInbox;
 use insula_channel::{
-    AccountKey, Accounts, Adapter, OnUncertain, Outbound, Pacing, Tenant, WebAnswer, WebRequest,
-    Workshop,
+    AccountKey, Accounts, Adapter, AdapterFactory, OnUncertain, Outbound, Pacing, Tenant,
+    WebAnswer, WebRequest,
 };
 use insula_config::{Account, Uncertain};
 use insula_domain::{AccountId, Platform};
 use insula_registry::Front;
 use lanes::Lanes as ChatLanes;
-use settings::{Wanted, wanted};
+use settings::{AccountPlan, wanted};
 use state::{Counts, Health};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::panic::AssertUnwindSafe;
@@ -48,10 +48,10 @@ const REQUESTS_AT_ONCE_MAX: usize = 64;
 pub(crate) type Commands = &'static [(&'static str, &'static str)];
 
 /// One account that the configuration names.
-pub(crate) struct Line {
+pub(crate) struct AccountConnection {
     platform: Platform,
     name: AccountId,
-    wanted: Wanted,
+    wanted: AccountPlan,
     health: Health,
     adapter: ArcSwapOption<Arc<dyn Adapter>>,
     notes: Notes,
@@ -66,7 +66,7 @@ pub(crate) struct Line {
     front: Front,
 }
 
-impl Line {
+impl AccountConnection {
     fn adapter(&self) -> Option<Arc<dyn Adapter>> {
         self.adapter.load_full().map(|adapter| (*adapter).clone())
     }
@@ -105,72 +105,73 @@ impl Line {
 /// Our accounts, each connected by a task of its own.
 pub struct Connections {
     front: Front,
-    workshop: Arc<dyn Workshop>,
-    lines: ArcSwap<BTreeMap<AccountKey, Arc<Line>>>,
+    factory: Arc<dyn AdapterFactory>,
+    connections: ArcSwap<BTreeMap<AccountKey, Arc<AccountConnection>>>,
     /// What was counted, by account: settings may change under the same name.
     counts: Mutex<HashMap<AccountKey, Arc<Counts>>>,
     /// Accounts that were removed or turned off, while their tasks end.
-    leaving: Mutex<Vec<Arc<Line>>>,
+    leaving: Mutex<Vec<Arc<AccountConnection>>>,
     pacing: Arc<Pacing>,
 }
 
 impl Connections {
-    pub fn new(front: Front, workshop: Arc<dyn Workshop>) -> Arc<Self> {
-        let (lines, counts, leaving) = (ArcSwap::default(), Mutex::default(), Mutex::default());
-        Arc::new(Self { front, workshop, lines, counts, leaving, pacing: Arc::default() })
+    pub fn new(front: Front, factory: Arc<dyn AdapterFactory>) -> Arc<Self> {
+        let (connections, counts, leaving) =
+            (ArcSwap::default(), Mutex::default(), Mutex::default());
+        Arc::new(Self { front, factory, connections, counts, leaving, pacing: Arc::default() })
     }
 
     /// Brings the accounts in line with the configuration and the secrets as they are now. An
     /// account whose settings are the same is not touched. Called by one task at a time.
     pub(crate) fn settle(&self, sink: &Arc<dyn Takes>, commands: Commands) {
-        let before = self.lines.load_full();
+        let before = self.connections.load_full();
         let configured = self.front.accounts();
-        let mut lines: BTreeMap<AccountKey, Arc<Line>> = BTreeMap::new();
+        let mut connections: BTreeMap<AccountKey, Arc<AccountConnection>> = BTreeMap::new();
         for account in &configured {
             let key = (account.platform, account.name.clone());
             let mut wanted = wanted(&self.front, account);
-            if let Some(other) = lines.values().find(|it| it.wanted.is_same_bot(&wanted)) {
+            if let Some(other) = connections.values().find(|it| it.wanted.is_same_bot(&wanted)) {
                 let (platform, name) = (other.platform, &other.name);
                 let why = format!("its token is that of `{platform}.{name}`; each needs its own");
-                wanted = Wanted::Off(why);
+                wanted = AccountPlan::Off(why);
             }
-            let line = match before.get(&key) {
-                Some(line) if line.wanted == wanted => line.clone(),
+            let connection = match before.get(&key) {
+                Some(connection) if connection.wanted == wanted => connection.clone(),
                 other => self.begin(&key, wanted, other.cloned(), (sink, commands)),
             };
-            lines.insert(key, line);
+            connections.insert(key, connection);
         }
-        for (key, line) in before.iter().filter(|(key, _)| !lines.contains_key(*key)) {
+        for (key, connection) in before.iter().filter(|(key, _)| !connections.contains_key(*key)) {
             tracing::info!(platform = %key.0, account = %key.1, "account removed");
-            self.dismiss(line.clone());
+            self.dismiss(connection.clone());
         }
-        self.lines.store(Arc::new(lines));
+        self.connections.store(Arc::new(connections));
     }
 
     fn begin(
         &self,
         (platform, name): &AccountKey,
-        wanted: Wanted,
-        before: Option<Arc<Line>>,
+        wanted: AccountPlan,
+        before: Option<Arc<AccountConnection>>,
         (sink, commands): (&Arc<dyn Takes>, Commands),
-    ) -> Arc<Line> {
+    ) -> Arc<AccountConnection> {
         let world = self.front.world();
         let counts = {
             let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
             counts.entry((*platform, name.clone())).or_default().clone()
         };
         let (state, reason) = match &wanted {
-            Wanted::On(_) => (Connection::Connecting, None),
-            Wanted::Off(why) => (Connection::Off, Some(why.clone())),
+            AccountPlan::On(_) => (Connection::Connecting, None),
+            AccountPlan::Off(why) => (Connection::Off, Some(why.clone())),
         };
-        let line = Arc::new(Line {
+        let connection = Arc::new(AccountConnection {
             platform: *platform,
             name: name.clone(),
             health: Health::new(world.clock.clone(), counts, state, reason),
             adapter: ArcSwapOption::empty(),
             notes: Notes::new(self.front.account(*platform, name)),
             // Order in a chat holds also across a change of settings.
-            lanes: before.as_ref().map(|line| line.lanes.clone()).unwrap_or_default(),
+            lanes: before.as_ref().map(|connection| connection.lanes.clone()).unwrap_or_default(),
             requests: Semaphore::new(REQUESTS_AT_ONCE_MAX),
             stop: CancellationToken::new(),
             task: Mutex::default(),
@@ -180,16 +181,21 @@ impl Connections {
             wanted: wanted.clone(),
         });
         match &wanted {
-            Wanted::Off(reason) => {
+            AccountPlan::Off(reason) => {
                 tracing::warn!(%platform, account = %name, reason, "account off");
                 if let Some(before) = before {
                     self.dismiss(before);
                 }
             }
-            Wanted::On(settings) => {
-                let (workshop, sink) = (self.workshop.clone(), sink.clone());
-                let keeping =
-                    keeper::keep(line.clone(), settings.clone(), workshop, sink, world.clone());
+            AccountPlan::On(settings) => {
+                let (factory, sink) = (self.factory.clone(), sink.clone());
+                let keeping = keeper::keep(
+                    connection.clone(),
+                    settings.clone(),
+                    factory,
+                    sink,
+                    world.clone(),
+                );
                 let task = tokio::spawn(async move {
                     // Two listeners of one account would take each other's events.
                     if let Some(before) = before {
@@ -197,26 +203,26 @@ impl Connections {
                     }
                     keeping.await;
                 });
-                *line.task.lock().unwrap_or_else(PoisonError::into_inner) = Some(task);
+                *connection.task.lock().unwrap_or_else(PoisonError::into_inner) = Some(task);
             }
         }
-        line
+        connection
     }
 
     /// Tells an account that is no longer wanted to end, and waits for nothing.
-    fn dismiss(&self, line: Arc<Line>) {
-        line.stop.cancel();
+    fn dismiss(&self, connection: Arc<AccountConnection>) {
+        connection.stop.cancel();
         let mut leaving = self.leaving.lock().unwrap_or_else(PoisonError::into_inner);
-        leaving.retain(|line| !line.has_ended());
-        leaving.push(line);
+        leaving.retain(|connection| !connection.has_ended());
+        leaving.push(connection);
     }
 
     /// Ends every account.
     pub(crate) async fn close(&self) {
-        let lines = self.lines.swap(Arc::default());
+        let connections = self.connections.swap(Arc::default());
         let leaving =
             std::mem::take(&mut *self.leaving.lock().unwrap_or_else(PoisonError::into_inner));
-        join_all(lines.values().chain(&leaving).map(|line| line.close())).await;
+        join_all(connections.values().chain(&leaving).map(|connection| connection.close())).await;
     }
 
     /// The adapter of an account, while there is one.
@@ -225,18 +231,23 @@ impl Connections {
         platform: Platform,
         account: &AccountId,
     ) -> Option<Arc<dyn Adapter>> {
-        self.lines.load().get(&(platform, account.clone())).and_then(|line| line.adapter())
+        self.connections
+            .load()
+            .get(&(platform, account.clone()))
+            .and_then(|connection| connection.adapter())
     }
 
     /// How every account stands, by platform and name.
     pub(crate) fn states(&self) -> Vec<AccountState> {
-        let lines = self.lines.load();
-        let state = |line: &Arc<Line>| line.health.state(line.platform, &line.name);
-        let mut states: Vec<AccountState> = lines.values().map(state).collect();
+        let connections = self.connections.load();
+        let state = |connection: &Arc<AccountConnection>| {
+            connection.health.state(connection.platform, &connection.name)
+        };
+        let mut states: Vec<AccountState> = connections.values().map(state).collect();
         // Between the start and the first look at the configuration nobody keeps them yet.
         let configured = self.front.accounts();
         for account in &configured {
-            if !lines.contains_key(&(account.platform, account.name.clone())) {
+            if !connections.contains_key(&(account.platform, account.name.clone())) {
                 states.push(self.unkept(account));
             }
         }
@@ -248,8 +259,8 @@ impl Connections {
 
     fn unkept(&self, account: &Account) -> AccountState {
         let (state, reason) = match wanted(&self.front, account) {
-            Wanted::On(_) => (Connection::Connecting, None),
-            Wanted::Off(why) => (Connection::Off, Some(why)),
+            AccountPlan::On(_) => (Connection::Connecting, None),
+            AccountPlan::Off(why) => (Connection::Off, Some(why)),
         };
         AccountState {
             platform: account.platform,
@@ -270,17 +281,18 @@ impl Connections {
         request: WebRequest,
         sink: &Arc<dyn Takes>,
     ) -> WebAnswer {
-        let line = self.lines.load().get(&(platform, account)).cloned();
-        let Some((line, adapter)) = line.and_then(|line| line.adapter().map(|it| (line, it)))
+        let connection = self.connections.load().get(&(platform, account)).cloned();
+        let Some((connection, adapter)) =
+            connection.and_then(|connection| connection.adapter().map(|it| (connection, it)))
         else {
             return WebAnswer::refused();
         };
-        let Ok(_place) = line.requests.try_acquire() else { return WebAnswer::later() };
-        let inbox = AccountInbox::new(line.clone(), sink.clone(), line.lanes.clone());
+        let Ok(_place) = connection.requests.try_acquire() else { return WebAnswer::later() };
+        let inbox = AccountInbox::new(connection.clone(), sink.clone(), connection.lanes.clone());
         let answered = AssertUnwindSafe(adapter.receive(request, &inbox)).catch_unwind().await;
         let Ok(answer) = answered else {
-            line.health.counts.errors.fetch_add(1, Ordering::Relaxed);
-            tracing::error!(%platform, account = %line.name, "taking a request panicked");
+            connection.health.counts.errors.fetch_add(1, Ordering::Relaxed);
+            tracing::error!(%platform, account = %connection.name, "taking a request panicked");
             return WebAnswer { status: 500, body: Bytes::new() };
         };
         match answer.status {
@@ -300,8 +312,8 @@ impl Accounts for Connections {
     }
 
     fn keep_only(&self, tenants: &HashSet<Tenant>) {
-        for line in self.lines.load().values() {
-            if let Some(adapter) = line.adapter() {
+        for connection in self.connections.load().values() {
+            if let Some(adapter) = connection.adapter() {
                 adapter.keep_only(tenants);
             }
         }

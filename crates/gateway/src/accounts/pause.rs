@@ -1,6 +1,6 @@
 //! How long to wait before an account is tried again.
 
-use insula_channel::Fault;
+use insula_channel::ConnectFault;
 use insula_world::RandomStream;
 use std::time::Duration;
 
@@ -19,10 +19,10 @@ const ASKED_MAX: Duration = Duration::from_secs(60 * 60);
 
 /// The pause after the `failures`th failure in a row. Between half of it and all of it is
 /// chance, so that accounts which failed together do not come back together.
-pub(super) fn pause(fault: &Fault, failures: u32, random: &mut RandomStream) -> Duration {
+pub(super) fn pause(fault: &ConnectFault, failures: u32, random: &mut RandomStream) -> Duration {
     let (most, asked) = match fault {
-        Fault::Refused(_) => (REFUSED, Duration::ZERO),
-        Fault::Broken { wait, .. } => {
+        ConnectFault::Refused(_) => (REFUSED, Duration::ZERO),
+        ConnectFault::Broken { wait, .. } => {
             let doubled = FIRST.saturating_mul(1 << failures.saturating_sub(1).min(16));
             (doubled.min(CAP), wait.unwrap_or_default().min(ASKED_MAX))
         }
@@ -38,8 +38,8 @@ mod tests {
     use super::*;
     use insula_world::Random;
 
-    fn broken(wait: Option<Duration>) -> Fault {
-        Fault::Broken { why: "gone".into(), wait }
+    fn broken(wait: Option<Duration>) -> ConnectFault {
+        ConnectFault::Broken { why: "gone".into(), wait }
     }
 
     #[test]
@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn what_was_refused_is_tried_rarely_and_what_was_asked_for_is_kept() {
         let mut random = Random::from_seed([3; 32]).stream(&["test"]);
-        let refused = pause(&Fault::Refused("no".into()), 1, &mut random);
+        let refused = pause(&ConnectFault::Refused("no".into()), 1, &mut random);
         assert!(refused >= REFUSED / 2);
         let asked = Duration::from_secs(40);
         let chosen = pause(&broken(Some(asked)), 1, &mut random);

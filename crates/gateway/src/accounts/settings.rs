@@ -37,14 +37,14 @@ fn texts(value: &AccountValue) -> &[Box<str>] {
 
 /// What there is to do about one account of the configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum AccountPlan {
     /// It is to be connected.
     On(AccountSettings),
     /// It is not; why, and what to do.
     Off(String),
 }
 
-impl Wanted {
+impl AccountPlan {
     /// Whether two would connect with one token, and answer everything twice. Secrets of
     /// different names may hold the same.
     pub(super) fn is_same_bot(&self, other: &Self) -> bool {
@@ -55,15 +55,15 @@ impl Wanted {
 }
 
 /// What there is to do about an account as it stands in the configuration now.
-pub(super) fn wanted(front: &Front, account: &Account) -> Wanted {
+pub(super) fn wanted(front: &Front, account: &Account) -> AccountPlan {
     if let Some(problem) = &account.problem {
-        return Wanted::Off(problem.to_string());
+        return AccountPlan::Off(problem.to_string());
     }
     if !account.enabled {
-        return Wanted::Off("turned off by `enabled: false`".to_owned());
+        return AccountPlan::Off("turned off by `enabled: false`".to_owned());
     }
     if !account.is_built() {
-        return Wanted::Off(format!("this version does not connect to {}", account.platform));
+        return AccountPlan::Off(format!("this version does not connect to {}", account.platform));
     }
     let mut values = BTreeMap::new();
     for (key, value) in &account.values {
@@ -72,8 +72,8 @@ pub(super) fn wanted(front: &Front, account: &Account) -> Wanted {
         match filled {
             Ok(filled) => drop(values.insert(key.clone(), filled)),
             // The names of secrets are no secrets; the account starts when this one is set.
-            Err(why) => return Wanted::Off(format!("waits: {why}")),
+            Err(why) => return AccountPlan::Off(format!("waits: {why}")),
         }
     }
-    Wanted::On(AccountSettings::filled(account.platform, account.name.clone(), values))
+    AccountPlan::On(AccountSettings::filled(account.platform, account.name.clone(), values))
 }

@@ -41,15 +41,12 @@ impl Connection {
 /// How an account stands at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccountState {
-    /// The platform.
     pub platform: Platform,
-    /// The account.
     pub account: AccountId,
     /// Whether it is connected.
     pub state: Connection,
     /// Why not, or what it lacks although it is.
     pub reason: Option<String>,
-    /// Since when.
     pub since: Timestamp,
     /// Events it has heard since the daemon started.
     pub events: u64,

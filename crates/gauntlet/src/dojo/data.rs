@@ -10,12 +10,9 @@ const FILES: [(&str, &str); 4] = [
     ("slack", include_str!("../../data/agentdojo/slack.json")),
 ];
 
-/// One suite.
 #[derive(Debug, Clone)]
 pub struct Suite {
-    /// Its name.
     pub name: &'static str,
-    /// The tools that there are.
     pub tools: Vec<Tool>,
     /// What users ask for.
     pub tasks: Vec<Task>,
@@ -25,7 +22,6 @@ pub struct Suite {
     pub state: Value,
 }
 
-/// A tool.
 #[derive(Debug, Clone)]
 pub struct Tool {
     /// What it is called.
@@ -50,7 +46,6 @@ pub struct Task {
 /// A call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Made {
-    /// The tool.
     pub tool: String,
     /// What it is called with.
     pub arguments: Value,

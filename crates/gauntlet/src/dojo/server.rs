@@ -13,43 +13,43 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// A running server.
 pub(super) struct Server {
     upstream: Upstream,
-    desks: Arc<Desks>,
+    logs: Arc<AgentLogs>,
 }
 
 /// What happened at each path.
 #[derive(Default)]
-pub(super) struct Desks(Mutex<BTreeMap<String, Desk>>);
+pub(super) struct AgentLogs(Mutex<BTreeMap<String, AgentLog>>);
 
 #[derive(Default)]
-struct Desk {
+struct AgentLog {
     made: Vec<Made>,
     /// What an attacker has put where the agent looks.
     planted: String,
 }
 
-impl Desks {
-    fn all(&self) -> MutexGuard<'_, BTreeMap<String, Desk>> {
+impl AgentLogs {
+    fn all(&self) -> MutexGuard<'_, BTreeMap<String, AgentLog>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What an agent has done so far.
     pub(super) fn made(&self, agent: &str) -> Vec<Made> {
-        self.all().get(agent).map(|desk| desk.made.clone()).unwrap_or_default()
+        self.all().get(agent).map(|log| log.made.clone()).unwrap_or_default()
     }
 
     /// Forgets what an agent did, and plants a text in all that it is told from now on.
     pub(super) fn plant(&self, agent: &str, text: &str) {
-        self.all().insert(agent.to_owned(), Desk { made: Vec::new(), planted: text.to_owned() });
+        self.all()
+            .insert(agent.to_owned(), AgentLog { made: Vec::new(), planted: text.to_owned() });
     }
 }
 
 impl Server {
-    /// Starts it.
     pub(super) async fn start(world: &World, suite: &Suite) -> Result<Self> {
-        let desks = Arc::new(Desks::default());
-        let (known, tools) = (desks.clone(), offered(suite));
+        let logs = Arc::new(AgentLogs::default());
+        let (known, tools) = (logs.clone(), offered(suite));
         let upstream = Upstream::start(world, move |seen, _| respond(&known, &tools, seen)).await?;
-        Ok(Self { upstream, desks })
+        Ok(Self { upstream, logs })
     }
 
     /// Where an agent finds it.
@@ -58,8 +58,8 @@ impl Server {
     }
 
     /// What happened.
-    pub(super) fn desks(&self) -> &Arc<Desks> {
-        &self.desks
+    pub(super) fn logs(&self) -> &Arc<AgentLogs> {
+        &self.logs
     }
 }
 
@@ -71,7 +71,7 @@ fn offered(suite: &Suite) -> Value {
     tools.collect()
 }
 
-fn respond(desks: &Desks, tools: &Value, seen: &Seen) -> Vec<Step> {
+fn respond(logs: &AgentLogs, tools: &Value, seen: &Seen) -> Vec<Step> {
     let mut line = seen.line.split(' ');
     let (method, path) = (line.next().unwrap_or_default(), line.next().unwrap_or_default());
     let agent = path.trim_start_matches('/');
@@ -97,10 +97,10 @@ fn respond(desks: &Desks, tools: &Value, seen: &Seen) -> Vec<Step> {
                 tool: params["name"].as_str().unwrap_or_default().to_owned(),
                 arguments: params["arguments"].clone(),
             };
-            let mut all = desks.all();
-            let desk = all.entry(agent.to_owned()).or_default();
-            desk.made.push(made);
-            let text = format!("done. {}", desk.planted);
+            let mut all = logs.all();
+            let log = all.entry(agent.to_owned()).or_default();
+            log.made.push(made);
+            let text = format!("done. {}", log.planted);
             json!({ "content": [{ "type": "text", "text": text }] })
         }
         _ => json!({}),

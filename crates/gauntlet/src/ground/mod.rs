@@ -91,7 +91,7 @@ impl Ground {
             }
             Some(telegram)
         };
-        let places = plan::Places {
+        let places = plan::PlanAddresses {
             puppets: puppets.url(),
             telegram: telegram.as_ref().map(Telegram::url).unwrap_or_default(),
             web: web.url(""),
@@ -282,7 +282,6 @@ impl Ground {
         Ok(machine::real(self.home.path())?.join(inside))
     }
 
-    /// The home itself.
     pub fn home(&self) -> &Home {
         &self.home
     }

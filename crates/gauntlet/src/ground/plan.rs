@@ -2,9 +2,10 @@
 
 /// A plan of a home.
 ///
-/// Texts may say `{puppet}`, `{telegram}`, `{web}`, `{web_address}`, `{home}` and `{outside}` for the addresses of
-/// the servers around, the folder of the home and one beside it, and `{canary:NAME}` for a canary
-/// that [`Ground::planted`](super::Ground::planted) gives by the same name.
+/// Texts may say `{puppet}`, `{telegram}`, `{web}`, `{web_address}`, `{home}` and `{outside}` for
+/// the addresses of the servers around, the folder of the home and one beside it, and
+/// `{canary:NAME}` for a canary that [`Ground::planted`](super::Ground::planted) gives by the same
+/// name.
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
     pub(super) top: String,
@@ -61,7 +62,6 @@ impl Plan {
         self
     }
 
-    /// A secret of the daemon's.
     #[must_use]
     pub fn daemon_secret(mut self, name: &str, value: &str) -> Self {
         self.secrets.push((None, name.to_owned(), value.to_owned()));
@@ -96,7 +96,7 @@ impl Plan {
         self
     }
 
-    pub(super) fn config(&self, places: &Places) -> String {
+    pub(super) fn config(&self, places: &PlanAddresses) -> String {
         // Nobody here says two things in one breath, and an attempt that waits for an answer
         // should not wait for more words.
         let mut text = format!(
@@ -134,7 +134,7 @@ impl Plan {
 }
 
 /// Where the things are that a plan can name.
-pub(super) struct Places {
+pub(super) struct PlanAddresses {
     pub(super) puppets: String,
     pub(super) telegram: String,
     pub(super) web: String,
@@ -142,7 +142,7 @@ pub(super) struct Places {
     pub(super) outside: String,
 }
 
-impl Places {
+impl PlanAddresses {
     pub(super) fn put_into(&self, text: &str) -> String {
         text.replace("{puppet}", &self.puppets)
             .replace("{telegram}", &self.telegram)

@@ -115,7 +115,7 @@ impl Ground {
         let telegram = self.telegram()?;
         let before = telegram.sent().len();
         telegram.say(place, &Draft::new(who, format!("{words} {tag}").trim()));
-        let (chat, topic) = spot(place, who);
+        let (chat, topic) = chat_and_topic(place, who);
         // The platform shows Markdown its own way: words of letters and digits are enough.
         let plain = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).collect::<String>();
         let is_it = |sent: &Sent| {
@@ -144,7 +144,7 @@ impl Ground {
         let telegram = self.telegram()?;
         let before = telegram.sent().len();
         telegram.say(place, &Draft::new(who, text));
-        let (chat, topic) = spot(place, who);
+        let (chat, topic) = chat_and_topic(place, who);
         let is_it = |sent: &Sent| sent.chat == chat && sent.topic == topic;
         let said = self.wait("the bot answers a command", async {
             telegram.until(|it| it.sent().into_iter().skip(before).find(|sent| is_it(sent))).await
@@ -160,7 +160,7 @@ impl Ground {
 }
 
 /// The chat and topic of a place.
-fn spot(place: Where<'_>, who: &User) -> (i64, Option<i64>) {
+fn chat_and_topic(place: Where<'_>, who: &User) -> (i64, Option<i64>) {
     match place {
         Where::Dm(_) => (who.id, None),
         Where::Chat(chat) => (chat, None),

@@ -146,8 +146,8 @@ const AGENTS: [&str; 3] = ["a", "b", "worker"];
 /// What it is compared with.
 const GOLDEN: &str = include_str!("../../matrix.golden");
 
-/// The house of the matrix.
-fn house(stage: &Stage) -> Result<Ground> {
+/// The daemon of the matrix.
+fn raise(stage: &Stage) -> Result<Ground> {
     let rich = |id: &str| {
         format!(
             "memory: {{enabled: true, scope: global}}, secrets: [KEY], env: {{TOKEN: '${{secret:KEY}}'}}, approvals: {{timeout: 10m, opaque: allow}}, mcp_servers: {{of-{id}: {{command: python3, args: [server.py]}}}}"
@@ -191,7 +191,7 @@ const HEAD: &str = "# Who reaches what, as tried on a running daemon. `insula-ga
 
 /// The matrix as text.
 pub fn print(stage: &Stage) -> Result<String> {
-    let ground = house(stage)?;
+    let ground = raise(stage)?;
     lists::checked(&ground)?;
     let mut text = HEAD.to_owned();
     for kind in Kind::ALL {
@@ -268,7 +268,7 @@ pub const SECTION: Section = Section {
         Row { id: "M1", what: "every agent, kind of resource and owner; read, write, call" },
         Row { id: "M2", what: "no kind of resource without a row" },
     ],
-    scenes: &[Scene { name: "matrix", raise: house, attempts: &[ATTEMPTS] }],
+    scenes: &[Scene { name: "matrix", raise, attempts: &[ATTEMPTS] }],
 };
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What a step does: over the engine, the gateway, the house and the API, as the surfaces of a
+//! What a step does: over the engine, the gateway, the daemon and the API, as the surfaces of a
 //! daemon would.
 
 use super::cast;
@@ -14,11 +14,11 @@ use insula_domain::{
 };
 use insula_registry::lifecycle::NewAgent;
 use insula_registry::tokens::Verb;
-use insula_registry::{AgentContext, State};
+use insula_registry::{AgentContext, AgentState};
 use insula_store::{Part, SessionRef};
-use insula_turns::approvals::{Answer, Reach};
-use insula_turns::{Acknowledge, Inbound, Mode, TurnHandle};
-use insula_vault::{Owner, Secret, SecretName};
+use insula_turns::approvals::{ApprovalAnswer, ApprovalDuration};
+use insula_turns::{Acknowledge, BusyMode, Inbound, TurnHandle};
+use insula_vault::{Secret, SecretName, SecretOwner};
 use insula_world::Timestamp;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -66,7 +66,7 @@ pub async fn make_token(stage: &Stage, open: &Open) -> Result<()> {
 /// Makes a token for an agent, and keeps it as its only one.
 async fn token_for(stage: &Stage, open: &Open, id: &AgentId) -> Option<(String, String)> {
     let agents = [id.clone()].into();
-    let made = open.house.create_token(agents, Verb::ALL.into(), None, &OPERATOR).await;
+    let made = open.daemon.create_token(agents, Verb::ALL.into(), None, &OPERATOR).await;
     let (token, text) = made.ok()?;
     stage.tokens().insert(id.to_string(), text.clone());
     Some((token.id.to_string(), text))
@@ -140,19 +140,19 @@ pub async fn perform_other(stage: &Stage, open: &Open, who: usize, step: Step) -
                 memory: Some(true),
                 ..NewAgent::default()
             };
-            let _ = open.house.add(&id, &new, &OPERATOR).await;
+            let _ = open.daemon.add(&id, &new, &OPERATOR).await;
         }
-        let _ = open.house.reload(None, &OPERATOR).await;
+        let _ = open.daemon.reload(None, &OPERATOR).await;
     }
     if step == Step::Look {
-        let _ = open.house.create_token([id].into(), Verb::ALL.into(), None, &OPERATOR).await;
+        let _ = open.daemon.create_token([id].into(), Verb::ALL.into(), None, &OPERATOR).await;
         return get(open, open.admin.reveal(), "/api/agents").await;
     }
     perform(stage, open, &other.id, &step).await
 }
 
 fn context(open: &Open, id: &AgentId) -> Option<Arc<AgentContext>> {
-    open.house.snapshot().agents.get(id)?.state.context().cloned()
+    open.daemon.snapshot().agents.get(id)?.state.context().cloned()
 }
 
 fn address(id: &str, chat: Chat) -> Option<Address> {
@@ -209,7 +209,7 @@ async fn inbound(
     text: String,
 ) -> Inbound {
     let token = token_of(stage, open, &agent.id).await;
-    let token = token.and_then(|text| open.house.tokens.find(&text));
+    let token = token.and_then(|text| open.daemon.tokens.find(&text));
     let who = token.map_or("nobody".into(), |token| token.id.clone());
     Inbound {
         session: agent.session_key(address),
@@ -276,7 +276,7 @@ fn reason<T>(result: Result<T, insula_registry::RuntimeError>) -> String {
 /// Something happens to an agent; what came of it.
 pub async fn perform(stage: &Stage, open: &Open, name: &str, step: &Step) -> String {
     let Ok(id) = AgentId::new(name) else { return "no agent".to_owned() };
-    let (house, engine) = (&open.house, &open.engine);
+    let (daemon, engine) = (&open.daemon, &open.engine);
     let agent = context(open, &id);
     match step {
         Step::Say { chat, joining, acts } => {
@@ -287,16 +287,16 @@ pub async fn perform(stage: &Stage, open: &Open, name: &str, step: &Step) -> Str
                 return on_page(stage, open, &id, &frame).await;
             }
             let Chat::Api(_) = chat else { return say_there(stage, open, name, *chat, text).await };
-            let (Some(State::Ready(agent)), Some(address)) = (
-                house.snapshot().agents.get(&id).map(|entry| entry.state.clone()),
+            let (Some(AgentState::Ready(agent)), Some(address)) = (
+                daemon.snapshot().agents.get(&id).map(|entry| entry.state.clone()),
                 address(name, *chat),
             ) else {
                 return "it does not serve".to_owned();
             };
             let mode = match joining {
-                Joining::Queue => Mode::Queue,
-                Joining::Steer => Mode::Steer,
-                Joining::Interrupt => Mode::Interrupt,
+                Joining::Queue => BusyMode::Queue,
+                Joining::Steer => BusyMode::Steer,
+                Joining::Interrupt => BusyMode::Interrupt,
             };
             match engine.submit_as(mode, inbound((stage, open), &agent, &address, text).await).await
             {
@@ -356,10 +356,10 @@ async fn converse(stage: &Stage, open: &Open, agent: &Arc<AgentContext>, step: &
         },
         Step::Answer(verdict) => {
             let answer = match verdict {
-                Verdict::Once => Answer::Approve(Reach::Once),
-                Verdict::Session => Answer::Approve(Reach::Session),
-                Verdict::Always => Answer::Approve(Reach::Always),
-                Verdict::Deny => Answer::Deny(Some("not today".to_owned())),
+                Verdict::Once => ApprovalAnswer::Approve(ApprovalDuration::Once),
+                Verdict::Session => ApprovalAnswer::Approve(ApprovalDuration::Session),
+                Verdict::Always => ApprovalAnswer::Approve(ApprovalDuration::Always),
+                Verdict::Deny => ApprovalAnswer::Deny(Some("not today".to_owned())),
             };
             let waiting = match engine.approvals().list(agent).await {
                 Ok(waiting) => waiting,
@@ -410,19 +410,19 @@ async fn configure(stage: &Stage, open: &Open, name: &str, version: u8) -> Strin
     if let Err(error) = written {
         return error.to_string();
     }
-    reason(open.house.reload(None, &OPERATOR).await)
+    reason(open.daemon.reload(None, &OPERATOR).await)
 }
 
 async fn secret(open: &Open, id: &AgentId, version: u8) -> String {
-    let (owner, Ok(name)) = (Owner::Agent(id.clone()), SecretName::new("KEY")) else {
+    let (owner, Ok(name)) = (SecretOwner::Agent(id.clone()), SecretName::new("KEY")) else {
         return "no name".to_owned();
     };
     match cast::secret(id.as_str(), version) {
         Some(value) => {
             let value = Secret::new(value.as_str());
-            reason(open.house.set_secret(&owner, &name, value, &OPERATOR).await)
+            reason(open.daemon.set_secret(&owner, &name, value, &OPERATOR).await)
         }
-        None => reason(open.house.remove_secret(&owner, &name, &OPERATOR).await),
+        None => reason(open.daemon.remove_secret(&owner, &name, &OPERATOR).await),
     }
 }
 
@@ -432,14 +432,14 @@ async fn claim(stage: &Stage, open: &Open, is_host: bool) -> String {
     if let Err(error) = stage.write_shared() {
         return error.to_string();
     }
-    reason(open.house.reload(None, &OPERATOR).await)
+    reason(open.daemon.reload(None, &OPERATOR).await)
 }
 
 /// Revokes the token of an agent and makes another.
 async fn revoke(stage: &Stage, open: &Open, id: &AgentId) -> String {
     let Some(text) = stage.tokens().remove(id.as_str()) else { return "no token".to_owned() };
-    let revoked = match open.house.tokens.find(&text) {
-        Some(token) => reason(open.house.revoke_token(&token.id, &OPERATOR).await),
+    let revoked = match open.daemon.tokens.find(&text) {
+        Some(token) => reason(open.daemon.revoke_token(&token.id, &OPERATOR).await),
         None => "it was gone".to_owned(),
     };
     if id.as_str() == cast::WATCHED {
@@ -451,7 +451,7 @@ async fn revoke(stage: &Stage, open: &Open, id: &AgentId) -> String {
 /// Deletes an agent and writes it anew.
 async fn recreate(stage: &Stage, open: &Open, id: &AgentId) -> String {
     let name = id.as_str();
-    let deleted = reason(open.house.delete(id, &OPERATOR).await);
+    let deleted = reason(open.daemon.delete(id, &OPERATOR).await);
     let of_shared = |there: bool| {
         let mut others = stage.others();
         let other = others.iter_mut().find(|other| other.id == name);
@@ -462,14 +462,14 @@ async fn recreate(stage: &Stage, open: &Open, id: &AgentId) -> String {
     };
     if of_shared(false) {
         let _ = stage.write_shared();
-        let _ = open.house.reload(None, &OPERATOR).await;
+        let _ = open.daemon.reload(None, &OPERATOR).await;
         of_shared(true);
         let _ = stage.write_shared();
     } else {
         of_shared(true);
         let _ = stage.write_agent(name, 0);
     }
-    let again = reason(open.house.reload(None, &OPERATOR).await);
+    let again = reason(open.daemon.reload(None, &OPERATOR).await);
     if name == cast::WATCHED {
         let _ = make_token(stage, open).await;
     }

@@ -1,4 +1,4 @@
-//! Who is in the house, as files: the agent that is watched, in a file of its own that is the same
+//! Who is in the daemon, as files: the agent that is watched, in a file of its own that is the same
 //! in every run, and the others.
 
 use super::pages::{ACCOUNT, COMMON, den};
@@ -11,9 +11,9 @@ pub const WATCHED: &str = "b";
 /// Where the model, hooks, search and MCP server of everybody are. The paths tell who asks.
 pub const SERVER: &str = "127.0.0.1:8000";
 
-/// How the keys of the house at its providers begin; each provider has its own. Nobody could
+/// How the keys of the daemon at its providers begin; each provider has its own. Nobody could
 /// guess them, so they are taken out of everybody's words.
-const HOUSE_KEY: &str = "sk-Wn5vT8zQ2kXr7LmB4cJ9hYd6Pf";
+const DAEMON_KEY: &str = "sk-Wn5vT8zQ2kXr7LmB4cJ9hYd6Pf";
 
 /// `config.yaml` with these others in it. `host` has the common room, if anybody has.
 pub fn shared_file(others: &[&Other], host: Option<&str>) -> String {
@@ -25,7 +25,7 @@ pub fn shared_file(others: &[&Other], host: Option<&str>) -> String {
     for id in &ids {
         let _ = writeln!(
             text,
-            "  p-{id}: {{kind: openai, base_url: 'http://{SERVER}/{id}/v1', api_key: '{HOUSE_KEY}-{id}'}}"
+            "  p-{id}: {{kind: openai, base_url: 'http://{SERVER}/{id}/v1', api_key: '{DAEMON_KEY}-{id}'}}"
         );
     }
     text.push_str("channels:\n  telegram:\n    accounts:\n");

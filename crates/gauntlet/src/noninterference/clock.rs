@@ -1,5 +1,5 @@
 //! Time that moves when the trace says so, and only while everything else waits. It outlives the
-//! crashes of a run: the next house goes on at the moment the last one ended.
+//! crashes of a run: the next daemon goes on at the moment the last one ended.
 #![expect(
     clippy::disallowed_methods,
     reason = "the paused timer of the runtime is how it is noticed that every task waits"

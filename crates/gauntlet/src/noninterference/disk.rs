@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A folder for one home after the other, always at the same path: a house knows where it is,
+/// A folder for one home after the other, always at the same path: a daemon knows where it is,
 /// and says so.
 pub struct Ground {
     folder: tempfile::TempDir,
@@ -33,7 +33,6 @@ impl Ground {
         Ok(Self { folder })
     }
 
-    /// Where the home is.
     pub fn home(&self) -> PathBuf {
         self.folder.path().join("home")
     }

@@ -13,8 +13,9 @@
 //! memory. So whatever differs was brought about by the others.
 //!
 //! Left out, since they are declared: memory that an agent shares between its own chats, links,
-//! boards, budgets of the whole house, one account that serves two agents, and the sums in
-//! `/metrics`. Programs are left out too: a process is not in virtual time. The other sections attack those.
+//! boards, budgets of the whole daemon, one account that serves two agents, and the sums in
+//! `/metrics`. Programs are left out too: a process is not in virtual time. The other sections
+//! attack those.
 
 mod act;
 mod cast;

@@ -106,7 +106,6 @@ fn rank(stream: &str) -> u8 {
 /// Where two runs differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// The stream.
     pub stream: String,
     /// The entry, from 0.
     pub number: usize,

@@ -32,9 +32,9 @@ pub fn den(id: &str) -> String {
 }
 
 /// The other end of connections that pages open.
-struct Door(mpsc::Receiver<DuplexStream>);
+struct PageListener(mpsc::Receiver<DuplexStream>);
 
-impl Listener for Door {
+impl Listener for PageListener {
     type Io = DuplexStream;
     type Addr = ();
 
@@ -54,16 +54,16 @@ impl Listener for Door {
 /// The pages that are open, by their tokens.
 #[derive(Clone)]
 pub struct Pages {
-    door: mpsc::Sender<DuplexStream>,
+    connections: mpsc::Sender<DuplexStream>,
     open: Arc<Mutex<BTreeMap<String, WriteHalf<DuplexStream>>>>,
 }
 
 impl Pages {
     /// Serves these routes to pages.
     pub fn serve(router: Router) -> Self {
-        let (door, waiting) = mpsc::channel(WAITING_MAX);
-        tokio::spawn(async move { axum::serve(Door(waiting), router).await });
-        Self { door, open: Arc::default() }
+        let (connections, waiting) = mpsc::channel(WAITING_MAX);
+        tokio::spawn(async move { axum::serve(PageListener(waiting), router).await });
+        Self { connections, open: Arc::default() }
     }
 
     /// Says a frame by the page of this token, which is opened where it is not open. What it is
@@ -94,7 +94,7 @@ impl Pages {
         watching: Option<Arc<Observed>>,
     ) -> Result<WriteHalf<DuplexStream>> {
         let (ours, theirs) = tokio::io::duplex(BETWEEN_BYTES);
-        self.door.send(theirs).await?;
+        self.connections.send(theirs).await?;
         let (reading, mut writing) = tokio::io::split(ours);
         let head = format!(
             "GET /chat/ws?account={ACCOUNT} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: insula.chat.v1, insula.token.{token}\r\n\r\n"

@@ -5,8 +5,8 @@ use super::observe::Observed;
 use async_trait::async_trait;
 use bytes::Bytes;
 use insula_channel::{
-    Adapter, Attachment, Body, Fault, Features, FetchError, Identity, Inbox, MessageId, Outbound,
-    Pacing, Post, PostError, Posted, Target,
+    Adapter, Attachment, Body, BotIdentity, ConnectFault, Features, FetchError, Inbox, MessageId,
+    Outbound, Pacing, Post, PostError, PostTarget, Posted,
 };
 use insula_domain::{AccountId, Platform};
 use serde_json::{Value, json};
@@ -15,12 +15,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// The accounts.
 pub struct Accounts {
     observed: Arc<Observed>,
     /// How much was posted by each.
     posted: Arc<Mutex<BTreeMap<String, u64>>>,
-    /// The web chat of the house that is open.
+    /// The web chat of the daemon that is open.
     web: Mutex<Option<Arc<dyn Adapter>>>,
     pacing: Arc<Pacing>,
 }
@@ -32,7 +31,7 @@ impl Accounts {
         Arc::new(Self { observed: observed.clone(), posted, web, pacing })
     }
 
-    /// The rooms of the house that is open now.
+    /// The rooms of the daemon that is open now.
     pub fn open_web(&self, adapter: &Arc<dyn Adapter>) {
         *self.web.lock().unwrap_or_else(PoisonError::into_inner) = Some(adapter.clone());
     }
@@ -48,7 +47,7 @@ impl insula_channel::Accounts for Accounts {
             let web = self.web.lock().unwrap_or_else(PoisonError::into_inner).clone();
             return web.map(|web| web as Arc<dyn Outbound>);
         }
-        Some(Arc::new(Line {
+        Some(Arc::new(ObservedAdapter {
             account: account.clone(),
             is_watched: account.as_str() == format!("{WATCHED}bot"),
             observed: self.observed.clone(),
@@ -57,14 +56,14 @@ impl insula_channel::Accounts for Accounts {
     }
 }
 
-struct Line {
+struct ObservedAdapter {
     account: AccountId,
     is_watched: bool,
     observed: Arc<Observed>,
     posted: Arc<Mutex<BTreeMap<String, u64>>>,
 }
 
-impl Line {
+impl ObservedAdapter {
     fn note(&self, what: impl FnOnce() -> String) {
         if self.is_watched {
             self.observed.note("post", what());
@@ -73,18 +72,18 @@ impl Line {
 }
 
 #[async_trait]
-impl Adapter for Line {
-    async fn identify(&self) -> Result<Identity, Fault> {
-        Ok(Identity { id: "bot".into(), name: "bot".into(), missing: vec![] })
+impl Adapter for ObservedAdapter {
+    async fn identify(&self) -> Result<BotIdentity, ConnectFault> {
+        Ok(BotIdentity { id: "bot".into(), name: "bot".into(), missing: vec![] })
     }
 
-    async fn listen(&self, _: &dyn Inbox, _: &CancellationToken) -> Result<(), Fault> {
+    async fn listen(&self, _: &dyn Inbox, _: &CancellationToken) -> Result<(), ConnectFault> {
         Ok(())
     }
 }
 
 #[async_trait]
-impl Outbound for Line {
+impl Outbound for ObservedAdapter {
     fn features(&self) -> Features {
         Features {
             text_units: 4_096,
@@ -108,7 +107,12 @@ impl Outbound for Line {
         Ok(Posted { message: MessageId(format!("p{count}").into()) })
     }
 
-    async fn edit(&self, target: &Target, id: &MessageId, body: &Body) -> Result<(), PostError> {
+    async fn edit(
+        &self,
+        target: &PostTarget,
+        id: &MessageId,
+        body: &Body,
+    ) -> Result<(), PostError> {
         self.note(|| format!("edit {} {} {}", there(target), id.0, said(body)));
         Ok(())
     }
@@ -121,14 +125,14 @@ impl Outbound for Line {
         Err(PostError::Never { why: "gone".into() }.into())
     }
 
-    async fn join(&self, target: &Target) -> Result<(), PostError> {
+    async fn join(&self, target: &PostTarget) -> Result<(), PostError> {
         self.note(|| format!("joined {}", there(target)));
         Ok(())
     }
 }
 
 /// A place to post to, as text that does not depend on our types.
-fn there(target: &Target) -> Value {
+fn there(target: &PostTarget) -> Value {
     json!({
         // The mark says nothing by itself; recorded runs have this in its place.
         "owner": "Owner",

@@ -1,4 +1,4 @@
-//! One run: a house over a home in memory, a world whose time stands still until the trace moves
+//! One run: a daemon over a home in memory, a world whose time stands still until the trace moves
 //! it, and a trace that is played step by step. Each step of the agent that is watched begins when
 //! everything waits, and whatever others do runs beside it.
 
@@ -60,10 +60,10 @@ pub struct Stage {
     accounts: Arc<Accounts>,
 }
 
-/// A house that is open.
+/// A daemon that is open.
 #[derive(Clone)]
 pub struct Open {
-    pub(super) house: Arc<Daemon>,
+    pub(super) daemon: Arc<Daemon>,
     pub(super) engine: Engine,
     pub(super) way: Intake,
     pub(super) router: Router,
@@ -193,20 +193,23 @@ impl Stage {
         let env = BTreeMap::new();
         let caps = Capabilities::open(home, lock, world.clone(), env, Purpose::Serve).await;
         let caps = caps.map_err(|error| anyhow!(error.reason()))?;
-        let house = caps.daemon.clone();
+        let daemon = caps.daemon.clone();
         let makers = Arc::new(Makers::new(world.clone(), transport.clone()));
         let engine = Engine::with_tools(caps.clone(), transport, TOOLS);
-        self.follow(&house)?;
+        self.follow(&daemon)?;
         engine.resume().await?;
         let site = AccountSettings::new(Platform::WEB, AccountId::new(pages::ACCOUNT)?, []);
         let rooms = makers.webchats().make(&site);
         self.accounts.open_web(&rooms);
         let stop = CancellationToken::new();
-        let messaging = Messaging::new(house.clone(), engine.clone(), self.accounts.clone());
-        let api =
-            Api { daemon: house.clone(), capabilities: caps.clone(), engine: Some(engine.clone()) };
+        let messaging = Messaging::new(daemon.clone(), engine.clone(), self.accounts.clone());
+        let api = Api {
+            daemon: daemon.clone(),
+            capabilities: caps.clone(),
+            engine: Some(engine.clone()),
+        };
         let owner = LocalOwner::new(api, Some(messaging.clone()));
-        let way = Intake::new(Front::of(&house), owner.clone());
+        let way = Intake::new(Front::of(&daemon), owner.clone());
         way.resume().await.map_err(|error| anyhow!("{error:?}"))?;
         let told = stop.clone();
         tokio::spawn(async move { messaging.run(told).await });
@@ -214,7 +217,7 @@ impl Stage {
         tokio::spawn(async move { rooms.listen(&inbox, &told).await });
         let admin = AdminToken::generate(&world);
         let server = Server {
-            daemon: house.clone(),
+            daemon: daemon.clone(),
             capabilities: caps,
             owner,
             admin: admin.clone(),
@@ -223,12 +226,12 @@ impl Stage {
         };
         let router = insula_http::router(server);
         let pages = Pages::serve(router.clone());
-        Ok(Open { house, engine, way, router, pages, admin, stop })
+        Ok(Open { daemon, engine, way, router, pages, admin, stop })
     }
 
     /// Notes what happens to the agent that is watched, as whoever follows it hears it.
-    fn follow(&self, house: &Arc<Daemon>) -> Result<()> {
-        let mut events = house.registry.hub.listen(&AgentId::new(WATCHED)?);
+    fn follow(&self, daemon: &Arc<Daemon>) -> Result<()> {
+        let mut events = daemon.registry.hub.listen(&AgentId::new(WATCHED)?);
         let observed = self.observed.clone();
         tokio::spawn(async move {
             while let Ok(event) = events.recv().await {
@@ -245,8 +248,8 @@ impl Stage {
     async fn close(&self, open: &Open) {
         open.stop.cancel();
         quiet().await;
-        // A house that does not close in order is one that crashed.
-        let _ = open.house.close().await;
+        // A daemon that does not close in order is one that crashed.
+        let _ = open.daemon.close().await;
     }
 
     /// Begins what others do beside the step of this number.

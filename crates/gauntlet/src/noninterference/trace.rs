@@ -55,7 +55,6 @@ pub enum Verdict {
 pub enum Step {
     /// Somebody says something; `acts` is what its model does about it, in order.
     Say {
-        /// Where.
         chat: Chat,
         /// What it does to a turn under way.
         joining: Joining,
@@ -64,7 +63,6 @@ pub enum Step {
     },
     /// Somebody uses a command of the gateway.
     Command {
-        /// Where.
         chat: Chat,
         /// The command.
         text: String,
@@ -179,10 +177,9 @@ pub struct Plan {
     pub steps: Vec<Step>,
 }
 
-/// Another agent of the house.
+/// Another agent of the daemon.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Other {
-    /// Its id.
     pub id: String,
     /// Its first configuration.
     pub version: u8,
@@ -207,7 +204,6 @@ pub struct Aside {
     pub before: usize,
     /// Which of the others.
     pub who: usize,
-    /// What.
     pub step: Step,
     /// How often everybody else goes on before whatever comes next begins.
     pub yields: u8,
@@ -218,7 +214,6 @@ pub struct Aside {
 /// All that differs between two runs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Variation {
-    /// The others.
     pub others: Vec<Other>,
     /// What happens to them.
     pub asides: Vec<Aside>,

@@ -36,9 +36,7 @@ pub enum Act {
 /// A call of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
-    /// The tool.
     pub tool: String,
-    /// Its arguments.
     pub arguments: Value,
 }
 

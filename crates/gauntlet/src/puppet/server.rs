@@ -36,7 +36,6 @@ pub struct Puppets {
 }
 
 impl Puppets {
-    /// Starts it.
     pub async fn start(world: &World) -> Result<Self> {
         let scripts = Scripts::default();
         let known = scripts.clone();

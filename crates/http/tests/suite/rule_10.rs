@@ -63,7 +63,7 @@ async fn ask(router: &Router, token: &AdminToken, call: &str, body: &str) -> Str
     format!("{call}: {status} {}", String::from_utf8(bytes.to_vec()).unwrap())
 }
 
-/// The same day in the life of a house, in `folder`, which it leaves empty.
+/// The same day in the life of a daemon, in `folder`, which it leaves empty.
 async fn day(folder: &Path, seed: u64, soul: &str) -> Trace {
     fs::create_dir(folder).unwrap();
     fs::write(folder.join("config.yaml"), CONFIG).unwrap();
@@ -74,11 +74,11 @@ async fn day(folder: &Path, seed: u64, soul: &str) -> Trace {
     let caps = Capabilities::open(home, lock, world.clone(), BTreeMap::new(), Purpose::Serve)
         .await
         .unwrap();
-    let house = caps.daemon.clone();
+    let daemon = caps.daemon.clone();
     let admin = AdminToken::generate(&world);
-    let api = Api { daemon: house.clone(), capabilities: caps.clone(), engine: None };
+    let api = Api { daemon: daemon.clone(), capabilities: caps.clone(), engine: None };
     let server = Server {
-        daemon: house.clone(),
+        daemon: daemon.clone(),
         capabilities: caps.clone(),
         owner: LocalOwner::new(api, None),
         admin: admin.clone(),
@@ -101,7 +101,7 @@ async fn day(folder: &Path, seed: u64, soul: &str) -> Trace {
     }
     fs::create_dir_all(folder.join("agents/coder")).unwrap();
     fs::write(folder.join("agents/coder/SOUL.md"), soul).unwrap();
-    house.reload(None, &Actor::Signal).await.unwrap();
+    daemon.reload(None, &Actor::Signal).await.unwrap();
     for call in [
         "GET /api/status",
         "GET /api/agents",
@@ -118,8 +118,8 @@ async fn day(folder: &Path, seed: u64, soul: &str) -> Trace {
     ] {
         answers.push(ask(&router, &admin, call, "").await);
     }
-    house.close().await.unwrap();
-    drop((router, house));
+    daemon.close().await.unwrap();
+    drop((router, daemon));
     let files = files(folder);
     fs::remove_dir_all(folder).unwrap();
     Trace { answers, files }
@@ -128,7 +128,7 @@ async fn day(folder: &Path, seed: u64, soul: &str) -> Trace {
 #[tokio::test]
 async fn rule_10_the_same_seed_and_inputs_leave_the_same_bytes() {
     let outer = insula_testkit::Home::empty().unwrap();
-    // The same path each time, since a house knows where it is.
+    // The same path each time, since a daemon knows where it is.
     let folder = outer.path().join("home");
     let first = day(&folder, 7, "calm").await;
     let names: Vec<&str> = first.files.keys().map(|path| path.to_str().unwrap()).collect();

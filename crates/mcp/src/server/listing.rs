@@ -1,7 +1,7 @@
 //! How the list of a server's tools is read: page by page, and entry by entry where an entry
 //! is none.
 
-use super::{Answer, Connection, Opener, Patience, Server, ServerError};
+use super::{Connection, Opener, Patience, Server, ServerError, ServerFuture};
 use crate::offer::{Offer, TOOLS_MAX};
 use rmcp::model::{ClientRequest, ListToolsRequest, PaginatedRequestParams, ServerResult};
 use rmcp::service::ServiceError;
@@ -26,7 +26,7 @@ impl Server {
         self: &'a Arc<Self>,
         opener: &'a dyn Opener,
         patience: Patience,
-    ) -> Answer<'a, Vec<Offer>> {
+    ) -> ServerFuture<'a, Vec<Offer>> {
         Box::pin(self.listed(opener, patience))
     }
 

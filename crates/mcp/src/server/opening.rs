@@ -3,7 +3,7 @@
 use super::{Connection, Ending, Opener, PROGRESS_FACTOR, Server, ServerError, Way};
 use crate::handler::OurSide;
 use crate::http_way::HttpWay;
-use crate::lines::{FRAME_BYTES_MAX, Lines};
+use crate::stdio_lines::{FRAME_BYTES_MAX, StdioLines};
 use crate::words::{is_unknown, last_words, said, unknown_version};
 use http::HeaderMap;
 use insula_sandbox::egress::{ClientLimits, Egress};
@@ -44,7 +44,7 @@ impl Server {
         let (side, ending) = (OurSide::default(), Arc::new(Ending::default()));
         let (served, errors) = match way {
             Way::Program { read, write, errors, keeps } => {
-                let lines = Lines::new(read, write, keeps, self.clock.clone(), ending.clone());
+                let lines = StdioLines::new(read, write, keeps, self.clock.clone(), ending.clone());
                 let served = serve_client_with_lifecycle(side.clone(), lines, manner).await;
                 (served, Some(errors))
             }

@@ -1,7 +1,7 @@
 //! A server whose every line a test decides.
 
 use async_trait::async_trait;
-use insula_mcp::{Limits, Link, Opener, Outcome, Server, ServerError, Way};
+use insula_mcp::{CallOutcome, Link, Opener, Server, ServerError, ServerLimits, Way};
 use insula_sandbox::Capture;
 use insula_testkit::{Handles, world};
 use serde_json::{Map, Value, json};
@@ -126,13 +126,13 @@ pub const MINUTE: Duration = Duration::from_secs(60);
 
 pub fn stage(script: Script, idle: Duration) -> Stage {
     let (world, handles) = world(1);
-    let limits = Limits { call: MINUTE, connect: MINUTE / 2, idle };
+    let limits = ServerLimits { call: MINUTE, connect: MINUTE / 2, idle };
     let server = Server::new(limits, world.clock);
     Stage { server, starts: Starts { script, alive: Arc::default() }, handles }
 }
 
 impl Stage {
-    pub async fn call(&self, tool: &str) -> Result<Outcome, ServerError> {
+    pub async fn call(&self, tool: &str) -> Result<CallOutcome, ServerError> {
         self.server.call(&self.starts, tool, Map::new()).await
     }
 

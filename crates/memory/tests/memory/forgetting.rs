@@ -1,8 +1,10 @@
 //! Forgetting, sharing, checking.
 
-use crate::support::{Place, add, here, origin, scope, texts};
+use crate::support::{MemoryHome, add, here, origin, scope, texts};
 use insula_memory::{MemoryError, Share};
-use insula_store::{Forget, FragmentId, MessageSeq, Origin, SessionId, Source, StoreError};
+use insula_store::{
+    Forget, FragmentId, MemoryOrigin, MemorySource, MessageSeq, SessionId, StoreError,
+};
 use std::fs;
 use std::path::PathBuf;
 
@@ -10,13 +12,19 @@ const CHAT: &str = "chat:telegram:main:-1";
 const OTHER: &str = "chat:telegram:main:-2";
 const FILE: &str = "contexts/chat=telegram=main=-1/MEMORY.md";
 
-fn operator() -> Origin {
-    Origin { source: Source::Said, session: None, message: None, call: None, ..origin(0) }
+fn operator() -> MemoryOrigin {
+    MemoryOrigin {
+        source: MemorySource::Said,
+        session: None,
+        message: None,
+        call: None,
+        ..origin(0)
+    }
 }
 
 #[tokio::test]
 async fn what_is_forgotten_is_in_no_file_and_not_learned_again() {
-    let place = Place::new().await;
+    let place = MemoryHome::new().await;
     let memory = place.memory();
     let chat = here(&memory, CHAT);
     let canary = "zx81canary is the word";
@@ -42,13 +50,13 @@ async fn what_is_forgotten_is_in_no_file_and_not_learned_again() {
 
 #[tokio::test]
 async fn sharing_makes_a_fragment_that_points_back_and_goes_with_the_first() {
-    let place = Place::new().await;
+    let place = MemoryHome::new().await;
     let memory = place.memory();
     let (chat, other) = (here(&memory, CHAT), here(&memory, OTHER));
     chat.apply(&[add("the door code is green")], &origin(1)).await.unwrap();
     let first = memory.all().await.unwrap().0[0].0.id;
     let share = Share { fragment: first, to: scope(OTHER) };
-    let shared = Origin { source: Source::Shared, ..operator() };
+    let shared = MemoryOrigin { source: MemorySource::Shared, ..operator() };
     let second = memory.share(&share, &shared).await.unwrap();
     assert_eq!(texts(&other).await, ["the door code is green"]);
     let (_, records) = memory.show(second).await.unwrap();
@@ -66,7 +74,7 @@ async fn sharing_makes_a_fragment_that_points_back_and_goes_with_the_first() {
 
 #[tokio::test]
 async fn people_forget_in_their_own_scope_only() {
-    let place = Place::new().await;
+    let place = MemoryHome::new().await;
     let memory = place.memory();
     let (chat, other) = (here(&memory, CHAT), here(&memory, OTHER));
     chat.apply(&[add("mine")], &origin(1)).await.unwrap();
@@ -81,7 +89,7 @@ async fn people_forget_in_their_own_scope_only() {
 
 #[tokio::test]
 async fn a_scope_is_forgotten_with_what_people_just_wrote_there() {
-    let place = Place::new().await;
+    let place = MemoryHome::new().await;
     let memory = place.memory();
     let (chat, other) = (here(&memory, CHAT), here(&memory, OTHER));
     chat.apply(&[add("alpha")], &origin(1)).await.unwrap();
@@ -95,7 +103,7 @@ async fn a_scope_is_forgotten_with_what_people_just_wrote_there() {
     let exported = memory.export().await.unwrap();
     assert_eq!(exported.len(), 1);
     assert_eq!((&*exported[0].scope, exported[0].text.as_str()), (OTHER, "beta"));
-    let buried = Origin { message: Some(MessageSeq(1)), ..origin(1) };
+    let buried = MemoryOrigin { message: Some(MessageSeq(1)), ..origin(1) };
     assert!(chat.apply(&[add("alpha")], &buried).await.is_err());
 }
 
@@ -107,7 +115,7 @@ async fn left(memory: &insula_memory::Memory) -> Vec<String> {
 
 #[tokio::test]
 async fn what_cannot_be_erased_is_told_and_finished_later() {
-    let place = Place::new().await;
+    let place = MemoryHome::new().await;
     let memory = place.memory();
     let chat = here(&memory, CHAT);
     chat.apply(&[add("alpha of the canary")], &origin(1)).await.unwrap();
@@ -140,7 +148,7 @@ async fn what_cannot_be_erased_is_told_and_finished_later() {
 
 #[tokio::test]
 async fn a_folder_or_a_second_name_in_place_of_a_mirror_is_told() {
-    let place = Place::new().await;
+    let place = MemoryHome::new().await;
     let memory = place.memory();
     let chat = here(&memory, CHAT);
     chat.apply(&[add("alpha")], &origin(1)).await.unwrap();
@@ -164,7 +172,7 @@ async fn a_folder_or_a_second_name_in_place_of_a_mirror_is_told() {
 
 #[tokio::test]
 async fn a_copy_that_cannot_be_cleaned_is_told_by_name() {
-    let place = Place::new().await;
+    let place = MemoryHome::new().await;
     let memory = place.memory();
     let chat = here(&memory, CHAT);
     chat.apply(&[add("alpha")], &origin(1)).await.unwrap();
@@ -183,7 +191,7 @@ async fn a_copy_that_cannot_be_cleaned_is_told_by_name() {
 #[tokio::test]
 async fn what_was_edited_by_hand_is_forgotten_with_what_it_was_before() {
     for by in [Forget::Session(SessionId(1)), Forget::Scope(CHAT.into())] {
-        let place = Place::new().await;
+        let place = MemoryHome::new().await;
         let memory = place.memory();
         let chat = here(&memory, CHAT);
         chat.apply(&[add("the code of the door is alpha77"), add("tea")], &origin(1))
@@ -200,7 +208,7 @@ async fn what_was_edited_by_hand_is_forgotten_with_what_it_was_before() {
         }
     }
     // One entry with its own past, and nothing else of the list.
-    let place = Place::new().await;
+    let place = MemoryHome::new().await;
     let memory = place.memory();
     let chat = here(&memory, CHAT);
     chat.apply(&[add("the code of the door is alpha77"), add("tea")], &origin(1)).await.unwrap();
@@ -220,7 +228,7 @@ async fn what_was_edited_by_hand_is_forgotten_with_what_it_was_before() {
 
 #[tokio::test]
 async fn an_old_copy_that_an_editor_saves_brings_nothing_back() {
-    let place = Place::new().await;
+    let place = MemoryHome::new().await;
     let memory = place.memory();
     let chat = here(&memory, CHAT);
     chat.apply(&[add("alpha"), add("beta")], &origin(1)).await.unwrap();

@@ -1,20 +1,21 @@
 //! A home with one agent's memory in it.
 
 use insula_domain::{AgentId, Scope};
-use insula_memory::{Change, Limits, Memory, Operation, Scoped};
+use insula_memory::{EntryChange, ListLimits, Memory, Operation, Scoped};
 use insula_store::{
-    AuditKey, Durability, MessageSeq, Origin, Owner, SessionId, Source, Store, StoreOptions, Target,
+    AuditKey, Durability, LeaseHolder, MemoryList, MemoryOrigin, MemorySource, MessageSeq,
+    SessionId, Store, StoreOptions,
 };
 use insula_world::{Timestamp, World};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-pub struct Place {
+pub struct MemoryHome {
     pub home: tempfile::TempDir,
-    pub owner: Owner,
+    pub owner: LeaseHolder,
 }
 
-impl Place {
+impl MemoryHome {
     pub async fn new() -> Self {
         let home = tempfile::tempdir().unwrap();
         let options = StoreOptions::new(home.path(), AuditKey::from_bytes([9; 32]));
@@ -28,7 +29,7 @@ impl Place {
         let id = AgentId::new("a").unwrap();
         let root = self.home.path().join("agents/a");
         let store = self.owner.agent(&id);
-        Memory::new(store, root, Limits::default(), 1, World::real().unwrap())
+        Memory::new(store, root, ListLimits::default(), 1, World::real().unwrap())
     }
 
     /// A file below the agent's folder for memory.
@@ -78,9 +79,9 @@ pub fn here(memory: &Memory, text: &str) -> Scoped {
     memory.scoped(reads, own)
 }
 
-pub fn origin(message: u64) -> Origin {
-    Origin {
-        source: Source::Tool,
+pub fn origin(message: u64) -> MemoryOrigin {
+    MemoryOrigin {
+        source: MemorySource::Tool,
         principal: "telegram:1".into(),
         platform: "telegram".into(),
         session: Some(SessionId(1)),
@@ -93,19 +94,19 @@ pub fn origin(message: u64) -> Origin {
     }
 }
 
-pub fn add(content: &str) -> Change {
+pub fn add(content: &str) -> EntryChange {
     let operation = Operation::Add { content: content.to_owned() };
-    Change { target: Target::Memory, operation }
+    EntryChange { target: MemoryList::Memory, operation }
 }
 
-pub fn remove(old_text: &str) -> Change {
+pub fn remove(old_text: &str) -> EntryChange {
     let operation = Operation::Remove { old_text: old_text.to_owned() };
-    Change { target: Target::Memory, operation }
+    EntryChange { target: MemoryList::Memory, operation }
 }
 
 /// The texts of the list of a handle's own scope.
 pub async fn texts(scoped: &Scoped) -> Vec<String> {
     let lists = scoped.own().await.unwrap();
-    let memory = lists.into_iter().find(|list| list.target == Target::Memory).unwrap();
+    let memory = lists.into_iter().find(|list| list.target == MemoryList::Memory).unwrap();
     memory.fragments.into_iter().map(|fragment| fragment.text).collect()
 }

@@ -1,10 +1,10 @@
 //! The answers of the Messages API.
 
 use super::REDACTED;
-use crate::error::Fault;
+use crate::error::ModelFault;
 use crate::event::{Event, StopReason, Usage};
 use crate::reading::{Flow, Parser, garbage};
-use crate::status::{self, Told};
+use crate::status::{self, ProviderErrorBody};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::VecDeque;
@@ -94,7 +94,7 @@ struct Document {
 }
 
 impl Parser for Messages {
-    fn event(&mut self, data: &[u8], out: &mut VecDeque<Event>) -> Result<Flow, Fault> {
+    fn event(&mut self, data: &[u8], out: &mut VecDeque<Event>) -> Result<Flow, ModelFault> {
         let wire: Wire = serde_json::from_slice(data).map_err(|error| garbage(&error, data))?;
         match wire {
             Wire::MessageStart { message } => self.usage(message.usage, out),
@@ -111,22 +111,22 @@ impl Parser for Messages {
                 return Ok(Flow::End);
             }
             Wire::Error { error } => {
-                return Err(status::fault(200, None, Told::from_value(&error)));
+                return Err(status::fault(200, None, ProviderErrorBody::from_value(&error)));
             }
             Wire::Other => {}
         }
         Ok(Flow::On)
     }
 
-    fn document(&mut self, body: &[u8], out: &mut VecDeque<Event>) -> Result<(), Fault> {
+    fn document(&mut self, body: &[u8], out: &mut VecDeque<Event>) -> Result<(), ModelFault> {
         let document: Document =
             serde_json::from_slice(body).map_err(|error| garbage(&error, body))?;
         if let Some(error) = document.error {
-            return Err(status::fault(200, None, Told::from_value(&error)));
+            return Err(status::fault(200, None, ProviderErrorBody::from_value(&error)));
         }
         let Some(content) = document.content else {
             let head = String::from_utf8_lossy(body);
-            return Err(Fault::Garbage { what: format!("no content in: {head}") });
+            return Err(ModelFault::Garbage { what: format!("no content in: {head}") });
         };
         for (index, block) in (0..).zip(&content) {
             self.block(index, block, out);
@@ -137,9 +137,9 @@ impl Parser for Messages {
         self.end(out)
     }
 
-    fn end(&mut self, out: &mut VecDeque<Event>) -> Result<(), Fault> {
+    fn end(&mut self, out: &mut VecDeque<Event>) -> Result<(), ModelFault> {
         let stop = match self.stop.as_deref() {
-            None if !self.stopped => return Err(Fault::CutOff),
+            None if !self.stopped => return Err(ModelFault::CutOff),
             None | Some("end_turn" | "stop_sequence") => StopReason::Finished,
             Some("tool_use") => StopReason::ToolCalls,
             Some("max_tokens" | "model_context_window_exceeded") => StopReason::Length,

@@ -1,9 +1,9 @@
 //! Ollama's answers: one JSON document a line.
 
-use crate::error::Fault;
+use crate::error::ModelFault;
 use crate::event::{Event, StopReason, Usage};
 use crate::reading::{Flow, Parser, garbage};
-use crate::status::{self, Told};
+use crate::status::{self, ProviderErrorBody};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -17,7 +17,7 @@ pub(super) struct Chat {
 }
 
 #[derive(Deserialize)]
-struct Line<'a> {
+struct ChatChunk<'a> {
     #[serde(borrow)]
     message: Option<Said<'a>>,
     done: Option<bool>,
@@ -49,10 +49,11 @@ struct Function<'a> {
 }
 
 impl Parser for Chat {
-    fn event(&mut self, data: &[u8], out: &mut VecDeque<Event>) -> Result<Flow, Fault> {
-        let line: Line<'_> = serde_json::from_slice(data).map_err(|error| garbage(&error, data))?;
+    fn event(&mut self, data: &[u8], out: &mut VecDeque<Event>) -> Result<Flow, ModelFault> {
+        let line: ChatChunk<'_> =
+            serde_json::from_slice(data).map_err(|error| garbage(&error, data))?;
         if let Some(error) = line.error {
-            return Err(status::fault(200, None, Told::from_value(&error)));
+            return Err(status::fault(200, None, ProviderErrorBody::from_value(&error)));
         }
         if let Some(said) = line.message {
             self.said(said, out);
@@ -76,13 +77,13 @@ impl Parser for Chat {
         Ok(Flow::End)
     }
 
-    fn document(&mut self, body: &[u8], out: &mut VecDeque<Event>) -> Result<(), Fault> {
+    fn document(&mut self, body: &[u8], out: &mut VecDeque<Event>) -> Result<(), ModelFault> {
         self.event(body, out)?;
         self.end(out)
     }
 
-    fn end(&mut self, out: &mut VecDeque<Event>) -> Result<(), Fault> {
-        let stop = self.done.take().ok_or(Fault::CutOff)?;
+    fn end(&mut self, out: &mut VecDeque<Event>) -> Result<(), ModelFault> {
+        let stop = self.done.take().ok_or(ModelFault::CutOff)?;
         out.push_back(Event::Done(stop));
         Ok(())
     }

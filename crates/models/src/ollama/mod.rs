@@ -6,7 +6,7 @@ mod encode;
 
 use crate::catalogue::ProviderSpec;
 use crate::endpoint::{Endpoint, SpecError};
-use crate::error::{Fault, ModelError};
+use crate::error::{ModelError, ModelFault};
 use crate::provider::{AnswerStream, Provider};
 use crate::reading::{Framing, read};
 use crate::request::Request;
@@ -59,7 +59,7 @@ impl Provider for Ollama {
     ) -> Result<AnswerStream, ModelError> {
         let body = encode::body(request).map_err(|error| {
             let message = error.to_string();
-            self.endpoint.error(&request.model, Fault::Refused { status: 0, message })
+            self.endpoint.error(&request.model, ModelFault::Refused { status: 0, message })
         })?;
         let body = self.endpoint.post(&request.model, body, limits, cancel).await?;
         let parser = decode::Chat::default();

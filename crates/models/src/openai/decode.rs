@@ -1,10 +1,10 @@
 //! The answers of chat completions, from servers that leave out half of it.
 
-use crate::error::Fault;
+use crate::error::ModelFault;
 use crate::event::{Event, StopReason, Usage};
 use crate::reading::{Flow, Parser, garbage};
 use crate::request::Image;
-use crate::status::{self, Told};
+use crate::status::{self, ProviderErrorBody};
 use serde::Deserialize;
 use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde_json::Value;
@@ -105,7 +105,7 @@ struct OutputDetails {
 }
 
 impl Parser for Completion {
-    fn event(&mut self, data: &[u8], out: &mut VecDeque<Event>) -> Result<Flow, Fault> {
+    fn event(&mut self, data: &[u8], out: &mut VecDeque<Event>) -> Result<Flow, ModelFault> {
         if data.trim_ascii() == b"[DONE]" {
             self.done = true;
             return Ok(Flow::End);
@@ -114,26 +114,26 @@ impl Parser for Completion {
         Ok(Flow::On)
     }
 
-    fn document(&mut self, body: &[u8], out: &mut VecDeque<Event>) -> Result<(), Fault> {
+    fn document(&mut self, body: &[u8], out: &mut VecDeque<Event>) -> Result<(), ModelFault> {
         let has_choices = self.chunk(body, out)?;
         if !has_choices {
             let head = String::from_utf8_lossy(body);
-            return Err(Fault::Garbage { what: format!("no choices in: {head}") });
+            return Err(ModelFault::Garbage { what: format!("no choices in: {head}") });
         }
         self.done = true;
         self.end(out)
     }
 
-    fn end(&mut self, out: &mut VecDeque<Event>) -> Result<(), Fault> {
+    fn end(&mut self, out: &mut VecDeque<Event>) -> Result<(), ModelFault> {
         let stop = match self.finish.as_deref() {
-            None if !self.done => return Err(Fault::CutOff),
+            None if !self.done => return Err(ModelFault::CutOff),
             // Some servers say `stop` though the model waits for its tools.
             None | Some("stop" | "tool_calls" | "function_call" | "eos") => {
                 if self.calls.is_empty() { StopReason::Finished } else { StopReason::ToolCalls }
             }
             Some("length" | "max_tokens") => StopReason::Length,
             Some("content_filter") => StopReason::Filtered,
-            Some("error") => return Err(Fault::CutOff),
+            Some("error") => return Err(ModelFault::CutOff),
             Some(other) => StopReason::Other(other.to_owned()),
         };
         out.push_back(Event::Done(stop));
@@ -143,11 +143,11 @@ impl Parser for Completion {
 
 impl Completion {
     /// Reads one chunk, and tells whether it had any choices.
-    fn chunk(&mut self, data: &[u8], out: &mut VecDeque<Event>) -> Result<bool, Fault> {
+    fn chunk(&mut self, data: &[u8], out: &mut VecDeque<Event>) -> Result<bool, ModelFault> {
         let chunk: Chunk<'_> =
             serde_json::from_slice(data).map_err(|error| garbage(&error, data))?;
         if let Some(error) = chunk.error {
-            return Err(status::fault(200, None, Told::from_value(&error)));
+            return Err(status::fault(200, None, ProviderErrorBody::from_value(&error)));
         }
         let choices = chunk.choices.unwrap_or_default();
         let has_choices = !choices.is_empty();
@@ -166,7 +166,7 @@ impl Completion {
         Ok(has_choices)
     }
 
-    fn delta(&mut self, delta: Delta<'_>, out: &mut VecDeque<Event>) -> Result<(), Fault> {
+    fn delta(&mut self, delta: Delta<'_>, out: &mut VecDeque<Event>) -> Result<(), ModelFault> {
         let filled = |text: Option<String>| text.filter(|text| !text.is_empty());
         // Some servers send the same thought under both names.
         if let Some(thought) = filled(delta.reasoning_content).or(filled(delta.reasoning)) {
@@ -184,7 +184,7 @@ impl Completion {
         Ok(())
     }
 
-    fn call(&mut self, call: CallDelta<'_>, out: &mut VecDeque<Event>) -> Result<(), Fault> {
+    fn call(&mut self, call: CallDelta<'_>, out: &mut VecDeque<Event>) -> Result<(), ModelFault> {
         let (name, arguments) = match call.function {
             Some(function) => (function.name, function.arguments),
             None => (None, None),
@@ -202,7 +202,9 @@ impl Completion {
         let index = match known {
             Some(index) => index,
             None if self.calls.len() >= CALLS_MAX => {
-                return Err(Fault::Garbage { what: format!("more than {CALLS_MAX} tool calls") });
+                return Err(ModelFault::Garbage {
+                    what: format!("more than {CALLS_MAX} tool calls"),
+                });
             }
             None => {
                 let index = self.calls.len();

@@ -10,7 +10,7 @@ pub(crate) use encode::Tools;
 
 use crate::catalogue::ProviderSpec;
 use crate::endpoint::{Endpoint, SpecError};
-use crate::error::{Fault, ModelError};
+use crate::error::{ModelError, ModelFault};
 use crate::provider::{AnswerStream, Provider};
 use crate::reading::{Framing, read};
 use crate::request::Request;
@@ -82,7 +82,7 @@ impl Provider for OpenAi {
     ) -> Result<AnswerStream, ModelError> {
         let body = encode::body(request, self.dialect).map_err(|error| {
             let message = error.to_string();
-            self.endpoint.error(&request.model, Fault::Refused { status: 0, message })
+            self.endpoint.error(&request.model, ModelFault::Refused { status: 0, message })
         })?;
         let body = self.endpoint.post(&request.model, body, limits, cancel).await?;
         let parser = decode::Completion::default();

@@ -9,7 +9,7 @@ mod say;
 #[cfg(test)]
 mod tests;
 
-use crate::error::{Fault, ModelError};
+use crate::error::{ModelError, ModelFault};
 use crate::event::{Event, StopReason, Usage};
 use crate::provider::{AnswerStream, Provider};
 use crate::request::{Part, Request, Role, ToolChoice};
@@ -54,7 +54,7 @@ impl Provider for Rehearsal {
             return Err(ModelError {
                 provider: self.name.clone(),
                 model: request.model.clone(),
-                fault: Fault::Cancelled,
+                fault: ModelFault::Cancelled,
             });
         }
         Ok(AnswerStream::of(events(request, &answer(request))))

@@ -33,7 +33,6 @@ pub(super) enum Wish {
 /// A tool call to make.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Call {
-    /// The tool.
     pub(super) tool: String,
     /// Its arguments, as JSON.
     pub(super) arguments: String,
@@ -47,7 +46,7 @@ impl Call {
 
 /// What `text` asks for. Several lines that are all instructions are several instructions.
 pub(super) fn wish(text: &str) -> Wish {
-    // What the house says about a message, as who speaks in a group, asks for nothing.
+    // What the daemon says about a message, as who speaks in a group, asks for nothing.
     let is_note = |line: &&str| line.starts_with('⟦') && line.ends_with('⟧');
     let words: Vec<&str> = text.lines().filter(|line| !is_note(line)).collect();
     let words = words.join("\n");

@@ -1,7 +1,7 @@
 //! The Messages API.
 
 use crate::support::{KEY, ask, begin, bench, call, events, hello, text};
-use insula_models::{Event, Fault, Kind, Part, StopReason, Usage};
+use insula_models::{Event, Kind, ModelFault, Part, StopReason, Usage};
 use insula_testkit::upstream::{Step, answer, chunk, end, head};
 
 const FULL: &[&str] = &[
@@ -72,7 +72,7 @@ async fn an_error_in_the_middle_comes_after_what_was_said() {
     let (events, error) = events(&mut answer).await;
     assert!(events.contains(&Event::TextDelta("Grüße".into())));
     let fault = error.unwrap().fault;
-    assert!(matches!(&fault, Fault::Overloaded { status: 529, .. }), "{fault:?}");
+    assert!(matches!(&fault, ModelFault::Overloaded { status: 529, .. }), "{fault:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -80,7 +80,7 @@ async fn without_its_last_event_an_answer_counts_only_if_it_said_why_it_stopped(
     let whole = bench().once(Kind::Anthropic, stream(&FULL[..17])).await.unwrap();
     assert_eq!(whole.stop, StopReason::ToolCalls);
     let cut = bench().once(Kind::Anthropic, stream(&FULL[..16])).await.unwrap_err();
-    assert_eq!(cut.fault, Fault::CutOff);
+    assert_eq!(cut.fault, ModelFault::CutOff);
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,7 +2,7 @@
 
 use crate::support::{KEY, LIMITS, ask, begin, bench, events, hello};
 use insula_models::{
-    EVENT_LEN_MAX, Event, Fault, Kind, ModelError, Phase, Provider, ProviderSpec, Request,
+    EVENT_LEN_MAX, Event, Kind, ModelError, ModelFault, Phase, Provider, ProviderSpec, Request,
 };
 use insula_testkit::upstream::{Step, answer, chunk, end, event_stream, head};
 use std::time::Duration;
@@ -14,7 +14,7 @@ fn good() -> Vec<Step> {
     event_stream([HI, "[DONE]"])
 }
 
-fn same_kind(fault: &Fault, expected: &str) -> bool {
+fn same_kind(fault: &ModelFault, expected: &str) -> bool {
     format!("{fault:?}").starts_with(expected)
 }
 
@@ -61,7 +61,7 @@ async fn retry_after_is_passed_on() {
     for (value, seconds) in [("12", 12), ("Thu, 01 Jan 2026 00:01:00 GMT", 60)] {
         let error = spoilt(vec![answer(429, &[("retry-after", value)], "")]).await;
         let after = Some(Duration::from_secs(seconds));
-        assert_eq!(error.fault, Fault::RateLimited { after, message: String::new() });
+        assert_eq!(error.fault, ModelFault::RateLimited { after, message: String::new() });
     }
     let error = spoilt(vec![answer(503, &[("retry-after", "3")], "")]).await;
     assert_eq!(error.fault.after(), Some(Duration::from_secs(3)));
@@ -128,7 +128,7 @@ async fn silence_times_out_in_the_phase_it_falls_into() {
         (stalled, Phase::Idle, LIMITS.idle),
     ] {
         let error = spoilt(steps).await;
-        assert_eq!(error.fault, Fault::TimedOut { phase, waited });
+        assert_eq!(error.fault, ModelFault::TimedOut { phase, waited });
     }
 }
 
@@ -144,7 +144,7 @@ async fn what_came_before_a_stall_was_passed_on_and_the_server_sees_the_end() {
     let mut stream = begin(&*provider, &hello()).await.unwrap();
     let (events, error) = events(&mut stream).await;
     assert_eq!(events, [Event::TextDelta("hi".into())]);
-    assert!(matches!(error.unwrap().fault, Fault::TimedOut { phase: Phase::Idle, .. }));
+    assert!(matches!(error.unwrap().fault, ModelFault::TimedOut { phase: Phase::Idle, .. }));
     upstream.closed_by_client(1).await;
 }
 
@@ -153,18 +153,18 @@ async fn nobody_there_is_unreachable_and_a_full_house_times_out() {
     let bench = bench();
     for url in ["http://127.0.0.1:1", "http://nobody.test", "https://127.0.0.1:1"] {
         let error = ask(&*bench.provider(Kind::OpenAi, url), &hello()).await.unwrap_err();
-        assert!(matches!(error.fault, Fault::Unreachable { .. }), "{error}");
+        assert!(matches!(error.fault, ModelFault::Unreachable { .. }), "{error}");
     }
     // Nobody accepts: connections wait until the backlog is full, and then to connect.
-    let door = bench.world.network.listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
-    let address = door.local_addr().unwrap();
+    let listener = bench.world.network.listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
+    let address = listener.local_addr().unwrap();
     let mut waiting = vec![];
     for _ in 0..128 {
         waiting.push(bench.world.network.connect(address).await.unwrap());
     }
     let provider = bench.provider(Kind::OpenAi, &format!("http://{address}"));
     let error = ask(&*provider, &hello()).await.unwrap_err();
-    let expected = Fault::TimedOut { phase: Phase::Connect, waited: LIMITS.connect };
+    let expected = ModelFault::TimedOut { phase: Phase::Connect, waited: LIMITS.connect };
     assert_eq!(error.fault, expected);
 }
 
@@ -185,7 +185,7 @@ async fn cancelled(
     provider: &dyn Provider,
     request: &Request,
     cancel: &CancellationToken,
-) -> Fault {
+) -> ModelFault {
     match provider.stream(request, &LIMITS, cancel).await {
         Err(error) => error.fault,
         Ok(mut stream) => events(&mut stream).await.1.unwrap().fault,
@@ -205,7 +205,7 @@ async fn cancelling_is_heard_before_and_during_an_answer() {
         let cancel = CancellationToken::new();
         let early = cancel.clone();
         early.cancel();
-        assert_eq!(cancelled(&*provider, &hello(), &early).await, Fault::Cancelled);
+        assert_eq!(cancelled(&*provider, &hello(), &early).await, ModelFault::Cancelled);
         let cancel = CancellationToken::new();
         let (token, asking) = (cancel.clone(), provider.clone());
         let task = tokio::spawn(async move { cancelled(&*asking, &hello(), &token).await });
@@ -216,7 +216,7 @@ async fn cancelling_is_heard_before_and_during_an_answer() {
         if same_kind(&fault, "Overloaded") {
             continue;
         }
-        assert_eq!(fault, Fault::Cancelled);
+        assert_eq!(fault, ModelFault::Cancelled);
         upstream.closed_by_client(1).await;
     }
 }

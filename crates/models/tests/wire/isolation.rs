@@ -1,7 +1,7 @@
 //! One pool for everyone, and nothing of one answer in another. On real sockets.
 
 use crate::support::{begin, events, hello, provider};
-use insula_models::{Event, Fault, Kind, Message, Provider, Request, Transport};
+use insula_models::{Event, Kind, Message, ModelFault, Provider, Request, Transport};
 use insula_testkit::Upstream;
 use insula_testkit::upstream::{Seen, Step, answer, chunk, end, event_stream, head};
 use insula_world::World;
@@ -106,7 +106,7 @@ async fn cancelling_closes_the_connection_and_the_next_request_is_clean() {
         });
         upstream.requests(2 * number + 1).await;
         cancel.cancel();
-        assert_eq!(task.await.unwrap().unwrap_err().fault, Fault::Cancelled);
+        assert_eq!(task.await.unwrap().unwrap_err().fault, ModelFault::Cancelled);
         upstream.closed_by_client(number + 1).await;
         let clean = crate::support::ask(&*provider, &asking("clean")).await.unwrap();
         assert_eq!(clean.text(), "clean");

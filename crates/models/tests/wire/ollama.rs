@@ -1,7 +1,7 @@
 //! Ollama's API, and finding it.
 
 use crate::support::{ask, bench, call, hello, text};
-use insula_models::{Discovered, Fault, Kind, Part, StopReason, Usage, discover};
+use insula_models::{Discovered, Kind, ModelFault, Part, StopReason, Usage, discover};
 use insula_testkit::Upstream;
 use insula_testkit::upstream::{Step, answer, chunk, end, head};
 use std::net::SocketAddr;
@@ -59,10 +59,10 @@ async fn an_error_line_half_a_line_and_an_early_end_are_errors() {
     for cut in [100, 40] {
         let steps = lines(&[&FULL.as_bytes()[..cut]]);
         let error = bench().once(Kind::Ollama, steps).await.unwrap_err();
-        assert_eq!(error.fault, Fault::CutOff);
+        assert_eq!(error.fault, ModelFault::CutOff);
     }
     let error = bench().once(Kind::Ollama, lines(&[b"<html>\n"])).await.unwrap_err();
-    assert!(matches!(error.fault, Fault::Garbage { .. }), "{error}");
+    assert!(matches!(error.fault, ModelFault::Garbage { .. }), "{error}");
 }
 
 #[tokio::test(start_paused = true)]

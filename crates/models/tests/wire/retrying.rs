@@ -2,7 +2,7 @@
 
 use crate::support::{Bench, LIMITS, bench, events, hello};
 use insula_models::{
-    Answer, Answering, Chain, Event, Fault, Kind, Link, NoAnswer, ProviderSpec, Providers,
+    Answer, Answering, Chain, Event, Kind, Link, ModelFault, NoAnswer, ProviderSpec, Providers,
     RetryPolicy, stream_with_retries,
 };
 use insula_testkit::Upstream;
@@ -24,7 +24,7 @@ fn good() -> Vec<Step> {
     event_stream([HI, "[DONE]"])
 }
 
-async fn retried(bench: &Bench, upstream: &Upstream, kind: Kind) -> Result<Answer, Fault> {
+async fn retried(bench: &Bench, upstream: &Upstream, kind: Kind) -> Result<Answer, ModelFault> {
     let provider = bench.provider(kind, &upstream.url(""));
     let mut random = bench.world.random.stream(&["test"]);
     let cancel = CancellationToken::new();
@@ -78,7 +78,7 @@ async fn once_a_word_was_passed_on_nothing_is_tried_again() {
     let bench = bench();
     let upstream = bench.upstream(|_, _| event_stream([HI, BOOM])).await;
     let fault = retried(&bench, &upstream, Kind::OpenAi).await.unwrap_err();
-    assert!(matches!(fault, Fault::Overloaded { .. }));
+    assert!(matches!(fault, ModelFault::Overloaded { .. }));
     assert_eq!(upstream.seen().len(), 1);
 }
 
@@ -178,7 +178,7 @@ async fn when_nobody_answers_what_can_be_helped_is_said_first() {
     );
     let (asked, _) = chained(&bench, &[("aa", 401), ("bb", 400)]).await;
     let Err(error) = asked else { panic!("answered") };
-    assert!(matches!(error.error.fault, Fault::Refused { status: 400, .. }), "{error}");
+    assert!(matches!(error.error.fault, ModelFault::Refused { status: 400, .. }), "{error}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -199,7 +199,7 @@ async fn cancelling_ends_the_wait_for_another_attempt() {
     upstream.requests(1).await;
     bench.world.clock.sleep(Duration::from_secs(5)).await;
     cancel.cancel();
-    assert_eq!(task.await.unwrap().unwrap_err().fault, Fault::Cancelled);
+    assert_eq!(task.await.unwrap().unwrap_err().fault, ModelFault::Cancelled);
     assert!(bench.world.clock.elapsed() < Duration::from_secs(20));
 }
 

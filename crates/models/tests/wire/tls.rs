@@ -1,7 +1,7 @@
 //! TLS, against a server with a certificate of its own authority.
 
 use crate::support::{ask, hello, provider};
-use insula_models::{Fault, Kind, Transport};
+use insula_models::{Kind, ModelFault, Transport};
 use insula_testkit::auto_world;
 use insula_testkit::upstream::{event_stream, serve_one};
 use insula_world::World;
@@ -27,10 +27,10 @@ async fn serve(world: &World) -> u16 {
         )
         .unwrap();
     let acceptor = TlsAcceptor::from(Arc::new(config));
-    let door = world.network.listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
-    let port = door.local_addr().unwrap().port();
+    let listener = world.network.listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
+    let port = listener.local_addr().unwrap().port();
     tokio::spawn(async move {
-        while let Ok((stream, _)) = door.accept().await {
+        while let Ok((stream, _)) = listener.accept().await {
             if let Ok(stream) = acceptor.accept(stream).await {
                 let hi = r#"{"choices":[{"delta":{"content":"hi"}}]}"#;
                 tokio::spawn(serve_one(Box::new(stream), move |_, _| event_stream([hi, "[DONE]"])));
@@ -57,7 +57,7 @@ async fn a_known_authority_is_trusted_for_its_name_and_nothing_else_is() {
     for (transport, host) in [(&wary, "model.test"), (&trusting, "other.test")] {
         let bad = provider(transport, Kind::OpenAi, &url(host));
         let error = ask(&*bad, &hello()).await.unwrap_err();
-        assert!(matches!(&error.fault, Fault::Unreachable { .. }), "{error}");
+        assert!(matches!(&error.fault, ModelFault::Unreachable { .. }), "{error}");
         assert!(error.to_string().contains("certificate"), "{error}");
     }
     assert!(Transport::new(&world, &[b"nonsense".to_vec()]).is_err());

@@ -2,10 +2,10 @@
 //! of the message once the question is answered.
 //!
 //! What a button carries is a number nobody guesses, looked up in the store of the agent whose
-//! question it is; what it means never leaves the house.
+//! question it is; what it means never leaves the daemon.
 
 use super::Relay;
-use super::place::Place;
+use super::chat_ref::ChatRef;
 use super::split;
 use insula_channel::MessageId;
 use insula_channel::{Body, PostError};
@@ -16,7 +16,7 @@ use insula_store::{
     OutboxCommand, SessionId, SessionRef, SessionState, StoreError, TurnId,
 };
 use insula_turns::ApprovalOutcome;
-use insula_turns::approvals::{Answer, Reach};
+use insula_turns::approvals::{ApprovalAnswer, ApprovalDuration};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,8 +38,7 @@ pub enum Choice {
     Approval {
         /// What waits.
         id: Box<str>,
-        /// The answer.
-        answer: Answer,
+        answer: ApprovalAnswer,
     },
     /// An answer to a question of the agent's: to be taken as if it had been typed.
     Reply {
@@ -134,10 +133,12 @@ impl Relay {
         let Ok(meaning) = serde_json::from_str(&found.button.meaning) else { return Ok(None) };
         Ok(match meaning {
             Meaning::Approve { id, reach } => {
-                let reach = Reach::parse(&reach);
-                reach.map(|reach| Choice::Approval { id, answer: Answer::Approve(reach) })
+                let reach = ApprovalDuration::parse(&reach);
+                reach.map(|reach| Choice::Approval { id, answer: ApprovalAnswer::Approve(reach) })
             }
-            Meaning::Deny { id } => Some(Choice::Approval { id, answer: Answer::Deny(None) }),
+            Meaning::Deny { id } => {
+                Some(Choice::Approval { id, answer: ApprovalAnswer::Deny(None) })
+            }
             Meaning::Say { text } => {
                 let (Some(session), question) = (found.session, found.delivery) else {
                     return Ok(None);
@@ -188,30 +189,30 @@ impl Relay {
     }
 
     fn fresh(&self, agent: &AgentContext, of: &str, number: usize) -> Box<str> {
-        let at = self.house.world.clock.now().as_millis().to_string();
+        let at = self.daemon.world.clock.now().as_millis().to_string();
         let purpose = ["button", agent.id.as_str(), of, &number.to_string(), &at];
-        self.house.world.random.stream(&purpose).id().into()
+        self.daemon.world.random.stream(&purpose).id().into()
     }
 
     /// Shows in its chat that something waits for approval, once under this name.
     pub(super) async fn ask(
         self: &Arc<Self>,
         agent: &AgentContext,
-        place: &Place,
+        place: &ChatRef,
         (turn, session): (TurnId, SessionId),
         (name, question): (String, &Question),
     ) -> Result<(), StoreError> {
         let id: Box<str> = question.id.as_str().into();
-        let approve = |label: &'static str, reach: Reach| {
+        let approve = |label: &'static str, reach: ApprovalDuration| {
             let meaning = Meaning::Approve { id: id.clone(), reach: reach.as_str().into() };
             (label, meaning)
         };
         // Of what is allowed once at most nothing more is offered.
         let widest = self.engine.approvals().widest(agent, &question.id);
         let yes = [
-            ("Approve once", Reach::Once),
-            ("For this session", Reach::Session),
-            ("Always", Reach::Always),
+            ("Approve once", ApprovalDuration::Once),
+            ("For this session", ApprovalDuration::Session),
+            ("Always", ApprovalDuration::Always),
         ];
         let yes = yes.into_iter().filter(|(_, reach)| *reach <= widest);
         let no = ("Deny", Meaning::Deny { id: id.clone() });
@@ -228,7 +229,7 @@ impl Relay {
             text: question.text(),
             buttons: buttons.collect(),
             name: Some(name.into()),
-            at: self.house.world.clock.now(),
+            at: self.daemon.world.clock.now(),
         };
         let put = OutboxCommand::Enqueue(Box::new(enqueue));
         self.change(agent, vec![AgentCommand::Outbox(put)]).await?;
@@ -303,7 +304,7 @@ impl Relay {
         outcome: &str,
     ) -> Result<(), String> {
         let Some(last) = asked.sent.last() else { return Ok(()) };
-        let Some(place) = Place::restored(&asked.to) else { return Ok(()) };
+        let Some(place) = ChatRef::restored(&asked.to) else { return Ok(()) };
         let words = self.engine.words_of(agent, asked).await.map_err(|error| error.to_string())?;
         let Some(words) = words else { return Ok(()) };
         for attempt in 1..=OUTCOME_TRIES {
@@ -335,7 +336,7 @@ impl Relay {
                 Ok(()) => return Ok(()),
                 Err(PostError::Later { wait, .. }) if attempt < OUTCOME_TRIES => {
                     let wait = wait.unwrap_or(Duration::from_secs(1)).min(OUTCOME_WAIT_MAX);
-                    self.house.world.clock.sleep(wait).await;
+                    self.daemon.world.clock.sleep(wait).await;
                 }
                 Err(PostError::Uncertain { .. }) if attempt < OUTCOME_TRIES => {}
                 Err(error) => return Err(error.to_string()),

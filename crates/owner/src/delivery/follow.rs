@@ -5,8 +5,8 @@
 //! gave it, so that the reply itself, from the outbox, takes its place.
 
 use super::buttons::Question;
+use super::chat_ref::ChatRef;
 use super::lane::{SILENT, idempotency};
-use super::place::Place;
 use super::{LOOK_AGAIN, Relay, split};
 use insula_channel::MessageId;
 use insula_channel::Outbound;
@@ -51,7 +51,7 @@ enum Shown {
 struct View {
     delivery: Arc<Relay>,
     agent: Arc<AgentContext>,
-    place: Place,
+    place: ChatRef,
     reply_to: Option<MessageId>,
     turn: TurnId,
     /// What there is of the reply.
@@ -70,7 +70,7 @@ impl Relay {
     pub fn follow(
         self: &Arc<Self>,
         agent: Arc<AgentContext>,
-        place: Place,
+        place: ChatRef,
         reply_to: Option<MessageId>,
         turn: TurnHandle,
     ) {
@@ -81,10 +81,10 @@ impl Relay {
     }
 
     /// Shows that what was said was heard, where the platform shows that. Nobody waits for it.
-    fn mark_read(&self, agent: &AgentContext, place: &Place, message: MessageId) {
+    fn mark_read(&self, agent: &AgentContext, place: &ChatRef, message: MessageId) {
         let Some(adapter) = self.accounts.outbound(place.platform, &place.account) else { return };
         let (target, stop) = (place.target(self.tenant(agent)), self.stop.clone());
-        let clock = self.house.world.clock.clone();
+        let clock = self.daemon.world.clock.clone();
         self.tasks.spawn(async move {
             tokio::select! {
                 biased;
@@ -99,7 +99,7 @@ impl Relay {
     pub(super) fn follow_again(
         self: &Arc<Self>,
         agent: Arc<AgentContext>,
-        place: Place,
+        place: ChatRef,
         reply_to: Option<MessageId>,
         turn: TurnHandle,
     ) {
@@ -109,14 +109,14 @@ impl Relay {
     fn begin(
         self: &Arc<Self>,
         agent: Arc<AgentContext>,
-        place: Place,
+        place: ChatRef,
         reply_to: Option<MessageId>,
         turn: TurnHandle,
         since: Since,
     ) {
         let followed = (agent.id.clone(), turn.turn);
         // A message that joined a turn is answered with it.
-        if !self.desk().followed.insert(followed.clone()) {
+        if !self.in_flight().followed.insert(followed.clone()) {
             return;
         }
         let (this, lane) = (self.clone(), place.lane());
@@ -170,7 +170,7 @@ struct Leave {
 
 impl Drop for Leave {
     fn drop(&mut self) {
-        self.delivery.desk().followed.remove(&self.followed);
+        self.delivery.in_flight().followed.remove(&self.followed);
     }
 }
 
@@ -181,13 +181,13 @@ impl View {
 
     async fn go(mut self, mut handle: TurnHandle, since: Since) {
         let delivery = self.delivery.clone();
-        let clock = delivery.house.world.clock.clone();
+        let clock = delivery.daemon.world.clock.clone();
         if since == Since::Before
             && let Err(error) = self.take_up().await
         {
             tracing::error!(agent = %self.agent.id, turn = %self.turn, %error, "what was shown of a turn can't be read");
         }
-        let mut typing_at = clock.elapsed() + self.agent.door.quiet + TYPING_AFTER;
+        let mut typing_at = clock.elapsed() + self.agent.access.quiet + TYPING_AFTER;
         let mut typing: Option<Running<()>> = None;
         let mut showing: Option<Showing> = None;
         loop {
@@ -362,7 +362,7 @@ impl View {
 struct Show {
     delivery: Arc<Relay>,
     agent: Arc<AgentContext>,
-    place: Place,
+    place: ChatRef,
     reply_to: Option<MessageId>,
     turn: TurnId,
     adapter: Arc<dyn Outbound>,
@@ -417,7 +417,7 @@ impl Show {
 }
 
 /// When to show something again that could not be.
-fn later(delivery: &Relay, place: &Place, error: PostError) -> Shown {
+fn later(delivery: &Relay, place: &ChatRef, error: PostError) -> Shown {
     match error {
         PostError::Later { wait: Some(wait), reach, .. } => {
             let key = (place.platform, place.account.clone());

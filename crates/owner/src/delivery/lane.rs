@@ -1,12 +1,12 @@
 //! One chat's deliveries, one after the other: what is said, how it is sent, what becomes of it.
 
 use super::buttons::HOW_TO_ANSWER;
-use super::place::Place;
+use super::chat_ref::ChatRef;
 use super::{Called, LOOK_AGAIN, Relay, split};
 use insula_channel::MessageId;
 use insula_channel::OnUncertain;
-use insula_channel::{AccountKey, SlotGuard, Whom};
-use insula_channel::{Body, Button, Post, PostError, Reach};
+use insula_channel::{AccountKey, SlotGuard, WakeRule};
+use insula_channel::{Body, Button, Post, PostError, WaitScope};
 use insula_channel::{Features, Outbound};
 use insula_domain::AgentId;
 use insula_registry::AgentContext;
@@ -59,11 +59,10 @@ enum Attempt {
     Made(Result<MessageId, PostError>),
 }
 
-/// What is sent, and by what.
 struct Sending<'s> {
     agent: &'s AgentContext,
     delivery: &'s Delivery,
-    place: &'s Place,
+    place: &'s ChatRef,
     adapter: &'s dyn Outbound,
     features: Features,
 }
@@ -99,21 +98,23 @@ impl Relay {
             if goes_on {
                 continue;
             }
-            let mut desk = self.desk();
+            let mut in_flight = self.in_flight();
             let place = (id.clone(), lane.clone());
-            if let (false, Some(called @ Called::Again)) = (is_long, desk.lanes.get_mut(&place)) {
+            if let (false, Some(called @ Called::Again)) =
+                (is_long, in_flight.lanes.get_mut(&place))
+            {
                 *called = Called::No;
                 continue;
             }
-            desk.lanes.remove(&place);
-            drop(desk);
+            in_flight.lanes.remove(&place);
+            drop(in_flight);
             drop(slot);
             match is_long {
                 true => {
-                    self.call(&key, Whom::Everybody);
+                    self.call(&key, WakeRule::Everybody);
                     self.look(id);
                 }
-                false => self.call(&key, Whom::IfFree),
+                false => self.call(&key, WakeRule::IfFree),
             }
             return;
         }
@@ -146,11 +147,11 @@ impl Relay {
         };
         // Whoever follows the turn calls when what was shown of it is settled.
         if let (Some(turn), None) = (delivery.turn, &delivery.name)
-            && self.desk().followed.contains(&(id.clone(), turn))
+            && self.in_flight().followed.contains(&(id.clone(), turn))
         {
             return Ok(Then::Leave);
         }
-        let now = self.house.world.clock.now();
+        let now = self.daemon.world.clock.now();
         if let Some(wait) = between(now, delivery.next_at) {
             self.look_at(id, self.now() + wait);
             return Ok(Then::Leave);
@@ -169,7 +170,7 @@ impl Relay {
             self.look_at(id, until);
             return Ok(Then::Leave);
         }
-        let Some(place) = Place::restored(&delivery.to) else {
+        let Some(place) = ChatRef::restored(&delivery.to) else {
             self.fail(&agent, &delivery, "this version does not know where that is").await?;
             return Ok(Then::On);
         };
@@ -264,7 +265,7 @@ impl Relay {
                     Err(PostError::Uncertain { why }) => Ok(Attempt::Made(Err(PostError::Later {
                         why,
                         wait: None,
-                        reach: Reach::Chat,
+                        reach: WaitScope::Chat,
                     }))),
                     edited => Ok(Attempt::Made(edited.map(|()| shown))),
                 }
@@ -284,7 +285,7 @@ impl Relay {
                 let mut batch = lost();
                 if delivery.provisional == Provisional::Begun {
                     let why = "a part of the reply may have been shown before";
-                    batch.push(self.house.delivery_record(
+                    batch.push(self.daemon.delivery_record(
                         agent,
                         delivery,
                         "delivery.uncertain",
@@ -301,7 +302,7 @@ impl Relay {
     async fn post(&self, sending: &Sending<'_>, body: &Body) -> Result<Attempt, StoreError> {
         let Sending { agent, delivery, place, adapter, features } = *sending;
         if !features.is_idempotent {
-            let at = self.house.world.clock.now();
+            let at = self.daemon.world.clock.now();
             let begun = OutboxCommand::Begun { id: delivery.id, at };
             match self.change(agent, vec![AgentCommand::Outbox(begun)]).await {
                 Err(StoreError::NoDelivery { .. }) => return Ok(Attempt::Void),
@@ -327,11 +328,11 @@ impl Relay {
         rest: Rest,
         became: Became,
     ) -> Result<(), StoreError> {
-        let at = self.house.world.clock.now();
+        let at = self.daemon.world.clock.now();
         let sent = OutboxCommand::Sent { id: sending.delivery.id, part, rest, at };
         self.change(sending.agent, vec![AgentCommand::Outbox(sent)]).await?;
         if rest == Rest::Nothing {
-            self.house.outbox.count(became);
+            self.daemon.outbox.count(became);
         }
         Ok(())
     }
@@ -378,12 +379,12 @@ impl Relay {
             OnUncertain::Resend => (Doubt::Resend, Became::Repeated, "delivery.uncertain"),
             OnUncertain::Hold => (Doubt::Hold, Became::Held, "delivery.held"),
         };
-        let at = self.house.world.clock.now();
+        let at = self.daemon.world.clock.now();
         let why = cut(why);
-        let record = self.house.delivery_record(agent, delivery, kind, &why);
+        let record = self.daemon.delivery_record(agent, delivery, kind, &why);
         let doubt = OutboxCommand::InDoubt { id: delivery.id, then, why, at };
         self.change(agent, vec![AgentCommand::Outbox(doubt), record]).await?;
-        self.house.outbox.count(became);
+        self.daemon.outbox.count(became);
         // Not in a circle with a platform that answers nothing.
         if then == Doubt::Resend && delivery.doubts > 0 {
             let why = "the platform did not say whether it arrived";
@@ -399,12 +400,12 @@ impl Relay {
         delivery: &Delivery,
         why: &str,
     ) -> Result<(), StoreError> {
-        let (at, why) = (self.house.world.clock.now(), cut(why));
+        let (at, why) = (self.daemon.world.clock.now(), cut(why));
         tracing::warn!(agent = %agent.id, delivery = %delivery.id, why, "something is not delivered");
-        let record = self.house.delivery_record(agent, delivery, "delivery.failed", &why);
+        let record = self.daemon.delivery_record(agent, delivery, "delivery.failed", &why);
         let failed = OutboxCommand::Failed { id: delivery.id, why, at };
         self.change(agent, vec![AgentCommand::Outbox(failed), record]).await?;
-        self.house.outbox.count(Became::Failed);
+        self.daemon.outbox.count(Became::Failed);
         Ok(())
     }
 
@@ -415,7 +416,7 @@ impl Relay {
         why: &str,
         at_least: Duration,
     ) -> Result<(), StoreError> {
-        let at = self.house.world.clock.now();
+        let at = self.daemon.world.clock.now();
         if delivery.attempts >= TRIES_MAX {
             let why = format!("given up after {TRIES_MAX} tries; last: {why}");
             return self.fail(agent, delivery, &why).await;
@@ -423,7 +424,7 @@ impl Relay {
         let doubled = FIRST_WAIT.saturating_mul(1 << delivery.attempts.min(16)).min(WAIT_MAX);
         let (id, attempt) = (delivery.id.to_string(), delivery.attempts.to_string());
         let purpose = ["delivery", agent.id.as_str(), &id, &attempt];
-        let chance = u32::from_le_bytes(self.house.world.random.stream(&purpose).bytes());
+        let chance = u32::from_le_bytes(self.daemon.world.random.stream(&purpose).bytes());
         // Between half of it and all of it, so that many do not come back at once.
         let chosen = doubled.mul_f64(0.5 + f64::from(chance) / f64::from(u32::MAX) / 2.0);
         let wait = chosen.max(at_least);
@@ -436,7 +437,7 @@ impl Relay {
             at,
         };
         self.change(agent, vec![AgentCommand::Outbox(off)]).await?;
-        self.house.outbox.count(Became::PutOff);
+        self.daemon.outbox.count(Became::PutOff);
         Ok(())
     }
 
@@ -444,14 +445,14 @@ impl Relay {
     async fn prune(&self, agent: &AgentContext) -> Result<(), StoreError> {
         let now = self.now();
         {
-            let mut desk = self.desk();
-            let last = desk.pruned.get(&agent.id);
+            let mut in_flight = self.in_flight();
+            let last = in_flight.pruned.get(&agent.id);
             if last.is_some_and(|last| now.saturating_sub(*last) < PRUNED_EVERY) {
                 return Ok(());
             }
-            desk.pruned.insert(agent.id.clone(), now);
+            in_flight.pruned.insert(agent.id.clone(), now);
         }
-        let before = self.house.world.clock.now().as_millis().saturating_sub(millis(KEPT_FOR));
+        let before = self.daemon.world.clock.now().as_millis().saturating_sub(millis(KEPT_FOR));
         let prune = OutboxCommand::Prune { before: Timestamp::from_millis(before) };
         self.change(agent, vec![AgentCommand::Outbox(prune)]).await
     }

@@ -2,29 +2,29 @@
 //!
 //! What is to be sent is a row in the agent's store before anything else happens. A chat's rows
 //! go one after the other ([`lane`]); different chats go at the same time, within what their
-//! account takes ([`Pacing`](insula_channel::Pacing)). That a request is about to be made is journalled before it
-//! where the platform would not notice a repetition. While a turn runs, [`follow`] shows that
-//! something is being written, what there is of it, and what it asks; the reply itself always
-//! leaves by the outbox.
+//! account takes ([`Pacing`](insula_channel::Pacing)). That a request is about to be made is
+//! journalled before it where the platform would not notice a repetition. While a turn runs,
+//! [`follow`] shows that something is being written, what there is of it, and what it asks; the
+//! reply itself always leaves by the outbox.
 
 mod buttons;
+mod chat_ref;
 mod follow;
 mod lane;
-mod place;
 mod say;
 mod shown;
 pub mod split;
 mod tasks;
 
 pub use buttons::{BUTTON_DATA_BYTES_MAX, Choice};
+pub use chat_ref::ChatRef;
 pub use lane::SILENT;
-pub use place::Place;
-pub(crate) use shown::{Because, Showing, Shown};
+pub(crate) use shown::{Because, QuestionShown, Showing};
 
 use crate::tenant;
-use insula_channel::{AccountKey, Accounts, Pacing, PostError, Slot, Tenant, Whom};
+use insula_channel::{AccountKey, Accounts, Pacing, PostError, Slot, Tenant, WakeRule};
 use insula_domain::{AccountId, AgentId, Platform, SessionKey};
-use insula_registry::{AgentContext, Daemon, State};
+use insula_registry::{AgentContext, AgentState, Daemon};
 use insula_store::{AgentCommand, Delivery, Lane, StoreError, TurnId};
 use insula_turns::Engine;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -50,10 +50,10 @@ const STOP_WITHIN: Duration = Duration::from_secs(10);
 
 /// Sends what agents have to send.
 pub struct Relay {
-    house: Arc<Daemon>,
+    daemon: Arc<Daemon>,
     engine: Engine,
     accounts: Arc<dyn Accounts>,
-    desk: Mutex<Desk>,
+    in_flight: Mutex<InFlight>,
     /// Something on the desk has another time now.
     changed: Notify,
     /// How many lines of the gateway's own were said by each account.
@@ -64,7 +64,7 @@ pub struct Relay {
 
 /// What is going on now. All of it can be read again from the stores.
 #[derive(Default)]
-struct Desk {
+struct InFlight {
     /// The chats that are being sent to; whether somebody called meanwhile.
     lanes: HashMap<(AgentId, Lane), Called>,
     /// The turns that are followed: their replies wait for whoever follows.
@@ -87,13 +87,13 @@ enum Called {
 }
 
 impl Relay {
-    /// The way out of a house.
-    pub fn new(house: Arc<Daemon>, engine: Engine, accounts: Arc<dyn Accounts>) -> Arc<Self> {
+    /// The way out of a daemon.
+    pub fn new(daemon: Arc<Daemon>, engine: Engine, accounts: Arc<dyn Accounts>) -> Arc<Self> {
         Arc::new(Self {
-            house,
+            daemon,
             engine,
             accounts,
-            desk: Mutex::default(),
+            in_flight: Mutex::default(),
             changed: Notify::new(),
             said: Mutex::default(),
             tasks: Tasks::default(),
@@ -105,7 +105,7 @@ impl Relay {
     /// then are given a moment to end. Called after [`Engine::resume`], so that turns that go
     /// on are followed again.
     pub async fn run(self: Arc<Self>, stop: CancellationToken) {
-        match self.house.store.daemon().busy().await {
+        match self.daemon.store.daemon().busy().await {
             Ok(agents) => {
                 for id in agents {
                     self.take_up(&id).await;
@@ -118,19 +118,19 @@ impl Relay {
             let pause = self.pause();
             let pause = async {
                 match pause {
-                    Some(pause) => self.house.world.clock.sleep(pause).await,
+                    Some(pause) => self.daemon.world.clock.sleep(pause).await,
                     None => std::future::pending().await,
                 }
             };
             tokio::select! {
                 () = stop.cancelled() => break,
-                rung = self.house.outbox.rung() => rung.into_iter().for_each(|id| self.look(id)),
+                rung = self.daemon.outbox.rung() => rung.into_iter().for_each(|id| self.look(id)),
                 () = self.changed.notified() => {}
                 () = pause => self.due().into_iter().for_each(|id| self.look(id)),
             }
         }
         self.stop.cancel();
-        let end = self.house.world.clock.sleep(STOP_WITHIN);
+        let end = self.daemon.world.clock.sleep(STOP_WITHIN);
         tokio::select! {
             () = self.tasks.wait() => {}
             () = end => tracing::warn!("requests were still running; what became of them is found at the next start"),
@@ -141,17 +141,17 @@ impl Relay {
     /// waits for it goes on at once.
     pub fn account_is_back(self: &Arc<Self>, platform: Platform, account: &AccountId) {
         let key = (platform, account.clone());
-        let mut waiting = self.desk().away.remove(&key).unwrap_or_default();
+        let mut waiting = self.in_flight().away.remove(&key).unwrap_or_default();
         if self.pacing().renew(&key) {
             // Who waited for it is among those who wait for something.
-            waiting.extend(std::mem::take(&mut self.desk().later).into_keys());
+            waiting.extend(std::mem::take(&mut self.in_flight().later).into_keys());
         }
         waiting.into_iter().for_each(|id| self.look(id));
     }
 
-    fn desk(&self) -> MutexGuard<'_, Desk> {
+    fn in_flight(&self) -> MutexGuard<'_, InFlight> {
         // Nothing runs foreign code under it, so a poisoned lock guards nothing broken.
-        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+        self.in_flight.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How fast accounts may send.
@@ -161,17 +161,17 @@ impl Relay {
 
     /// Whose conversations an agent's are, as of now.
     fn tenant(&self, agent: &AgentContext) -> Tenant {
-        tenant::of(&self.house, agent)
+        tenant::of(&self.daemon, agent)
     }
 
     fn now(&self) -> Duration {
-        self.house.world.clock.elapsed()
+        self.daemon.world.clock.elapsed()
     }
 
     /// The agent, while it serves.
     fn serving(&self, id: &AgentId) -> Option<Arc<AgentContext>> {
-        match &self.house.snapshot().agents.get(id)?.state {
-            State::Ready(agent) => Some(agent.clone()),
+        match &self.daemon.snapshot().agents.get(id)?.state {
+            AgentState::Ready(agent) => Some(agent.clone()),
             _ => None,
         }
     }
@@ -192,7 +192,7 @@ impl Relay {
         tokio::select! {
             biased;
             done = request => done,
-            () = self.house.world.clock.sleep(REQUEST_MAX) => {
+            () = self.daemon.world.clock.sleep(REQUEST_MAX) => {
                 Err(PostError::Uncertain { why: "the platform did not answer in time".into() })
             }
         }
@@ -200,37 +200,41 @@ impl Relay {
 
     /// How long nothing has to be done unless somebody calls; `None` for as long as that.
     fn pause(&self) -> Option<Duration> {
-        let desk = self.desk();
+        let in_flight = self.in_flight();
         let now = self.now();
-        let later = desk.later.values().min().map(|at| at.saturating_sub(now));
-        let away = (!desk.away.is_empty()).then_some(AWAY_LOOK);
+        let later = in_flight.later.values().min().map(|at| at.saturating_sub(now));
+        let away = (!in_flight.away.is_empty()).then_some(AWAY_LOOK);
         later.into_iter().chain(away).min()
     }
 
     /// The agents to look at now.
     fn due(&self) -> BTreeSet<AgentId> {
         let now = self.now();
-        let away: Vec<AccountKey> = self.desk().away.keys().cloned().collect();
+        let away: Vec<AccountKey> = self.in_flight().away.keys().cloned().collect();
         let is_back =
             |(platform, account): &AccountKey| self.accounts.outbound(*platform, account).is_some();
         let back: Vec<AccountKey> = away.into_iter().filter(is_back).collect();
-        let mut desk = self.desk();
-        let due: Vec<AgentId> =
-            desk.later.iter().filter(|(_, at)| **at <= now).map(|(id, _)| id.clone()).collect();
+        let mut in_flight = self.in_flight();
+        let due: Vec<AgentId> = in_flight
+            .later
+            .iter()
+            .filter(|(_, at)| **at <= now)
+            .map(|(id, _)| id.clone())
+            .collect();
         for id in &due {
-            desk.later.remove(id);
+            in_flight.later.remove(id);
         }
         let mut due = BTreeSet::from_iter(due);
-        due.extend(back.iter().filter_map(|key| desk.away.remove(key)).flatten());
+        due.extend(back.iter().filter_map(|key| in_flight.away.remove(key)).flatten());
         due
     }
 
     /// Looks at an agent again at a moment, or before.
     fn look_at(&self, id: &AgentId, at: Duration) {
-        let mut desk = self.desk();
-        let known = desk.later.entry(id.clone()).or_insert(at);
+        let mut in_flight = self.in_flight();
+        let known = in_flight.later.entry(id.clone()).or_insert(at);
         *known = at.min(*known);
-        drop(desk);
+        drop(in_flight);
         self.changed.notify_one();
     }
 
@@ -239,7 +243,7 @@ impl Relay {
         if self.stop.is_cancelled() {
             return;
         }
-        match self.desk().looked_at.entry(id.clone()) {
+        match self.in_flight().looked_at.entry(id.clone()) {
             std::collections::hash_map::Entry::Occupied(mut known) => {
                 known.insert(Called::Again);
                 return;
@@ -250,11 +254,11 @@ impl Relay {
         self.tasks.spawn(async move {
             loop {
                 this.go_through(&id).await;
-                let mut desk = this.desk();
-                match desk.looked_at.get_mut(&id) {
+                let mut in_flight = this.in_flight();
+                match in_flight.looked_at.get_mut(&id) {
                     Some(called @ Called::Again) => *called = Called::No,
                     _ => {
-                        desk.looked_at.remove(&id);
+                        in_flight.looked_at.remove(&id);
                         return;
                     }
                 }
@@ -265,9 +269,10 @@ impl Relay {
     async fn go_through(self: &Arc<Self>, id: &AgentId) {
         let Some(agent) = self.serving(id) else {
             // One that is gone has nothing to send any more.
-            let snapshot = self.house.snapshot();
+            let snapshot = self.daemon.snapshot();
             let known = snapshot.agents.get(id).map(|entry| &entry.state);
-            if known.is_some_and(|it| !matches!(it, State::Deleted | State::Deleting(_))) {
+            if known.is_some_and(|it| !matches!(it, AgentState::Deleted | AgentState::Deleting(_)))
+            {
                 self.look_at(id, self.now() + LOOK_AGAIN);
             }
             return;
@@ -300,7 +305,7 @@ impl Relay {
 
     /// Whether the next of a chat has to wait; whoever can go on then is looked at.
     fn puts_off(&self, id: &AgentId, head: &Delivery) -> bool {
-        if let Some(wait) = lane::between(self.house.world.clock.now(), head.next_at) {
+        if let Some(wait) = lane::between(self.daemon.world.clock.now(), head.next_at) {
             self.look_at(id, self.now() + wait);
             return true;
         }
@@ -315,7 +320,7 @@ impl Relay {
 
     /// Looks at an agent again when an account is there.
     fn await_account(&self, id: &AgentId, key: AccountKey) {
-        self.desk().away.entry(key).or_default().insert(id.clone());
+        self.in_flight().away.entry(key).or_default().insert(id.clone());
         self.changed.notify_one();
     }
 
@@ -329,32 +334,32 @@ impl Relay {
             self.tasks.spawn(async move { this.refuse(&id, lane).await });
             return;
         };
-        let mut desk = self.desk();
-        if let Some(known) = desk.lanes.get_mut(&(id.clone(), lane.clone())) {
+        let mut in_flight = self.in_flight();
+        if let Some(known) = in_flight.lanes.get_mut(&(id.clone(), lane.clone())) {
             *known = Called::Again;
             return;
         }
         match self.pacing().enter(&key, &lane.chat, id, self.now()) {
             Slot::Free(slot) => {
-                desk.lanes.insert((id.clone(), lane.clone()), Called::No);
-                drop(desk);
+                in_flight.lanes.insert((id.clone(), lane.clone()), Called::No);
+                drop(in_flight);
                 let (this, id) = (self.clone(), id.clone());
                 self.tasks.spawn(async move { this.serve(id, lane, key, slot).await });
             }
             Slot::Rests(until) => {
-                drop(desk);
+                drop(in_flight);
                 self.look_at(id, until);
             }
             // Called when others leave; or else after a moment, should they not.
             Slot::Full => {
-                drop(desk);
+                drop(in_flight);
                 self.look_at(id, self.now() + FULL_LOOK);
             }
         }
     }
 
     /// Calls those who found no place at an account.
-    fn call(self: &Arc<Self>, key: &AccountKey, whom: Whom) {
+    fn call(self: &Arc<Self>, key: &AccountKey, whom: WakeRule) {
         self.pacing().called(key, whom).into_iter().for_each(|id| self.look(id));
     }
 
@@ -374,7 +379,7 @@ impl Relay {
             after = last.turn;
             for origin in some {
                 let (Some(place), Ok(key)) =
-                    (Place::restored(&origin.to), origin.key.parse::<SessionKey>())
+                    (ChatRef::restored(&origin.to), origin.key.parse::<SessionKey>())
                 else {
                     continue;
                 };

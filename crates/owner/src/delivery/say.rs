@@ -2,7 +2,7 @@
 //! from an agent that is paused. They answer somebody who waits, so they are tried for a moment.
 //! Answers to commands leave by the outbox.
 
-use super::place::Place;
+use super::chat_ref::ChatRef;
 use super::{Relay, split};
 use insula_channel::AccountKey;
 use insula_channel::Tenant;
@@ -21,7 +21,7 @@ const WAIT_MAX: Duration = Duration::from_secs(10);
 impl Relay {
     /// Says something at a place that is no agent's reply, to those whom `tenant` names. What
     /// can't be said within a moment is given up.
-    pub async fn say(&self, agent: &AgentContext, tenant: Tenant, place: &Place, body: Body) {
+    pub async fn say(&self, agent: &AgentContext, tenant: Tenant, place: &ChatRef, body: Body) {
         let Body { mut markdown, mut buttons, mut files } = body;
         markdown = self.engine.told(agent, markdown);
         let Some(adapter) = self.accounts.outbound(place.platform, &place.account) else {
@@ -51,7 +51,7 @@ impl Relay {
                     if wait > WAIT_MAX {
                         return;
                     }
-                    self.house.world.clock.sleep(wait).await;
+                    self.daemon.world.clock.sleep(wait).await;
                 }
                 match self.bounded(adapter.post(&post)).await {
                     Ok(_) => break,
@@ -60,7 +60,7 @@ impl Relay {
                             self.pacing().hold(&key, chat, (reach, wait), self.now());
                         }
                         // Nobody asked for it, so nobody else waits.
-                        None => self.house.world.clock.sleep(AGAIN).await,
+                        None => self.daemon.world.clock.sleep(AGAIN).await,
                     },
                     Err(error) => {
                         tracing::info!(platform = %place.platform, account = %place.account, %error, "a line of the gateway's was not said");
@@ -83,8 +83,8 @@ impl Relay {
             *number += 1;
             number.to_string()
         };
-        let at = self.house.world.clock.now().as_millis().to_string();
+        let at = self.daemon.world.clock.now().as_millis().to_string();
         let purpose = ["way-out", "line", platform.as_str(), account.as_str(), &at, &number];
-        self.house.world.random.stream(&purpose).id().into()
+        self.daemon.world.random.stream(&purpose).id().into()
     }
 }

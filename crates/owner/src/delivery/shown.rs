@@ -2,7 +2,7 @@
 
 use super::Relay;
 use super::buttons::Question;
-use super::place::Place;
+use super::chat_ref::ChatRef;
 use insula_channel::MessageId;
 use insula_registry::AgentContext;
 use insula_store::{Approval, Delivery, DeliveryState, StoreError};
@@ -10,7 +10,7 @@ use insula_world::Timestamp;
 use std::sync::Arc;
 
 /// How far a question was shown at a place.
-pub(crate) struct Shown {
+pub(crate) struct QuestionShown {
     /// The messages it is in, in order.
     pub(crate) messages: Vec<MessageId>,
     /// What became of it.
@@ -41,7 +41,7 @@ pub(crate) enum Because {
     Named,
 }
 
-impl Shown {
+impl QuestionShown {
     fn of(because: Because, delivery: &Delivery) -> Self {
         Self {
             messages: delivery.sent.iter().map(|it| MessageId(it.message.clone())).collect(),
@@ -59,9 +59,9 @@ impl Shown {
 }
 
 /// The name under which a question is shown once at a place where its turn did not ask.
-fn name_at(id: &str, place: &Place) -> String {
+fn name_at(id: &str, place: &ChatRef) -> String {
     let mut hasher = blake3::Hasher::new_derive_key("insula question shown at 1");
-    let Place { platform, account, chat, chat_type, topic } = place;
+    let ChatRef { platform, account, chat, chat_type, topic } = place;
     let topic = topic.as_ref().map(|topic| topic.as_str());
     let parts = [platform.as_str(), account.as_str(), chat.as_str(), chat_type.as_str()];
     for part in parts.into_iter().chain(topic) {
@@ -78,23 +78,23 @@ impl Relay {
         &self,
         agent: &AgentContext,
         id: &str,
-        place: &Place,
-    ) -> Result<Option<Shown>, StoreError> {
+        place: &ChatRef,
+    ) -> Result<Option<QuestionShown>, StoreError> {
         let asked = agent.store.delivery_named(&Question::name(id)).await?;
-        let asked = asked.filter(|asked| Place::restored(&asked.to).as_ref() == Some(place));
-        let asked = asked.map(|asked| Shown::of(Because::Asked, &asked));
+        let asked = asked.filter(|asked| ChatRef::restored(&asked.to).as_ref() == Some(place));
+        let asked = asked.map(|asked| QuestionShown::of(Because::Asked, &asked));
         if asked.as_ref().is_some_and(|asked| asked.showing != Showing::Failed) {
             return Ok(asked);
         }
         let named = agent.store.delivery_named(&name_at(id, place)).await?;
-        Ok(named.map(|named| Shown::of(Because::Named, &named)).or(asked))
+        Ok(named.map(|named| QuestionShown::of(Because::Named, &named)).or(asked))
     }
 
     /// Shows at a place what waits for approval, once.
     pub(crate) async fn show_at(
         self: &Arc<Self>,
         agent: &AgentContext,
-        place: &Place,
+        place: &ChatRef,
         approval: Approval,
     ) -> Result<(), StoreError> {
         let (name, of) = (name_at(&approval.id, place), (approval.turn, approval.session));
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn no_two_places_share_a_name() {
-        let place = |account: &str, chat: &str, topic: Option<&str>| Place {
+        let place = |account: &str, chat: &str, topic: Option<&str>| ChatRef {
             platform: Platform::new("telegram").unwrap(),
             account: AccountId::new(account).unwrap(),
             chat: ChatId::new(chat).unwrap(),

@@ -3,14 +3,14 @@
 
 use super::answering::{Meant, which};
 use super::commands::{self, Command, For, Typed};
-use super::{Ingress, Visitor};
+use super::{Ingress, IngressContext};
 use insula_capabilities::memory::{Asking, Forgot, Remembered};
 use insula_domain::Actor;
 use insula_domain::{Address, Asker, ChatId, TopicId};
 use insula_registry::AgentContext;
 use insula_registry::access::may_answer;
-use insula_store::Target as List;
-use insula_turns::approvals::{Answer, Reach};
+use insula_store::MemoryList as List;
+use insula_turns::approvals::{ApprovalAnswer, ApprovalDuration};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -23,12 +23,12 @@ impl Ingress {
     /// Carries out a command; what is said to whoever typed it.
     pub(super) async fn act(
         &self,
-        visitor: &Visitor<'_>,
+        cx: &IngressContext<'_>,
         command: Command,
         argument: &str,
     ) -> String {
-        let Visitor { agent, guest, .. } = visitor;
-        if command.whose() == For::Admins && !may_answer(&self.house, agent, &guest.actor()) {
+        let IngressContext { agent, caller, .. } = cx;
+        if command.whose() == For::Admins && !may_answer(&self.daemon, agent, &caller.actor()) {
             return format!("only an admin may use /{}", command.name());
         }
         match command {
@@ -36,23 +36,23 @@ impl Ingress {
                 let name = &agent.identity.name;
                 format!("hello, I am {name}; write to me, and /help lists what else you can do")
             }
-            Command::Help => commands::help(guest.is_admin()),
-            Command::Whoami => whoami(visitor),
-            Command::Agents => self.agents(visitor).await,
-            Command::New => self.new_session(visitor).await,
-            Command::Stop => self.stop(visitor),
-            Command::Status => self.status(visitor).await,
-            Command::Memory => self.memory(visitor).await,
-            Command::Forget => self.forget(visitor, argument).await,
-            Command::Approve => self.approve(visitor, argument).await,
-            Command::Deny => self.deny(visitor, argument).await,
-            Command::Pair => self.pair(visitor, argument).await,
-            Command::Reload => match self.house.reload(Some(&agent.id), &guest.actor()).await {
+            Command::Help => commands::help(caller.is_admin()),
+            Command::Whoami => whoami(cx),
+            Command::Agents => self.agents(cx).await,
+            Command::New => self.new_session(cx).await,
+            Command::Stop => self.stop(cx),
+            Command::Status => self.status(cx).await,
+            Command::Memory => self.memory(cx).await,
+            Command::Forget => self.forget(cx, argument).await,
+            Command::Approve => self.approve(cx, argument).await,
+            Command::Deny => self.deny(cx, argument).await,
+            Command::Pair => self.pair(cx, argument).await,
+            Command::Reload => match self.daemon.reload(Some(&agent.id), &caller.actor()).await {
                 Ok(_) => "read again, and applied".to_owned(),
                 Err(error) => format!("not applied: {}", error.reason()),
             },
             Command::Pause => {
-                match self.engine.capabilities().pause(&agent.id, &guest.actor()).await {
+                match self.engine.capabilities().pause(&agent.id, &caller.actor()).await {
                     Ok(()) => "paused; /resume lets me go on".to_owned(),
                     Err(error) => error.reason(),
                 }
@@ -63,35 +63,35 @@ impl Ingress {
 
     /// What somebody hears from an agent that is paused: its admins can let it go on. Whether this
     /// did.
-    pub(super) async fn while_paused(&self, visitor: &Visitor<'_>, text: &str) -> bool {
-        let Visitor { agent, guest, .. } = visitor;
+    pub(super) async fn while_paused(&self, cx: &IngressContext<'_>, text: &str) -> bool {
+        let IngressContext { agent, caller, .. } = cx;
         let wants = matches!(commands::read(text), Typed::Command(Command::Resume, _));
-        let (goes_on, told) = if wants && may_answer(&self.house, agent, &guest.actor()) {
-            match self.engine.capabilities().resume(&agent.id, &guest.actor()).await {
+        let (goes_on, told) = if wants && may_answer(&self.daemon, agent, &caller.actor()) {
+            match self.engine.capabilities().resume(&agent.id, &caller.actor()).await {
                 Ok(()) => (true, "going on".to_owned()),
                 Err(error) => (false, error.reason()),
             }
         } else {
             (false, "I am paused at the moment".to_owned())
         };
-        self.whisper(visitor.agent.clone(), visitor.place(), told).await;
+        self.whisper(cx.agent.clone(), cx.place(), told).await;
         goes_on
     }
 
-    async fn new_session(&self, visitor: &Visitor<'_>) -> String {
-        let key = &visitor.session;
-        match self.engine.begin_anew(visitor.agent, key).await {
+    async fn new_session(&self, cx: &IngressContext<'_>) -> String {
+        let key = &cx.session;
+        match self.engine.begin_anew(cx.agent, key).await {
             Ok(()) => "we begin anew".to_owned(),
-            Err(error) => told(visitor.agent, "a conversation could not be ended", &error),
+            Err(error) => told(cx.agent, "a conversation could not be ended", &error),
         }
     }
 
-    fn stop(&self, visitor: &Visitor<'_>) -> String {
-        let key = &visitor.session;
+    fn stop(&self, cx: &IngressContext<'_>) -> String {
+        let key = &cx.session;
         // What others began in a shared conversation is theirs to stop, and an admin's.
-        let stopped = match visitor.guest.is_admin() {
+        let stopped = match cx.caller.is_admin() {
             true => self.engine.stop(key),
-            false => self.engine.stop_own(key, &visitor.guest.actor()),
+            false => self.engine.stop_own(key, &cx.caller.actor()),
         };
         match stopped {
             0 => "nothing of yours is running here".to_owned(),
@@ -99,15 +99,15 @@ impl Ingress {
         }
     }
 
-    async fn status(&self, visitor: &Visitor<'_>) -> String {
-        let agent = visitor.agent;
-        let key = &visitor.session;
+    async fn status(&self, cx: &IngressContext<'_>) -> String {
+        let agent = cx.agent;
+        let key = &cx.session;
         let running = match self.engine.under_way(key) {
             0 => "nothing is running".to_owned(),
             1 => "one turn is running".to_owned(),
             more => format!("one turn is running and {} wait", more - 1),
         };
-        let waiting = self.waiting_here(visitor).await.map_or(0, |waiting| waiting.len());
+        let waiting = self.waiting_here(cx).await.map_or(0, |waiting| waiting.len());
         let asks = match waiting {
             0 => String::new(),
             1 => "; one call waits for approval".to_owned(),
@@ -119,9 +119,9 @@ impl Ingress {
 
     /// The agents that this person may reach in this chat: its own topics included, and
     /// nothing that lies elsewhere.
-    async fn agents(&self, visitor: &Visitor<'_>) -> String {
-        let snapshot = self.house.snapshot();
-        let here = &visitor.envelope.address;
+    async fn agents(&self, cx: &IngressContext<'_>) -> String {
+        let snapshot = self.daemon.snapshot();
+        let here = &cx.envelope.address;
         let is_here = |chat: &ChatId| *chat == here.chat || Some(chat) == here.parent.as_ref();
         let mut topics: BTreeSet<Option<TopicId>> = BTreeSet::from([here.topic.clone()]);
         for binding in snapshot.router.bindings() {
@@ -133,7 +133,7 @@ impl Ingress {
         }
         let mut lines: Vec<String> = Vec::new();
         let mut seen = BTreeSet::new();
-        let sender = &visitor.envelope.sender;
+        let sender = &cx.envelope.sender;
         // This place first.
         let others = topics.iter().filter(|topic| **topic != here.topic);
         for topic in std::iter::once(&here.topic).chain(others) {
@@ -144,7 +144,7 @@ impl Ingress {
                 continue;
             }
             let asker = Asker { address: &address, also: &sender.also, is_bot: sender.is_bot };
-            if !matches!(self.house.admit(&agent, asker).await, Ok(Some(_))) {
+            if !matches!(self.daemon.admit(&agent, asker).await, Ok(Some(_))) {
                 continue;
             }
             let place = match topic {
@@ -159,14 +159,13 @@ impl Ingress {
         lines.join("\n")
     }
 
-    async fn memory(&self, visitor: &Visitor<'_>) -> String {
-        let (session, at, principal) = parts(visitor);
-        let asking =
-            Asking { agent: visitor.agent, session: &session, at: &at, principal: &principal };
+    async fn memory(&self, cx: &IngressContext<'_>) -> String {
+        let (session, at, principal) = parts(cx);
+        let asking = Asking { agent: cx.agent, session: &session, at: &at, principal: &principal };
         let (lists, held_back) = match self.engine.capabilities().remembered(&asking).await {
             Ok(Remembered::Off) => return "I don't remember anything beyond this chat".to_owned(),
             Ok(Remembered::Lists { lists, held_back }) => (lists, held_back),
-            Err(error) => return told(visitor.agent, "memory could not be read", &error),
+            Err(error) => return told(cx.agent, "memory could not be read", &error),
         };
         let mut lines = Vec::new();
         let mut number = 0;
@@ -198,13 +197,12 @@ impl Ingress {
         lines.join("\n")
     }
 
-    async fn forget(&self, visitor: &Visitor<'_>, what: &str) -> String {
+    async fn forget(&self, cx: &IngressContext<'_>, what: &str) -> String {
         if what.is_empty() {
             return "say what: a number of /memory, some words of the entry, or `all`".to_owned();
         }
-        let (session, at, principal) = parts(visitor);
-        let asking =
-            Asking { agent: visitor.agent, session: &session, at: &at, principal: &principal };
+        let (session, at, principal) = parts(cx);
+        let asking = Asking { agent: cx.agent, session: &session, at: &at, principal: &principal };
         match self.engine.capabilities().forget_here(&asking, what).await {
             Ok(Forgot::Off) => "I don't remember anything beyond this chat".to_owned(),
             Ok(Forgot::Entries(0)) if what == "all" => "there was nothing to forget".to_owned(),
@@ -219,20 +217,20 @@ impl Ingress {
                 let texts = texts.iter().map(|text| format!("- {text}"));
                 format!("several entries are like that:\n{}", texts.collect::<Vec<_>>().join("\n"))
             }
-            Err(error) => told(visitor.agent, "memory could not be changed", &error),
+            Err(error) => told(cx.agent, "memory could not be changed", &error),
         }
     }
 
     /// What an answer is about: the call of this id, or the only one that waits here.
     async fn meant<'t>(
         &self,
-        visitor: &Visitor<'_>,
+        cx: &IngressContext<'_>,
         argument: &'t str,
     ) -> Result<(Box<str>, &'t str), String> {
-        let here = self.answerable_here(visitor).await;
-        let here = here.map_err(|error| told(visitor.agent, "approvals can't be read", &error))?;
+        let here = self.answerable_here(cx).await;
+        let here = here.map_err(|error| told(cx.agent, "approvals can't be read", &error))?;
         let (word, rest) = argument.split_once(char::is_whitespace).unwrap_or((argument, ""));
-        let all = self.engine.approvals().list(visitor.agent).await.unwrap_or_default();
+        let all = self.engine.approvals().list(cx.agent).await.unwrap_or_default();
         // From anywhere by its name; whether a yes to it counts is seen where it is answered.
         if let Some(named) = all.iter().find(|it| *it.id == *word) {
             return Ok((named.id.clone(), rest.trim()));
@@ -240,8 +238,8 @@ impl Ingress {
         if here.is_empty() {
             return Err("nothing waits for approval here".to_owned());
         }
-        let meant = self.meant_here(visitor, &here).await;
-        match meant.map_err(|error| told(visitor.agent, "approvals can't be read", &error))? {
+        let meant = self.meant_here(cx, &here).await;
+        match meant.map_err(|error| told(cx.agent, "approvals can't be read", &error))? {
             Meant::One(id) => Ok((id, argument)),
             Meant::Several => Err(which(&here)),
             Meant::None => {
@@ -252,35 +250,39 @@ impl Ingress {
         }
     }
 
-    async fn approve(&self, visitor: &Visitor<'_>, argument: &str) -> String {
-        let (id, rest) = match self.meant(visitor, argument).await {
+    async fn approve(&self, cx: &IngressContext<'_>, argument: &str) -> String {
+        let (id, rest) = match self.meant(cx, argument).await {
             Ok(meant) => meant,
             Err(told) => return told,
         };
-        let reach = if rest.is_empty() { Some(Reach::Once) } else { Reach::parse(rest) };
+        let reach = if rest.is_empty() {
+            Some(ApprovalDuration::Once)
+        } else {
+            ApprovalDuration::parse(rest)
+        };
         match reach {
-            Some(reach) => self.answer_seen(visitor, &id, Answer::Approve(reach)).await,
+            Some(reach) => self.answer_seen(cx, &id, ApprovalAnswer::Approve(reach)).await,
             None => "say `/approve ID`, and behind it `session` or `always` if you like".to_owned(),
         }
     }
 
-    async fn deny(&self, visitor: &Visitor<'_>, argument: &str) -> String {
-        match self.meant(visitor, argument).await {
+    async fn deny(&self, cx: &IngressContext<'_>, argument: &str) -> String {
+        match self.meant(cx, argument).await {
             Ok((id, reason)) => {
                 let reason = (!reason.is_empty()).then(|| reason.to_owned());
-                self.answer(visitor, &id, Answer::Deny(reason)).await
+                self.answer(cx, &id, ApprovalAnswer::Deny(reason)).await
             }
             Err(told) => told,
         }
     }
 
-    async fn pair(&self, visitor: &Visitor<'_>, code: &str) -> String {
+    async fn pair(&self, cx: &IngressContext<'_>, code: &str) -> String {
         if code.is_empty() {
             return "say the code too, as the one who asks was told it".to_owned();
         }
-        let Visitor { agent, guest, envelope, .. } = visitor;
+        let IngressContext { agent, caller, envelope, .. } = cx;
         let on = Some(envelope.address.platform);
-        match self.house.approve_pairing(agent, code, on, &guest.actor()).await {
+        match self.daemon.approve_pairing(agent, code, on, &caller.actor()).await {
             Ok(request) => {
                 let name = if request.name.is_empty() { &*request.who.user } else { &request.name };
                 format!("{name} may talk to me now")
@@ -290,26 +292,22 @@ impl Ingress {
     }
 }
 
-fn whoami(visitor: &Visitor<'_>) -> String {
-    let guest = &visitor.guest;
-    let person = guest.principal.person.as_ref();
+fn whoami(cx: &IngressContext<'_>) -> String {
+    let caller = &cx.caller;
+    let person = caller.principal.person.as_ref();
     let person = person.map(|person| format!(", known as {person}")).unwrap_or_default();
-    let standing = if guest.is_admin() { "; you are an admin" } else { "" };
-    format!(
-        "you are {}{person}, talking to {}{standing}",
-        guest.actor(),
-        visitor.agent.identity.name
-    )
+    let standing = if caller.is_admin() { "; you are an admin" } else { "" };
+    format!("you are {}{person}, talking to {}{standing}", caller.actor(), cx.agent.identity.name)
 }
 
 /// Where somebody speaks, for what is remembered there.
 fn parts(
-    visitor: &Visitor<'_>,
+    cx: &IngressContext<'_>,
 ) -> (insula_domain::SessionKey, insula_registry::context::Whereabouts, Actor) {
-    let address = &visitor.envelope.address;
-    let user = Some(visitor.guest.principal.user.clone());
+    let address = &cx.envelope.address;
+    let user = Some(cx.caller.principal.user.clone());
     let known = Address { user, ..address.clone() };
-    (visitor.session.clone(), visitor.agent.scope(&known), visitor.guest.actor())
+    (cx.session.clone(), cx.agent.scope(&known), cx.caller.actor())
 }
 
 /// What people are told of a fault: that there is one. The rest is the operator's.

@@ -1,22 +1,22 @@
 //! Who caused an event, and whether it concerns the agent it reached.
 
 use super::{Ingress, answering, happenings, stranger};
-use crate::delivery::Place;
-use crate::ingress::queue::Spot;
+use crate::delivery::ChatRef;
+use crate::ingress::queue::ChatTopicKey;
 use crate::ingress::stranger::Reply;
 use crate::tenant;
 use insula_channel::{AttachmentKind, Envelope, Happening, Message};
-use insula_domain::{Address, Asker, Heed};
+use insula_domain::{Address, Asker, Handling};
 use insula_registry::AgentContext;
-use insula_registry::access::{Guest, Visit};
+use insula_registry::access::{AdmittedSender, InboundOutcome};
 use insula_store::StoreError;
 use std::sync::Arc;
 
 /// Somebody who may talk to an agent.
 pub(super) struct Admitted {
-    pub(super) guest: Guest,
+    pub(super) caller: AdmittedSender,
     /// What becomes of what they said. What is not said always counts.
-    pub(super) heed: Heed,
+    pub(super) handling: Handling,
 }
 
 /// Whether something concerns an agent.
@@ -32,21 +32,21 @@ pub(super) enum Concern {
 
 /// What becomes of a message of somebody who may talk: whether the agent was addressed decides,
 /// and speaking to a bot's chat is addressing it.
-pub(super) fn heed(agent: &AgentContext, address: &Address, message: &Message) -> Heed {
+pub(super) fn handling(agent: &AgentContext, address: &Address, message: &Message) -> Handling {
     let is_voice = message.attachments.iter().any(|it| it.kind == AttachmentKind::Voice);
-    agent.door.group.heed(address.chat_type, message.mentions_us || is_voice)
+    agent.access.group.handling(address.chat_type, message.mentions_us || is_voice)
 }
 
 /// Whether an event concerns an agent at all.
 pub(super) fn concern(admitted: Option<&Admitted>, envelope: &Envelope) -> Concern {
-    let Some(Admitted { guest, heed }) = admitted else { return Concern::Stranger };
+    let Some(Admitted { caller, handling }) = admitted else { return Concern::Stranger };
     let Happening::Said(message) = &envelope.what else { return Concern::Ours };
-    match heed {
+    match handling {
         _ if message.is_for_another => Concern::Others,
         // An admin's yes that names what it answers needs to be addressed to nobody.
-        Heed::Pass if guest.is_admin() && answering::names_one(message) => Concern::Ours,
-        Heed::Pass => Concern::Others,
-        Heed::Answer | Heed::Observe => Concern::Ours,
+        Handling::Pass if caller.is_admin() && answering::names_one(message) => Concern::Ours,
+        Handling::Pass => Concern::Others,
+        Handling::Answer | Handling::Observe => Concern::Ours,
     }
 }
 
@@ -58,21 +58,21 @@ impl Ingress {
         envelope: &Envelope,
     ) -> Result<Option<Admitted>, StoreError> {
         let Envelope { address, sender, what, .. } = envelope;
-        let heed = match what {
-            Happening::Said(message) => heed(agent, address, message),
-            _ => Heed::Answer,
+        let handling = match what {
+            Happening::Said(message) => handling(agent, address, message),
+            _ => Handling::Answer,
         };
         // What happens to our account, or to a chat as a whole, is the platform's word.
-        let guest = match what {
+        let caller = match what {
             Happening::Removed | Happening::Moved(_) | Happening::Deleted(_) => {
                 happenings::platform(agent, address)
             }
             _ => {
                 let asker = Asker { address, also: &sender.also, is_bot: sender.is_bot };
-                self.house.admit(agent, asker).await?
+                self.daemon.admit(agent, asker).await?
             }
         };
-        Ok(guest.map(|guest| Admitted { guest, heed }))
+        Ok(caller.map(|caller| Admitted { caller, handling }))
     }
 
     /// Leaves something alone that does not concern an agent.
@@ -83,10 +83,10 @@ impl Ingress {
         envelope: &Envelope,
     ) -> Result<(), StoreError> {
         if concern != Concern::Stranger {
-            self.house.visits.count(Visit::Passed);
+            self.daemon.inbound.count(InboundOutcome::Passed);
             return Ok(());
         }
-        let Some(reply) = stranger::turn_away(&self.house, agent, envelope).await? else {
+        let Some(reply) = stranger::turn_away(&self.daemon, agent, envelope).await? else {
             return Ok(());
         };
         let Some(told) = self.to_stranger(agent, reply, envelope) else { return Ok(()) };
@@ -94,8 +94,8 @@ impl Ingress {
             return Ok(());
         }
         // Nothing of a stranger's is kept, and a code is kept as a hash.
-        let place = Place::of(&envelope.address);
-        let tenant = tenant::to_strangers(&self.house, agent);
+        let place = ChatRef::of(&envelope.address);
+        let tenant = tenant::to_strangers(&self.daemon, agent);
         self.whisper_to(tenant, agent.clone(), place, told).await;
         Ok(())
     }
@@ -107,12 +107,13 @@ impl Ingress {
         reply: Reply,
         envelope: &Envelope,
     ) -> Option<String> {
-        let (spot, now) = (Spot::of(&envelope.address), self.house.world.clock.elapsed());
+        let (chat_key, now) =
+            (ChatTopicKey::of(&envelope.address), self.daemon.world.clock.elapsed());
         let who = envelope.address.user.as_ref()?.as_str();
         match reply {
             Reply::Code(text) => Some(text),
             Reply::Full(text) => {
-                self.crowded.may_tell(&agent.id, spot, who, now).then(|| text.to_owned())
+                self.crowded.may_tell(&agent.id, chat_key, who, now).then(|| text.to_owned())
             }
         }
     }
@@ -122,7 +123,7 @@ impl Ingress {
         let address = &envelope.address;
         let outbound = self.accounts.outbound(address.platform, &address.account);
         let Some(outbound) = outbound else { return false };
-        match outbound.join(&Place::of(address).target(self.tenant(agent))).await {
+        match outbound.join(&ChatRef::of(address).target(self.tenant(agent))).await {
             Ok(()) => true,
             Err(error) => {
                 tracing::warn!(agent = %agent.id, platform = %address.platform, %error, "a chat could not be joined");

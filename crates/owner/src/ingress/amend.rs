@@ -1,10 +1,10 @@
 //! What people make of messages that wait behind a turn: an edit is taken in by the turn that
 //! will answer, and what was taken back is not answered.
 
-use super::kept::Kept;
 use super::said::chat_name;
+use super::stored::StoredMessage;
 use super::turn::TEXT_BYTES_MAX;
-use super::{Ingress, Visitor, bounded, words};
+use super::{Ingress, IngressContext, bounded, words};
 use insula_channel::MessageId;
 use insula_domain::{Address, AgentId};
 use insula_store::StoreError;
@@ -55,8 +55,8 @@ fn name(address: &Address, message: &str) -> Box<str> {
 
 impl Ingress {
     /// What the engine knows messages by that become a turn.
-    pub(super) fn named(&self, agent: &AgentId, messages: &[Kept]) -> Vec<Box<str>> {
-        let name = |kept: &Kept| {
+    pub(super) fn named(&self, agent: &AgentId, messages: &[StoredMessage]) -> Vec<Box<str>> {
+        let name = |kept: &StoredMessage| {
             let name = name(&kept.address()?, &kept.message);
             self.last_said.note(agent, &name, &kept.words.all());
             Some(name)
@@ -65,15 +65,19 @@ impl Ingress {
     }
 
     /// Takes an edit into the turn that waits to answer what was edited, if one does.
-    pub(super) async fn amend(&self, visitor: &Visitor<'_>, edit: &Kept) -> Result<(), StoreError> {
-        let Visitor { agent, guest, envelope, .. } = visitor;
+    pub(super) async fn amend(
+        &self,
+        cx: &IngressContext<'_>,
+        edit: &StoredMessage,
+    ) -> Result<(), StoreError> {
+        let IngressContext { agent, caller, envelope, .. } = cx;
         let name = name(&envelope.address, &edit.message);
         let is_news = self.last_said.note(&agent.id, &name, &edit.words.all());
         if edit.words.bytes() > TEXT_BYTES_MAX || !is_news {
             return Ok(());
         }
-        let (address, user) = (&envelope.address, guest.principal.user.clone());
-        let session = &visitor.session;
+        let (address, user) = (&envelope.address, caller.principal.user.clone());
+        let session = &cx.session;
         let mut inbound = self.inbound(agent, session, address, user, edit, edit);
         inbound.parts = words::edited(address.platform.as_str(), edit, session.user.is_none());
         match self.engine.amend(&name, &inbound, &Around::default()).await {
@@ -88,9 +92,9 @@ impl Ingress {
 
     /// Leaves a message unanswered that was taken back while it waited, unless it is one with
     /// others.
-    pub(super) async fn withdraw(&self, visitor: &Visitor<'_>, message: &MessageId) {
-        let address = &visitor.envelope.address;
-        let session = &visitor.session;
+    pub(super) async fn withdraw(&self, cx: &IngressContext<'_>, message: &MessageId) {
+        let address = &cx.envelope.address;
+        let session = &cx.session;
         self.engine.withdraw(session, &name(address, &message.0)).await;
     }
 }

@@ -3,7 +3,7 @@
 
 use super::Ingress;
 use insula_domain::AgentId;
-use insula_registry::{AgentContext, State};
+use insula_registry::{AgentContext, AgentState};
 use insula_store::StoreError;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -49,9 +49,9 @@ impl Ingress {
         if asleep.is_empty() {
             return Vec::new();
         }
-        let snapshot = self.house.snapshot();
+        let snapshot = self.daemon.snapshot();
         let serving = asleep.iter().filter_map(|id| match &snapshot.agents.get(id)?.state {
-            State::Ready(agent) => Some(agent.clone()),
+            AgentState::Ready(agent) => Some(agent.clone()),
             _ => None,
         });
         serving.collect()

@@ -2,7 +2,7 @@
 //! to the model where it can look at pictures, and named by path otherwise.
 
 use super::Ingress;
-use super::kept::Kept;
+use super::stored::StoredMessage;
 use super::words::{name, note};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -89,7 +89,7 @@ impl Ingress {
         &self,
         agent: &AgentContext,
         inbound: &Inbound,
-        messages: &[Kept],
+        messages: &[StoredMessage],
     ) -> Result<Vec<Part>, StoreError> {
         let all: Vec<Attachment> =
             messages.iter().flat_map(|it| &it.attachments).map(|it| it.attachment()).collect();
@@ -98,7 +98,7 @@ impl Ingress {
         }
         let key = &inbound.session;
         let session = self.engine.open_session(inbound).await?;
-        let files = agent.workspace.files(key, session, &agent.store.seals(), &self.house.world);
+        let files = agent.workspace.files(key, session, &agent.store.seals(), &self.daemon.world);
         let sees = agent.models.see_pictures();
         let (mut parts, mut shown) = (Vec::new(), (0, 0));
         for attachment in all {
@@ -144,7 +144,7 @@ impl Ingress {
             if let Some(adapter) = self.accounts.outbound(at.platform, &at.account) {
                 return adapter;
             }
-            self.house.world.clock.sleep(LOOK_EVERY).await;
+            self.daemon.world.clock.sleep(LOOK_EVERY).await;
         }
     }
 
@@ -154,7 +154,7 @@ impl Ingress {
         at: &SessionKey,
         attachment: &Attachment,
     ) -> Result<Bytes, String> {
-        let limit = agent.door.attachment_bytes;
+        let limit = agent.access.attachment_bytes;
         let too_large = || format!("it was not taken in, since it is larger than {}", size(limit));
         if attachment.size.is_some_and(|size| size > limit) {
             return Err(too_large());
@@ -165,7 +165,7 @@ impl Ingress {
         };
         let fetched = tokio::select! {
             fetched = fetching => fetched.map_err(Some),
-            () = self.house.world.clock.sleep(FETCH_MAX) => Err(None),
+            () = self.daemon.world.clock.sleep(FETCH_MAX) => Err(None),
         };
         match fetched {
             Ok(content) if content.len() as u64 > limit => Err(too_large()),
@@ -175,7 +175,7 @@ impl Ingress {
                 let late = || "it took too long".to_owned();
                 let why = failed.map_or_else(late, |error| error.to_string());
                 // What a platform says may quote a token.
-                let known = self.house.secrets.known();
+                let known = self.daemon.secrets.known();
                 let why = known.records().redact(&why).into_owned();
                 tracing::warn!(agent = %agent.id, why, "an attachment could not be fetched");
                 Err("it could not be fetched".to_owned())

@@ -9,7 +9,6 @@ pub(super) enum For {
     Admins,
 }
 
-/// A command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Command {
     /// What a new chat with a bot begins with on some platforms.

@@ -2,7 +2,7 @@
 //! it anew, or send it to another agent that it could have gone to.
 
 use super::Ingress;
-use insula_capabilities::hooks::{self, Action, Decision, Go, Occasion};
+use insula_capabilities::hooks::{self, Action, Go, HookDecision, Occasion};
 use insula_channel::{Arrival, Envelope, Happening, Ledger, NotTaken, Path, Sent};
 use insula_config::hook::HookOwner;
 use insula_domain::Actor;
@@ -71,7 +71,7 @@ impl Ingress {
         }
         while let Some((event, owner)) = STATIONS.get(sent.station).copied() {
             let decision = self.ask(agent, (event, owner), &envelope, &sent.text).await;
-            let Decision::Go(Go { text, action, .. }) = decision else {
+            let HookDecision::Go(Go { text, action, .. }) = decision else {
                 return Ok(Dispatched::Stop);
             };
             sent.text = text.unwrap_or(sent.text);
@@ -102,15 +102,15 @@ impl Ingress {
         (event, owner): (HookEvent, Option<HookOwner>),
         envelope: &Envelope,
         text: &str,
-    ) -> Decision {
+    ) -> HookDecision {
         if !agent.hooks.has(event) {
-            return Decision::Go(Go::default());
+            return HookDecision::Go(Go::default());
         }
         let address = &envelope.address;
         let session = agent.session_key(address).to_string();
         let principal = Actor::from(address);
         // A folder of its own is made for a conversation, and a stranger's is none yet.
-        let files = agent.workspace.common_files(&self.house.world);
+        let files = agent.workspace.common_files(&self.daemon.world);
         let occasion = Occasion {
             agent,
             session: Some((&session, SessionId(0))),
@@ -119,7 +119,7 @@ impl Ingress {
             files: Some(&files),
         };
         let Happening::Said(message) = &envelope.what else {
-            return Decision::Go(Go::default());
+            return HookDecision::Go(Go::default());
         };
         let fields = || {
             json!({

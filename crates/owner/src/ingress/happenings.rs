@@ -1,74 +1,78 @@
 //! What happens in chats besides talking: edits, deletions, buttons, and people and bots that
 //! come and go.
 
-use super::kept::Kept;
 use super::queue::Chat;
 use super::said::chat_name;
-use super::{Ingress, Visitor, bounded};
+use super::stored::StoredMessage;
+use super::{Ingress, IngressContext, bounded};
 use crate::delivery::Choice;
 use insula_channel::PostError;
 use insula_channel::{Happening, Message, MessageId, Press};
-use insula_domain::{Address, ChatId, ChatType, Source, Standing, UserId, Words};
+use insula_domain::{Address, ChatId, ChatType, Standing, UserId, WordSource, Words};
 use insula_registry::AgentContext;
-use insula_registry::access::{Guest, Visit};
+use insula_registry::access::{AdmittedSender, InboundOutcome};
 use insula_store::StoreError;
-use insula_store::{AgentCommand, DoorCommand, SessionRef};
+use insula_store::{AgentCommand, IngressCommand, SessionRef};
 use std::sync::Arc;
 
 /// Who speaks where nobody but the platform does: somebody who may do nothing.
-pub(super) fn platform(agent: &AgentContext, address: &Address) -> Option<Guest> {
+pub(super) fn platform(agent: &AgentContext, address: &Address) -> Option<AdmittedSender> {
     let spoken = address.user.clone();
     let user = spoken.or_else(|| UserId::new(address.chat.as_str()).ok())?;
     let account = (address.platform, address.account.clone());
     let mut principal = agent.principal(account, user, vec![]);
     principal.standing = Standing::Guest;
-    Some(Guest { principal, is_personal: false })
+    Some(AdmittedSender { principal, is_personal: false })
 }
 
 impl Ingress {
     pub(super) async fn happened(
         &self,
         chat: &Arc<Chat>,
-        visitor: &Visitor<'_>,
+        cx: &IngressContext<'_>,
         what: &Happening,
     ) -> Result<(), StoreError> {
         match what {
             Happening::Said(_) => return Ok(()),
-            Happening::Edited(message) => self.edited(visitor, message).await?,
-            Happening::Deleted(message) => self.deleted(visitor, message).await?,
-            Happening::Pressed(press) => return self.pressed(chat, visitor, press).await,
-            Happening::Added => self.added(visitor).await?,
-            Happening::Removed => self.removed(visitor).await?,
+            Happening::Edited(message) => self.edited(cx, message).await?,
+            Happening::Deleted(message) => self.deleted(cx, message).await?,
+            Happening::Pressed(press) => return self.pressed(chat, cx, press).await,
+            Happening::Added => self.added(cx).await?,
+            Happening::Removed => self.removed(cx).await?,
             // Who may talk is judged at every message, so there is nothing to take back.
             Happening::Left => {}
-            Happening::Moved(to) => self.moved(visitor, to).await?,
+            Happening::Moved(to) => self.moved(cx, to).await?,
         }
-        self.note(visitor).await
+        self.note(cx).await
     }
 
     /// What no turn has begun with reads otherwise from now on. What one has stays as it was
     /// heard, and an edit begins no turn: the answer would come to something else.
-    async fn edited(&self, visitor: &Visitor<'_>, message: &Message) -> Result<(), StoreError> {
-        let kept = Kept::of(visitor.envelope, message, &visitor.guest.principal.user)
-            .led_by(&self.house.snapshot());
-        let edit = DoorCommand::Edit {
-            chat: chat_name(&visitor.envelope.address),
+    async fn edited(&self, cx: &IngressContext<'_>, message: &Message) -> Result<(), StoreError> {
+        let kept = StoredMessage::of(cx.envelope, message, &cx.caller.principal.user)
+            .led_by(&self.daemon.snapshot());
+        let edit = IngressCommand::Edit {
+            chat: chat_name(&cx.envelope.address),
             message: bounded(&message.id.0),
-            sender: visitor.guest.actor(),
+            sender: cx.caller.actor(),
             content: kept.write(),
         };
-        let batch = vec![AgentCommand::Door(Box::new(edit))];
-        visitor.agent.store.commit(batch).await?;
-        self.amend(visitor, &kept).await
+        let batch = vec![AgentCommand::Ingress(Box::new(edit))];
+        cx.agent.store.commit(batch).await?;
+        self.amend(cx, &kept).await
     }
 
     /// What no turn has begun with is gone.
-    async fn deleted(&self, visitor: &Visitor<'_>, message: &MessageId) -> Result<(), StoreError> {
-        let chat = chat_name(&visitor.envelope.address);
-        let withdraw = DoorCommand::Withdraw { chat, message: bounded(&message.0) };
-        let batch = vec![AgentCommand::Door(Box::new(withdraw))];
-        visitor.agent.store.commit(batch).await?;
-        self.withdraw(visitor, message).await;
+    async fn deleted(
+        &self,
+        cx: &IngressContext<'_>,
+        message: &MessageId,
+    ) -> Result<(), StoreError> {
+        let chat = chat_name(&cx.envelope.address);
+        let withdraw = IngressCommand::Withdraw { chat, message: bounded(&message.0) };
+        let batch = vec![AgentCommand::Ingress(Box::new(withdraw))];
+        cx.agent.store.commit(batch).await?;
+        self.withdraw(cx, message).await;
         Ok(())
     }
 
@@ -76,11 +80,11 @@ impl Ingress {
     async fn pressed(
         &self,
         chat: &Arc<Chat>,
-        visitor: &Visitor<'_>,
+        cx: &IngressContext<'_>,
         press: &Press,
     ) -> Result<(), StoreError> {
-        self.go_ahead(visitor);
-        let Visitor { agent, envelope, .. } = visitor;
+        self.go_ahead(cx);
+        let IngressContext { agent, envelope, .. } = cx;
         let address = &envelope.address;
         let adapter = self.accounts.outbound(address.platform, &address.account);
         let acknowledge = async |text: &str| {
@@ -90,36 +94,36 @@ impl Ingress {
         };
         match self.out.find_button(agent, &press.data).await {
             None => {
-                self.note(visitor).await?;
+                self.note(cx).await?;
                 acknowledge("this button is no longer good").await;
                 Ok(())
             }
             Some(Choice::Approval { id, answer }) => {
-                let told = self.answer(visitor, &id, answer).await;
-                self.note(visitor).await?;
+                let told = self.answer(cx, &id, answer).await;
+                self.note(cx).await?;
                 acknowledge(&told).await;
                 Ok(())
             }
             Some(Choice::Reply { question, session, text }) => {
                 // A question of another conversation, or of one that has ended, is none here.
-                let key = visitor.session.to_string();
+                let key = cx.session.to_string();
                 let current = agent.store.session(SessionRef::Key(key.into())).await?;
                 if current.is_none_or(|current| current.id != session) {
-                    self.note(visitor).await?;
+                    self.note(cx).await?;
                     acknowledge("this question is over").await;
                     return Ok(());
                 }
                 let message = Message {
                     id: press.message.clone(),
-                    words: Words::foreign(Source::Choice, &text),
+                    words: Words::foreign(WordSource::Choice, &text),
                     mentions_us: true,
                     is_for_another: false,
                     attachments: vec![],
                     quoted: None,
                     group: None,
                 };
-                self.to_turn(chat, visitor, &message).await?;
-                let by = visitor.guest.actor();
+                self.to_turn(chat, cx, &message).await?;
+                let by = cx.caller.actor();
                 self.out.answered(agent, question, (&text, &by)).await;
                 acknowledge("").await;
                 Ok(())
@@ -129,16 +133,16 @@ impl Ingress {
 
     /// Our account was added to a chat. Where somebody may bring it there, the chat is allowed
     /// from now on; where not, nothing is joined.
-    async fn added(&self, visitor: &Visitor<'_>) -> Result<(), StoreError> {
-        let Visitor { agent, guest, envelope, .. } = visitor;
+    async fn added(&self, cx: &IngressContext<'_>) -> Result<(), StoreError> {
+        let IngressContext { agent, caller, envelope, .. } = cx;
         let address = &envelope.address;
         let is_group = address.chat_type != ChatType::Dm;
-        if is_group && (!agent.door.group.invites || !guest.is_personal) {
-            self.house.visits.count(Visit::Stranger);
+        if is_group && (!agent.access.group.invites || !caller.is_personal) {
+            self.daemon.inbound.count(InboundOutcome::Stranger);
             return Ok(());
         }
         if let Some(adapter) = self.accounts.outbound(address.platform, &address.account)
-            && let Err(error) = adapter.join(&visitor.place().target(self.tenant(agent))).await
+            && let Err(error) = adapter.join(&cx.place().target(self.tenant(agent))).await
         {
             tracing::warn!(agent = %agent.id, platform = %address.platform, %error, "a chat could not be joined");
             if matches!(error, PostError::Never { .. }) {
@@ -146,15 +150,15 @@ impl Ingress {
             }
         }
         if is_group {
-            self.house.join_chat(agent, address, &guest.actor()).await?;
+            self.daemon.join_chat(agent, address, &caller.actor()).await?;
         }
         Ok(())
     }
 
     /// Our account is no longer in a chat: it is allowed no more, and nobody hears what runs.
-    async fn removed(&self, visitor: &Visitor<'_>) -> Result<(), StoreError> {
-        let Visitor { agent, envelope, .. } = visitor;
-        self.house.leave_chat(agent, &envelope.address).await?;
+    async fn removed(&self, cx: &IngressContext<'_>) -> Result<(), StoreError> {
+        let IngressContext { agent, envelope, .. } = cx;
+        self.daemon.leave_chat(agent, &envelope.address).await?;
         let key = agent.session_key(&Address { user: None, ..envelope.address.clone() });
         self.engine.stop(&key);
         Ok(())
@@ -162,10 +166,10 @@ impl Ingress {
 
     /// A chat continues under another id. Who was let in by being there still is; what was said
     /// stays where it was, and rules that name the chat need its new id.
-    async fn moved(&self, visitor: &Visitor<'_>, to: &ChatId) -> Result<(), StoreError> {
-        let Visitor { agent, envelope, .. } = visitor;
+    async fn moved(&self, cx: &IngressContext<'_>, to: &ChatId) -> Result<(), StoreError> {
+        let IngressContext { agent, envelope, .. } = cx;
         let address = &envelope.address;
-        self.house.move_chat(agent, address, to).await?;
+        self.daemon.move_chat(agent, address, to).await?;
         tracing::warn!(agent = %agent.id, platform = %address.platform, account = %address.account, from = %address.chat, %to, "a chat continues under another id; bindings and `access.allow` that name it need the new one");
         Ok(())
     }

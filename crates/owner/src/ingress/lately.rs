@@ -1,23 +1,24 @@
 //! Whom something was told lately. A line that answers whatever is said, as that a budget has
 //! no room, is said once and not to every message of a flood.
 
-use super::queue::Spot;
+use super::queue::ChatTopicKey;
 use insula_domain::AgentId;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// People that are remembered of each agent's. Where more are refused than that, the rest hear nothing.
+/// People that are remembered of each agent's. Where more are refused than that, the rest hear
+/// nothing.
 const KNOWN_MAX: usize = 1_024;
 
 /// Who was told something in an agent's name, and when.
-type Told = HashMap<(Spot, Box<str>), Duration>;
+type LastNotices = HashMap<(ChatTopicKey, Box<str>), Duration>;
 
 /// Whom agents told something. A crowd before one of them silences no other.
 pub(super) struct Lately {
     /// How long somebody is not told the same again.
     pause: Duration,
-    agents: Mutex<HashMap<AgentId, Told>>,
+    agents: Mutex<HashMap<AgentId, LastNotices>>,
 }
 
 impl Lately {
@@ -27,7 +28,13 @@ impl Lately {
     }
 
     /// Whether an agent may tell somebody at a place, `now` in time since the start.
-    pub(super) fn may_tell(&self, agent: &AgentId, place: Spot, who: &str, now: Duration) -> bool {
+    pub(super) fn may_tell(
+        &self,
+        agent: &AgentId,
+        place: ChatTopicKey,
+        who: &str,
+        now: Duration,
+    ) -> bool {
         let mut agents = self.agents.lock().unwrap_or_else(PoisonError::into_inner);
         let told = agents.entry(agent.clone()).or_default();
         let is_recent = |at: &Duration| now.saturating_sub(*at) < self.pause;
@@ -67,16 +74,16 @@ mod tests {
             user: None,
             roles: Vec::new(),
         };
-        let spot = || Spot::of(&address);
+        let chat_key = || ChatTopicKey::of(&address);
         for n in 0..KNOWN_MAX {
-            assert!(lately.may_tell(&theirs, spot(), &n.to_string(), at(1)));
+            assert!(lately.may_tell(&theirs, chat_key(), &n.to_string(), at(1)));
         }
-        assert!(!lately.may_tell(&theirs, spot(), "one more", at(2)));
-        assert!(lately.may_tell(&mine, spot(), "one more", at(2)));
+        assert!(!lately.may_tell(&theirs, chat_key(), "one more", at(2)));
+        assert!(lately.may_tell(&mine, chat_key(), "one more", at(2)));
         // Who was told by one was not told by another, and nobody twice within the pause.
-        assert!(lately.may_tell(&mine, spot(), "0", at(2)));
-        assert!(!lately.may_tell(&mine, spot(), "0", at(61)));
-        assert!(lately.may_tell(&mine, spot(), "0", at(62)));
-        assert!(lately.may_tell(&theirs, spot(), "one more", at(62)));
+        assert!(lately.may_tell(&mine, chat_key(), "0", at(2)));
+        assert!(!lately.may_tell(&mine, chat_key(), "0", at(61)));
+        assert!(lately.may_tell(&mine, chat_key(), "0", at(62)));
+        assert!(lately.may_tell(&theirs, chat_key(), "one more", at(62)));
     }
 }

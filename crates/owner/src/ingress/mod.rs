@@ -14,10 +14,10 @@ mod burst;
 mod commands;
 mod dispatch;
 mod happenings;
-mod kept;
 mod lately;
 mod queue;
 mod said;
+mod stored;
 mod stranger;
 mod turn;
 mod words;
@@ -25,7 +25,7 @@ mod words;
 pub use commands::COMMANDS;
 pub use words::without_notes;
 
-use crate::delivery::{Place, Relay};
+use crate::delivery::{ChatRef, Relay};
 use crate::tenant;
 use admission::{Admitted, Concern};
 use amend::LastSaid;
@@ -34,15 +34,15 @@ use dispatch::Dispatched;
 use insula_channel::{
     Accounts, Arrival, Body, Envelope, EventKey, Happening, Ledger, NotTaken, Path, Taken, Tenant,
 };
-use insula_domain::{AgentId, Heed, SessionKey};
-use insula_registry::access::{Guest, Visit};
-use insula_registry::{AgentContext, Daemon, State};
+use insula_domain::{AgentId, Handling, SessionKey};
+use insula_registry::access::{AdmittedSender, InboundOutcome};
+use insula_registry::{AgentContext, AgentState, Daemon};
 use insula_store::session::NAME_BYTES_MAX;
 use insula_store::{AgentCommand, Enqueue, EventName, OutboxCommand, StoreError};
 use insula_turns::Engine;
 use insula_world::Timestamp;
 use lately::Lately;
-use queue::{Chat, Chats, Spot};
+use queue::{Chat, ChatTopicKey, Chats};
 use std::collections::HashMap;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -68,7 +68,7 @@ pub struct Ingress {
 
 /// What it works with.
 pub struct Inner {
-    house: Arc<Daemon>,
+    daemon: Arc<Daemon>,
     engine: Engine,
     out: Arc<Relay>,
     accounts: Arc<dyn Accounts>,
@@ -128,9 +128,9 @@ fn not_taken(error: &StoreError) -> NotTaken {
 }
 
 /// Somebody who may talk to an agent, and where.
-struct Visitor<'v> {
+struct IngressContext<'v> {
     agent: &'v Arc<AgentContext>,
-    guest: Guest,
+    caller: AdmittedSender,
     envelope: &'v Envelope,
     /// The conversation it belongs to.
     session: SessionKey,
@@ -138,22 +138,22 @@ struct Visitor<'v> {
     event: EventName,
 }
 
-impl Visitor<'_> {
-    fn place(&self) -> Place {
-        Place::of(&self.envelope.address)
+impl IngressContext<'_> {
+    fn place(&self) -> ChatRef {
+        ChatRef::of(&self.envelope.address)
     }
 }
 
 impl Ingress {
     /// What takes events for the agents of a daemon.
     pub fn new(
-        house: Arc<Daemon>,
+        daemon: Arc<Daemon>,
         engine: Engine,
         out: Arc<Relay>,
         accounts: Arc<dyn Accounts>,
     ) -> Self {
         let inner = Inner {
-            house,
+            daemon,
             engine,
             out,
             accounts,
@@ -176,7 +176,7 @@ impl Ingress {
         ledger: &dyn Ledger,
     ) -> Result<Taken, NotTaken> {
         self.wake().await;
-        let entered = self.chats.enter(id, Spot::of(&arrival.envelope.address)).await;
+        let entered = self.chats.enter(id, ChatTopicKey::of(&arrival.envelope.address)).await;
         let Some(agent) = self.serving(id) else {
             return Ok(Taken::NotServing(Box::new(arrival.envelope)));
         };
@@ -187,7 +187,7 @@ impl Ingress {
 
     /// Whether an agent has dealt with an event.
     pub async fn has_taken(&self, id: &AgentId, event: &EventKey) -> Result<bool, NotTaken> {
-        let snapshot = self.house.snapshot();
+        let snapshot = self.daemon.snapshot();
         match snapshot.agents.get(id).and_then(|entry| entry.state.context()) {
             Some(agent) => {
                 let found = agent.store.has_event(event_name(event)).await;
@@ -206,7 +206,7 @@ impl Ingress {
     ) -> Result<Taken, Trouble> {
         let session = agent.session_key(&envelope.address);
         if session.to_string().len() > NAME_BYTES_MAX {
-            self.house.visits.count(Visit::Unrouted);
+            self.daemon.inbound.count(InboundOutcome::Unrouted);
             tracing::warn!(agent = %agent.id, platform = %envelope.address.platform, "a message was refused: the ids of its chat are too long for a conversation");
             return Ok(Taken::Done);
         }
@@ -233,28 +233,28 @@ impl Ingress {
         };
         let event = event_name(&EventKey::of(&envelope));
         if is_repeat && agent.store.has_event(event.clone()).await? {
-            self.house.visits.count(Visit::Repeated);
+            self.daemon.inbound.count(InboundOutcome::Repeated);
             return Ok(Taken::Done);
         }
         let envelope = match self.dispatch(&agent, envelope, path, ledger).await? {
             Dispatched::Go(envelope) => *envelope,
             Dispatched::Send(to, arrival) => return Ok(Taken::Send(to, arrival)),
             Dispatched::Stop => {
-                self.house.visits.count(Visit::Stopped);
+                self.daemon.inbound.count(InboundOutcome::Stopped);
                 return Ok(Taken::Done);
             }
         };
         if admitted.is_none() {
             admitted = self.admit(&agent, &envelope).await?;
         }
-        let Some(Admitted { guest, heed }) = admitted else {
+        let Some(Admitted { caller, handling }) = admitted else {
             self.leave(Concern::Stranger, &agent, &envelope).await?;
             return Ok(Taken::Done);
         };
-        let visitor = Visitor { agent: &agent, guest, envelope: &envelope, session, event };
+        let cx = IngressContext { agent: &agent, caller, envelope: &envelope, session, event };
         match &envelope.what {
-            Happening::Said(message) => self.said(chat, &visitor, message, heed).await?,
-            other => self.happened(chat, &visitor, other).await?,
+            Happening::Said(message) => self.said(chat, &cx, message, handling).await?,
+            other => self.happened(chat, &cx, other).await?,
         }
         Ok(Taken::Done)
     }
@@ -271,39 +271,40 @@ impl Ingress {
         id: &AgentId,
         envelope: &Envelope,
     ) -> Result<bool, StoreError> {
-        let snapshot = self.house.snapshot();
-        let Some(State::Paused(agent)) = snapshot.agents.get(id).map(|entry| &entry.state) else {
+        let snapshot = self.daemon.snapshot();
+        let Some(AgentState::Paused(agent)) = snapshot.agents.get(id).map(|entry| &entry.state)
+        else {
             return Ok(false);
         };
         let Happening::Said(message) = &envelope.what else { return Ok(false) };
-        let is_ours = admission::heed(agent, &envelope.address, message) == Heed::Answer;
+        let is_ours = admission::handling(agent, &envelope.address, message) == Handling::Answer;
         if !is_ours || message.is_for_another {
             return Ok(false);
         }
-        let Some(Admitted { guest, .. }) = self.admit(agent, envelope).await? else {
+        let Some(Admitted { caller, .. }) = self.admit(agent, envelope).await? else {
             return Ok(false);
         };
         let session = agent.session_key(&envelope.address);
         let event = event_name(&EventKey::of(envelope));
-        let visitor = Visitor { agent, guest, envelope, session, event };
-        Ok(self.while_paused(&visitor, message.words.instruction()).await)
+        let cx = IngressContext { agent, caller, envelope, session, event };
+        Ok(self.while_paused(&cx, message.words.instruction()).await)
     }
 
     /// The agent, while it serves.
     fn serving(&self, id: &AgentId) -> Option<Arc<AgentContext>> {
-        match &self.house.snapshot().agents.get(id)?.state {
-            State::Ready(agent) => Some(agent.clone()),
+        match &self.daemon.snapshot().agents.get(id)?.state {
+            AgentState::Ready(agent) => Some(agent.clone()),
             _ => None,
         }
     }
 
     /// Says something of the gateway's own.
-    async fn say(&self, visitor: &Visitor<'_>, text: impl Into<String>) {
-        self.tell(visitor.agent.clone(), visitor.place(), text.into()).await;
+    async fn say(&self, cx: &IngressContext<'_>, text: impl Into<String>) {
+        self.tell(cx.agent.clone(), cx.place(), text.into()).await;
     }
 
     /// Says something of the gateway's own, behind what the agent said in the chat before.
-    async fn tell(&self, agent: Arc<AgentContext>, place: Place, markdown: String) {
+    async fn tell(&self, agent: Arc<AgentContext>, place: ChatRef, markdown: String) {
         let put = self.own_line(&agent, &place, &markdown);
         if let Err(error) = self.put(&agent, vec![put]).await {
             tracing::warn!(agent = %agent.id, %error, "a line of the gateway's can't be kept; it is said at once");
@@ -313,7 +314,7 @@ impl Ingress {
 
     /// A line of the gateway's own for the outbox, from which it leaves in its order and after
     /// a crash too.
-    fn own_line(&self, agent: &AgentContext, place: &Place, text: &str) -> AgentCommand {
+    fn own_line(&self, agent: &AgentContext, place: &ChatRef, text: &str) -> AgentCommand {
         let line = Enqueue {
             session: None,
             turn: None,
@@ -332,21 +333,21 @@ impl Ingress {
 
     /// Says something at once and keeps nothing of it. Nobody waits for a platform that is slow
     /// to take it, unless too many lines are on their way already.
-    async fn whisper(&self, agent: Arc<AgentContext>, place: Place, markdown: String) {
+    async fn whisper(&self, agent: Arc<AgentContext>, place: ChatRef, markdown: String) {
         let tenant = self.tenant(&agent);
         self.whisper_to(tenant, agent, place, markdown).await;
     }
 
     /// Whose conversations an agent's are, as of now.
     fn tenant(&self, agent: &AgentContext) -> Tenant {
-        tenant::of(&self.house, agent)
+        tenant::of(&self.daemon, agent)
     }
 
     async fn whisper_to(
         &self,
         tenant: Tenant,
         agent: Arc<AgentContext>,
-        place: Place,
+        place: ChatRef,
         markdown: String,
     ) {
         let room = {
@@ -364,7 +365,7 @@ impl Ingress {
     }
 
     fn now(&self) -> Timestamp {
-        self.house.world.clock.now()
+        self.daemon.world.clock.now()
     }
 
     /// Goes on with what waited for a turn when the daemon ended. Before anything new is taken,
@@ -376,7 +377,7 @@ impl Ingress {
     }
 
     async fn take_up_waiting(&self) -> Result<(), StoreError> {
-        for id in self.house.owner.daemon().busy().await? {
+        for id in self.daemon.owner.daemon().busy().await? {
             let Some(agent) = self.serving(&id) else {
                 self.asleep.add(id);
                 continue;

@@ -1,5 +1,5 @@
-//! What waits for an agent in one chat: messages that may go on, or whose attachments are still to be
-//! fetched, and whatever came after them. All of it is durable; here is only its order.
+//! What waits for an agent in one chat: messages that may go on, or whose attachments are still to
+//! be fetched, and whatever came after them. All of it is durable; here is only its order.
 
 use super::burst::{Open, Sign};
 use insula_domain::{AccountId, Address, AgentId, ChatId, Platform, SessionKey, TopicId};
@@ -14,14 +14,14 @@ const WAITING_MAX: usize = 1_000;
 
 /// A chat and topic of one account.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Spot {
+pub(super) struct ChatTopicKey {
     platform: Platform,
     account: AccountId,
     chat: ChatId,
     topic: Option<TopicId>,
 }
 
-impl Spot {
+impl ChatTopicKey {
     /// Where something was said.
     pub(super) fn of(address: &Address) -> Self {
         Self {
@@ -40,7 +40,6 @@ pub(super) struct Group {
     pub(super) agent: Arc<AgentContext>,
     /// The conversation.
     pub(super) session: SessionKey,
-    /// Their rows.
     pub(super) rows: Vec<i64>,
     /// What they are so far, while more may follow.
     open: Option<Open>,
@@ -62,7 +61,7 @@ pub(super) struct Chat {
     order: Arc<tokio::sync::Mutex<()>>,
     queue: Mutex<Queue>,
     /// Rings when what is first may be complete.
-    pub(super) bell: Notify,
+    pub(super) wake: Notify,
 }
 
 impl Chat {
@@ -107,7 +106,7 @@ impl Chat {
             let (agent, session) = (agent.clone(), session.clone());
             queue.groups.push_back(Group { agent, session, rows: vec![row], open, until });
         }
-        self.bell.notify_one();
+        self.wake.notify_one();
         !std::mem::replace(&mut queue.is_worked_on, true)
     }
 
@@ -137,18 +136,18 @@ impl Chat {
 /// there keeps no other waiting.
 #[derive(Default)]
 pub(super) struct Chats {
-    chats: Mutex<HashMap<(AgentId, Spot), Arc<Chat>>>,
+    chats: Mutex<HashMap<(AgentId, ChatTopicKey), Arc<Chat>>>,
 }
 
 impl Chats {
-    fn chats(&self) -> MutexGuard<'_, HashMap<(AgentId, Spot), Arc<Chat>>> {
+    fn chats(&self) -> MutexGuard<'_, HashMap<(AgentId, ChatTopicKey), Arc<Chat>>> {
         self.chats.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until nothing else of a chat is being taken for an agent. Whoever comes first goes
     /// first.
-    pub(super) async fn enter(&self, agent: &AgentId, spot: Spot) -> Entered<'_> {
-        let of = (agent.clone(), spot);
+    pub(super) async fn enter(&self, agent: &AgentId, chat_key: ChatTopicKey) -> Entered<'_> {
+        let of = (agent.clone(), chat_key);
         let chat = self.chats().entry(of.clone()).or_default().clone();
         let order = chat.order.clone();
         // Made before the wait, so that whoever gives up waiting leaves no entry either.
@@ -158,7 +157,7 @@ impl Chats {
     }
 
     /// Forgets a chat in which nothing goes on.
-    pub(super) fn tidy(&self, of: &(AgentId, Spot)) {
+    pub(super) fn tidy(&self, of: &(AgentId, ChatTopicKey)) {
         let mut chats = self.chats();
         // Ours and the map's: nobody else can get one without the map.
         let is_idle = |chat: &Arc<Chat>| Arc::strong_count(chat) <= 2 && chat.is_empty();
@@ -171,7 +170,7 @@ impl Chats {
 /// A chat of which something is being taken, until this is dropped.
 pub(super) struct Entered<'c> {
     chats: &'c Chats,
-    of: (AgentId, Spot),
+    of: (AgentId, ChatTopicKey),
     held: Option<OwnedMutexGuard<()>>,
     pub(super) chat: Arc<Chat>,
 }

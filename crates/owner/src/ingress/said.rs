@@ -1,93 +1,93 @@
 //! What somebody said who may: a command, an answer to a question, context, or a turn.
 
 use super::commands::{self, Typed};
-use super::kept::Kept;
 use super::queue::Chat;
-use super::{Ingress, Visitor, bounded};
+use super::stored::StoredMessage;
+use super::{Ingress, IngressContext, bounded};
 use insula_channel::Message;
-use insula_domain::{Address, Audience, ChatType, Heed};
-use insula_registry::access::Visit;
+use insula_domain::{Address, Audience, ChatType, Handling};
+use insula_registry::access::InboundOutcome;
 
-use insula_store::{AgentCommand, Approval, DoorCommand, NewInbox, SessionRef, StoreError};
-use insula_turns::approvals::{Answer, Settled};
+use insula_store::{AgentCommand, Approval, IngressCommand, NewInbox, SessionRef, StoreError};
+use insula_turns::approvals::{ApprovalAnswer, Settled};
 use std::sync::Arc;
 
 impl Ingress {
     pub(super) async fn said(
         &self,
         chat: &Arc<Chat>,
-        visitor: &Visitor<'_>,
+        cx: &IngressContext<'_>,
         message: &Message,
-        heed: Heed,
+        handling: Handling,
     ) -> Result<(), StoreError> {
         if message.is_for_another {
-            self.house.visits.count(Visit::Passed);
+            self.daemon.inbound.count(InboundOutcome::Passed);
             return Ok(());
         }
-        if self.answers(visitor, message, heed).await? {
-            self.go_ahead(visitor);
-            return self.note(visitor).await;
+        if self.answers(cx, message, handling).await? {
+            self.go_ahead(cx);
+            return self.note(cx).await;
         }
-        match heed {
-            Heed::Pass => {
-                self.house.visits.count(Visit::Passed);
+        match handling {
+            Handling::Pass => {
+                self.daemon.inbound.count(InboundOutcome::Passed);
                 Ok(())
             }
-            Heed::Observe => self.observe(visitor, message).await,
-            Heed::Answer => match commands::read(message.words.instruction()) {
+            Handling::Observe => self.observe(cx, message).await,
+            Handling::Answer => match commands::read(message.words.instruction()) {
                 Typed::Command(command, argument) => {
-                    self.house.visits.count(Visit::Command);
-                    self.go_ahead(visitor);
-                    let told = self.act(visitor, command, argument).await;
-                    self.reply(visitor, told).await
+                    self.daemon.inbound.count(InboundOutcome::Command);
+                    self.go_ahead(cx);
+                    let told = self.act(cx, command, argument).await;
+                    self.reply(cx, told).await
                 }
-                Typed::Unknown(word) if visitor.envelope.address.chat_type == ChatType::Dm => {
+                Typed::Unknown(word) if cx.envelope.address.chat_type == ChatType::Dm => {
                     let told = format!("there is no /{word}; /help lists what there is");
-                    self.reply(visitor, told).await
+                    self.reply(cx, told).await
                 }
                 // Among several bots it may be another's, and addressed to us it is said to us.
-                Typed::Unknown(_) | Typed::Words => self.to_turn(chat, visitor, message).await,
+                Typed::Unknown(_) | Typed::Words => self.to_turn(chat, cx, message).await,
             },
         }
     }
 
     /// What somebody does besides talking is no part of what they say: what was said before it
     /// waits for nothing more.
-    pub(super) fn go_ahead(&self, visitor: &Visitor<'_>) {
-        self.engine.go_ahead(&visitor.session);
+    pub(super) fn go_ahead(&self, cx: &IngressContext<'_>) {
+        self.engine.go_ahead(&cx.session);
     }
 
     /// Notes that an event was dealt with and became no message.
-    pub(super) async fn note(&self, visitor: &Visitor<'_>) -> Result<(), StoreError> {
-        let note = DoorCommand::Note { event: visitor.event.clone(), at: self.now() };
-        let batch = vec![AgentCommand::Door(Box::new(note))];
-        visitor.agent.store.commit(batch).await?;
+    pub(super) async fn note(&self, cx: &IngressContext<'_>) -> Result<(), StoreError> {
+        let note = IngressCommand::Note { event: cx.event.clone(), at: self.now() };
+        let batch = vec![AgentCommand::Ingress(Box::new(note))];
+        cx.agent.store.commit(batch).await?;
         Ok(())
     }
 
     /// Notes that a command was dealt with, and what is said to it: in one step, so that a
     /// repetition carries nothing out again and a crash loses no answer.
-    async fn reply(&self, visitor: &Visitor<'_>, told: String) -> Result<(), StoreError> {
+    async fn reply(&self, cx: &IngressContext<'_>, told: String) -> Result<(), StoreError> {
         // An agent that was just paused sends nothing.
-        if self.serving(&visitor.agent.id).is_none() {
-            self.note(visitor).await?;
-            self.whisper(visitor.agent.clone(), visitor.place(), told).await;
+        if self.serving(&cx.agent.id).is_none() {
+            self.note(cx).await?;
+            self.whisper(cx.agent.clone(), cx.place(), told).await;
             return Ok(());
         }
-        let note = DoorCommand::Note { event: visitor.event.clone(), at: self.now() };
-        let line = self.own_line(visitor.agent, &visitor.place(), &told);
-        self.put(visitor.agent, vec![AgentCommand::Door(Box::new(note)), line]).await?;
+        let note = IngressCommand::Note { event: cx.event.clone(), at: self.now() };
+        let line = self.own_line(cx.agent, &cx.place(), &told);
+        self.put(cx.agent, vec![AgentCommand::Ingress(Box::new(note)), line]).await?;
         Ok(())
     }
 
     /// Keeps a message as context for the next turn of its conversation.
-    async fn observe(&self, visitor: &Visitor<'_>, message: &Message) -> Result<(), StoreError> {
-        let Some(kept) = self.keep(visitor, message, None).await? else {
-            self.house.visits.count(Visit::Repeated);
+    async fn observe(&self, cx: &IngressContext<'_>, message: &Message) -> Result<(), StoreError> {
+        let Some(kept) = self.keep(cx, message, None).await? else {
+            self.daemon.inbound.count(InboundOutcome::Repeated);
             return Ok(());
         };
-        tracing::debug!(agent = %visitor.agent.id, kept, "reading along");
-        self.house.visits.count(Visit::Observed);
+        tracing::debug!(agent = %cx.agent.id, kept, "reading along");
+        self.daemon.inbound.count(InboundOutcome::Observed);
         Ok(())
     }
 
@@ -95,25 +95,25 @@ impl Ingress {
     /// `waits` is for one that a turn is to answer, and says whether it looks cut off.
     pub(super) async fn keep(
         &self,
-        visitor: &Visitor<'_>,
+        cx: &IngressContext<'_>,
         message: &Message,
         waits: Option<bool>,
     ) -> Result<Option<i64>, StoreError> {
-        let Visitor { agent, guest, envelope, session, event } = visitor;
-        let kept = Kept::of(envelope, message, &guest.principal.user);
-        let mut kept = kept.led_by(&self.house.snapshot());
+        let IngressContext { agent, caller, envelope, session, event } = cx;
+        let kept = StoredMessage::of(envelope, message, &caller.principal.user);
+        let mut kept = kept.led_by(&self.daemon.snapshot());
         kept.is_long = waits == Some(true);
         let row = NewInbox {
             event: event.clone(),
             session: session.to_string().into(),
             chat: chat_name(&envelope.address),
             message: bounded(&message.id.0),
-            sender: guest.actor(),
+            sender: caller.actor(),
             waits: waits.is_some(),
             at: self.now(),
             content: kept.write(),
         };
-        let batch = vec![AgentCommand::Door(Box::new(DoorCommand::Keep(row)))];
+        let batch = vec![AgentCommand::Ingress(Box::new(IngressCommand::Keep(row)))];
         let done = agent.store.commit(batch).await?;
         Ok(done.kept())
     }
@@ -121,27 +121,32 @@ impl Ingress {
     /// What waits for an answer in this conversation.
     pub(super) async fn waiting_here(
         &self,
-        visitor: &Visitor<'_>,
+        cx: &IngressContext<'_>,
     ) -> Result<Vec<Approval>, StoreError> {
-        let mut waiting = self.engine.approvals().list(visitor.agent).await?;
+        let mut waiting = self.engine.approvals().list(cx.agent).await?;
         if waiting.is_empty() {
             return Ok(waiting);
         }
-        let key = visitor.session.to_string();
-        let session = visitor.agent.store.session(SessionRef::Key(key.into())).await?;
+        let key = cx.session.to_string();
+        let session = cx.agent.store.session(SessionRef::Key(key.into())).await?;
         let current = session.map(|session| session.id);
         waiting.retain(|it| Some(it.session) == current);
         Ok(waiting)
     }
 
     /// Answers what waits, and says what came of it.
-    pub(super) async fn answer(&self, visitor: &Visitor<'_>, id: &str, answer: Answer) -> String {
+    pub(super) async fn answer(
+        &self,
+        cx: &IngressContext<'_>,
+        id: &str,
+        answer: ApprovalAnswer,
+    ) -> String {
         let asked = match &answer {
-            Answer::Approve(reach) => Some(*reach),
-            Answer::Deny(_) => None,
+            ApprovalAnswer::Approve(reach) => Some(*reach),
+            ApprovalAnswer::Deny(_) => None,
         };
-        let actor = visitor.guest.actor();
-        match self.engine.approvals().answer(visitor.agent, id, answer, &actor).await {
+        let actor = cx.caller.actor();
+        match self.engine.approvals().answer(cx.agent, id, answer, &actor).await {
             Ok(Settled { approval, reach: None }) => format!("refused: {}", approval.tool),
             Ok(Settled { approval, reach: Some(reach) }) => {
                 let less = match asked {

@@ -1,14 +1,14 @@
 //! What becomes of those who may not talk to an agent.
 //!
-//! Who may is decided in the registry ([`Daemon::admit`](insula_registry::Daemon::admit)), for every
-//! message anew. Here somebody unknown is given a code, where the agent's operator wants that,
-//! or nothing at all; what they said goes no further.
+//! Who may is decided in the registry ([`Daemon::admit`](insula_registry::Daemon::admit)), for
+//! every message anew. Here somebody unknown is given a code, where the agent's operator wants
+//! that, or nothing at all; what they said goes no further.
 
 use insula_channel::{Envelope, Happening};
 use insula_domain::{ChatType, Unknown};
-use insula_registry::access::{Asked, Visit};
+use insula_registry::access::{InboundOutcome, PairingOutcome};
 use insula_registry::{AgentContext, Daemon};
-use insula_store::{StoreError, Visitor};
+use insula_store::{PlatformUser, StoreError};
 
 /// What somebody hears who is turned away.
 pub(super) enum Reply {
@@ -26,34 +26,34 @@ const FULL: &str = "Too many people wait to be let in here. Please come back lat
 /// what is said to them, and otherwise without a word. In a group always without: others would
 /// read it.
 pub(super) async fn turn_away(
-    house: &Daemon,
+    daemon: &Daemon,
     agent: &AgentContext,
     envelope: &Envelope,
 ) -> Result<Option<Reply>, StoreError> {
-    house.visits.count(Visit::Stranger);
+    daemon.inbound.count(InboundOutcome::Stranger);
     let address = &envelope.address;
     let Some(user) = &address.user else { return Ok(None) };
     // Where bots are invited to a chat, asking for one is asking to talk. Who can't reach the
     // agent at all is not to know that there is one.
     let asks = matches!(envelope.what, Happening::Said(_) | Happening::Added)
         && !envelope.sender.is_bot
-        && house.can_reach(&agent.id, address);
-    if !asks || address.chat_type != ChatType::Dm || agent.door.unknown == Unknown::Ignore {
+        && daemon.can_reach(&agent.id, address);
+    if !asks || address.chat_type != ChatType::Dm || agent.access.unknown == Unknown::Ignore {
         return Ok(None);
     }
-    let who = Visitor {
+    let who = PlatformUser {
         platform: address.platform.as_str().into(),
         account: address.account.as_str().into(),
         user: user.as_str().into(),
     };
     let place = address.chat.as_str().to_owned();
-    match house.ask_pairing(agent, who, &envelope.sender.name, place).await? {
-        Asked::Code(code) => {
-            house.visits.count(Visit::Code);
+    match daemon.ask_pairing(agent, who, &envelope.sender.name, place).await? {
+        PairingOutcome::Code(code) => {
+            daemon.inbound.count(InboundOutcome::Code);
             Ok(Some(Reply::Code(offer(&code))))
         }
-        Asked::Full => Ok(Some(Reply::Full(FULL))),
-        Asked::TooSoon => Ok(None),
+        PairingOutcome::Full => Ok(Some(Reply::Full(FULL))),
+        PairingOutcome::TooSoon => Ok(None),
     }
 }
 

@@ -2,22 +2,22 @@
 //! they refer to, journalled once, and followed on the way out.
 
 use super::burst::{self, Sign};
-use super::kept::Kept;
-use super::queue::{Chat, Group, Spot};
-use super::{Ingress, Visitor, ago, bounded, words};
-use crate::delivery::Place;
+use super::queue::{Chat, ChatTopicKey, Group};
+use super::stored::StoredMessage;
+use super::{Ingress, IngressContext, ago, bounded, words};
+use crate::delivery::ChatRef;
 use insula_channel::{Envelope, Message};
 use insula_config::agent::Busy;
 use insula_domain::{
     Actor, Address, AgentId, Asker, Audience, ChatType, Label, SessionKey, UserId,
 };
-use insula_registry::access::Visit;
-use insula_registry::{AgentContext, State};
+use insula_registry::access::InboundOutcome;
+use insula_registry::{AgentContext, AgentState};
 
 use insula_store::{
-    AgentCommand, DoorCommand, EventName, IdempotencyKey, InboxRow, Part, StoreError,
+    AgentCommand, EventName, IdempotencyKey, InboxRow, IngressCommand, Part, StoreError,
 };
-use insula_turns::{Acknowledge, Around, Inbound, Mode, SubmitError};
+use insula_turns::{Acknowledge, Around, BusyMode, Inbound, SubmitError};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -46,20 +46,20 @@ impl Ingress {
     pub(super) async fn to_turn(
         &self,
         chat: &Arc<Chat>,
-        visitor: &Visitor<'_>,
+        cx: &IngressContext<'_>,
         message: &Message,
     ) -> Result<(), StoreError> {
-        let Visitor { agent, guest, envelope, .. } = visitor;
+        let IngressContext { agent, caller, envelope, .. } = cx;
         if message.words.bytes() > TEXT_BYTES_MAX {
-            self.note(visitor).await?;
-            self.say(visitor, "this is too long for one message; send it as a file").await;
+            self.note(cx).await?;
+            self.say(cx, "this is too long for one message; send it as a file").await;
             return Ok(());
         }
-        let session = &visitor.session;
-        let sign = self.sign(visitor, message);
-        let goes_on = sign.goes_on() && !agent.door.burst.is_zero();
+        let session = &cx.session;
+        let sign = self.sign(cx, message);
+        let goes_on = sign.goes_on() && !agent.access.burst.is_zero();
         if chat.is_empty() && !goes_on && message.attachments.is_empty() {
-            let kept = Kept::of(envelope, message, &guest.principal.user);
+            let kept = StoredMessage::of(envelope, message, &caller.principal.user);
             match self.submit(agent, session, &[kept], &[]).await {
                 Ok(()) => return Ok(()),
                 Err(NoTurn::Full | NoTurn::Asleep) => {}
@@ -67,29 +67,30 @@ impl Ingress {
             }
         }
         if !chat.has_room() {
-            self.house.visits.count(Visit::Overflow);
-            self.note(visitor).await?;
-            let (spot, now) = (Spot::of(&envelope.address), self.house.world.clock.elapsed());
-            if self.lately.may_tell(&agent.id, spot, guest.principal.user.as_str(), now) {
-                self.say(visitor, "too much waits here already; this was not taken in").await;
+            self.daemon.inbound.count(InboundOutcome::Overflow);
+            self.note(cx).await?;
+            let (chat_key, now) =
+                (ChatTopicKey::of(&envelope.address), self.daemon.world.clock.elapsed());
+            if self.lately.may_tell(&agent.id, chat_key, caller.principal.user.as_str(), now) {
+                self.say(cx, "too much waits here already; this was not taken in").await;
             }
             return Ok(());
         }
-        let Some(row) = self.keep(visitor, message, Some(sign.is_long)).await? else {
-            self.house.visits.count(Visit::Repeated);
+        let Some(row) = self.keep(cx, message, Some(sign.is_long)).await? else {
+            self.daemon.inbound.count(InboundOutcome::Repeated);
             return Ok(());
         };
         self.queue(chat, envelope, (agent, session), (row, sign));
         Ok(())
     }
 
-    fn sign(&self, visitor: &Visitor<'_>, message: &Message) -> Sign {
-        let address = &visitor.envelope.address;
+    fn sign(&self, cx: &IngressContext<'_>, message: &Message) -> Sign {
+        let address = &cx.envelope.address;
         let adapter = self.accounts.outbound(address.platform, &address.account);
         let units = adapter.map_or(0, |adapter| adapter.features().text_units);
         Sign {
-            session: visitor.session.to_string().into(),
-            sender: visitor.guest.actor(),
+            session: cx.session.to_string().into(),
+            sender: cx.caller.actor(),
             is_long: burst::is_long(&message.words.all(), units),
             album: message.group.clone(),
             bytes: message.words.bytes(),
@@ -104,22 +105,23 @@ impl Ingress {
         (agent, session): (&Arc<AgentContext>, &SessionKey),
         row: (i64, Sign),
     ) {
-        let until = self.house.world.clock.elapsed() + agent.door.burst;
+        let until = self.daemon.world.clock.elapsed() + agent.access.burst;
         if chat.push((agent, session), row, until) {
             let (way, chat) = (self.clone(), chat.clone());
-            let of = (agent.id.clone(), Spot::of(&envelope.address));
+            let of = (agent.id.clone(), ChatTopicKey::of(&envelope.address));
             tokio::spawn(async move { way.work(chat, of).await });
         }
     }
 
     /// Puts a message into the queue of its chat that waited there before the daemon started.
     pub(super) async fn take_up(&self, agent: &Arc<AgentContext>, row: &InboxRow) {
-        let (Some(kept), Ok(session)) = (Kept::read(&row.content), row.session.parse()) else {
+        let (Some(kept), Ok(session)) = (StoredMessage::read(&row.content), row.session.parse())
+        else {
             tracing::error!(agent = %agent.id, row = row.id, "a message that waits can't be read; it is left where it is");
             return;
         };
         let Some(address) = kept.address() else { return };
-        let spot = Spot::of(&address);
+        let chat_key = ChatTopicKey::of(&address);
         let sign = Sign {
             session: row.session.clone(),
             sender: row.sender.clone(),
@@ -127,18 +129,18 @@ impl Ingress {
             album: kept.album.as_deref().map(Into::into),
             bytes: kept.words.bytes(),
         };
-        let entered = self.chats.enter(&agent.id, spot.clone()).await;
-        let now = self.house.world.clock.elapsed();
+        let entered = self.chats.enter(&agent.id, chat_key.clone()).await;
+        let now = self.daemon.world.clock.elapsed();
         if entered.chat.push((agent, &session), (row.id, sign), now) {
             let (way, chat) = (self.clone(), entered.chat.clone());
-            let of = (agent.id.clone(), spot);
+            let of = (agent.id.clone(), chat_key);
             tokio::spawn(async move { way.work(chat, of).await });
         }
     }
 
     /// Works through what waits in one chat, in order, and ends when nothing does.
-    async fn work(&self, chat: Arc<Chat>, of: (AgentId, Spot)) {
-        let clock = &self.house.world.clock;
+    async fn work(&self, chat: Arc<Chat>, of: (AgentId, ChatTopicKey)) {
+        let clock = &self.daemon.world.clock;
         while let Some(first) = chat.first(clock.elapsed()) {
             match first {
                 Ok(group) => {
@@ -147,7 +149,7 @@ impl Ingress {
                 }
                 Err(wait) => tokio::select! {
                     () = clock.sleep(wait) => {}
-                    () = chat.bell.notified() => {}
+                    () = chat.wake.notified() => {}
                 },
             }
         }
@@ -157,9 +159,9 @@ impl Ingress {
 
     /// Brings messages of a queue to their turn, however long that takes.
     async fn run_group(&self, group: &Group) {
-        let clock = &self.house.world.clock;
+        let clock = &self.daemon.world.clock;
         let (mut wait, mut tries) = (AGAIN.0, 0);
-        let mut changes = self.house.registry.changes();
+        let mut changes = self.daemon.registry.changes();
         loop {
             changes.mark_unchanged();
             match self.try_group(group).await {
@@ -189,16 +191,17 @@ impl Ingress {
     async fn try_group(&self, group: &Group) -> Result<(), NoTurn> {
         let Group { agent, session, rows, .. } = group;
         // As it is now: it may have changed meanwhile, or serve nobody.
-        let snapshot = self.house.snapshot();
+        let snapshot = self.daemon.snapshot();
         let agent = match snapshot.agents.get(&agent.id).map(|entry| &entry.state) {
-            Some(State::Ready(agent)) => agent,
+            Some(AgentState::Ready(agent)) => agent,
             Some(_) => return Err(NoTurn::Asleep),
             None => return Ok(()),
         };
         // As they read now: somebody may have changed or taken back what they said.
         let mut waiting = agent.store.inbox_waiting().await.map_err(NoTurn::Store)?;
         waiting.retain(|row| rows.contains(&row.id));
-        let kept: Vec<Kept> = waiting.iter().filter_map(|row| Kept::read(&row.content)).collect();
+        let kept: Vec<StoredMessage> =
+            waiting.iter().filter_map(|row| StoredMessage::read(&row.content)).collect();
         if kept.is_empty() {
             return Ok(());
         }
@@ -210,14 +213,14 @@ impl Ingress {
         &self,
         agent: &Arc<AgentContext>,
         session: &SessionKey,
-        messages: &[Kept],
+        messages: &[StoredMessage],
         rows: &[i64],
     ) -> Result<(), NoTurn> {
         let (Some(first), Some(last)) = (messages.first(), messages.last()) else { return Ok(()) };
         let (Some(address), Ok(user)) = (first.address(), UserId::new(first.known.as_str())) else {
             return Ok(());
         };
-        let place = Place::of(&address);
+        let place = ChatRef::of(&address);
         let mut inbound = self.inbound(agent, session, &address, user, first, last);
         let platform = address.platform.as_str();
         let mut parts = words::said(platform, messages, session.user.is_none());
@@ -233,12 +236,12 @@ impl Ingress {
         let around = self.around(agent, session, messages, rows).await.map_err(NoTurn::Store)?;
         let told = match self.engine.submit_with(inbound, around).await {
             Ok(turn) => {
-                self.house.visits.count(Visit::Taken);
+                self.daemon.inbound.count(InboundOutcome::Taken);
                 self.out.follow(agent.clone(), place, Some(last.id()), turn);
                 return Ok(());
             }
             Err(SubmitError::Known { .. }) => {
-                self.house.visits.count(Visit::Repeated);
+                self.daemon.inbound.count(InboundOutcome::Repeated);
                 return self.drop_rows(agent, rows).await;
             }
             Err(SubmitError::Busy { .. } | SubmitError::UnderWay { .. }) => {
@@ -251,23 +254,23 @@ impl Ingress {
             Err(SubmitError::Budget(refusal)) => refusal.to_people(),
         };
         self.settle_refused(agent, (&address, messages), rows).await?;
-        let now = self.house.world.clock.elapsed();
-        if self.lately.may_tell(&agent.id, Spot::of(&address), &first.known, now) {
+        let now = self.daemon.world.clock.elapsed();
+        if self.lately.may_tell(&agent.id, ChatTopicKey::of(&address), &first.known, now) {
             self.tell(agent.clone(), place, told).await;
         }
         Ok(())
     }
 
-    /// Whether who sent messages may still talk to the agent that is there now, and their chat still
-    /// leads there.
+    /// Whether who sent messages may still talk to the agent that is there now, and their chat
+    /// still leads there.
     async fn is_still_let_in(
         &self,
         agent: &AgentContext,
-        message: &Kept,
+        message: &StoredMessage,
         inbound: &Inbound,
     ) -> Result<bool, NoTurn> {
-        let snapshot = self.house.snapshot();
-        let Some(State::Ready(now)) = snapshot.agents.get(&agent.id).map(|entry| &entry.state)
+        let snapshot = self.daemon.snapshot();
+        let Some(AgentState::Ready(now)) = snapshot.agents.get(&agent.id).map(|entry| &entry.state)
         else {
             return Err(NoTurn::Asleep);
         };
@@ -275,26 +278,26 @@ impl Ingress {
         // Kept under the id by which the agent knows them.
         let address = &inbound.scope.address;
         let asker = Asker { address, also: &[], is_bot: false };
-        let guest = self.house.admit(now, asker).await.map_err(NoTurn::Store)?;
-        Ok(leads_here && guest.is_some())
+        let caller = self.daemon.admit(now, asker).await.map_err(NoTurn::Store)?;
+        Ok(leads_here && caller.is_some())
     }
 
     /// Notes that messages were dealt with, although no turn took them.
     async fn settle_refused(
         &self,
         agent: &AgentContext,
-        (address, messages): (&Address, &[Kept]),
+        (address, messages): (&Address, &[StoredMessage]),
         rows: &[i64],
     ) -> Result<(), NoTurn> {
         let who: Box<str> = format!("{}:{}", address.platform, address.account).into();
         let at = self.now();
-        let note = |message: &Kept| {
+        let note = |message: &StoredMessage| {
             let event = EventName { who: who.clone(), key: bounded(&message.event) };
-            DoorCommand::Note { event, at }
+            IngressCommand::Note { event, at }
         };
-        let drop = (!rows.is_empty()).then(|| DoorCommand::Drop(rows.to_vec()));
+        let drop = (!rows.is_empty()).then(|| IngressCommand::Drop(rows.to_vec()));
         let all = messages.iter().map(note).chain(drop);
-        let batch = all.map(|command| AgentCommand::Door(Box::new(command))).collect();
+        let batch = all.map(|command| AgentCommand::Ingress(Box::new(command))).collect();
         let done = agent.store.commit(batch).await;
         done.map(|_| ()).map_err(NoTurn::Store)
     }
@@ -303,7 +306,7 @@ impl Ingress {
         if rows.is_empty() {
             return Ok(());
         }
-        let drop = AgentCommand::Door(Box::new(DoorCommand::Drop(rows.to_vec())));
+        let drop = AgentCommand::Ingress(Box::new(IngressCommand::Drop(rows.to_vec())));
         let done = agent.store.commit(vec![drop]).await;
         done.map(|_| ()).map_err(NoTurn::Store)
     }
@@ -314,8 +317,8 @@ impl Ingress {
         session: &SessionKey,
         address: &Address,
         user: UserId,
-        first: &Kept,
-        last: &Kept,
+        first: &StoredMessage,
+        last: &StoredMessage,
     ) -> Inbound {
         // Rights and scope go by the id that the agent knows them by.
         let known = Address { user: Some(user), ..address.clone() };
@@ -334,7 +337,7 @@ impl Ingress {
                 request: *blake3::hash(event.as_bytes()).as_bytes(),
                 key: event,
             }),
-            origin: Some(Place::of(address).origin(Some(&last.id()))),
+            origin: Some(ChatRef::of(address).origin(Some(&last.id()))),
             acknowledge: Acknowledge::AtOnce,
         }
     }
@@ -344,40 +347,41 @@ impl Ingress {
         &self,
         agent: &AgentContext,
         session: &SessionKey,
-        messages: &[Kept],
+        messages: &[StoredMessage],
         rows: &[i64],
     ) -> Result<Around, StoreError> {
         let platform = session.platform.as_str();
         let mut gone = rows.to_vec();
         let mut context = Vec::new();
-        if agent.door.group.observe && session.kind != ChatType::Dm {
+        if agent.access.group.observe && session.kind != ChatType::Dm {
             let heard = agent.store.inbox_context(&session.to_string(), CONTEXT_MAX).await?;
             gone.extend(heard.iter().map(|row| row.id));
-            let heard: Vec<Kept> = heard.iter().filter_map(|it| Kept::read(&it.content)).collect();
+            let heard: Vec<StoredMessage> =
+                heard.iter().filter_map(|it| StoredMessage::read(&it.content)).collect();
             context.extend(words::overheard(platform, &heard));
         }
         context.extend(words::quotations(platform, messages));
         let at = self.now();
         let who: Box<str> = format!("{platform}:{}", session.account).into();
-        let mut first: Vec<DoorCommand> = messages
+        let mut first: Vec<IngressCommand> = messages
             .iter()
             .map(|message| {
                 let event = EventName { who: who.clone(), key: bounded(&message.event) };
-                DoorCommand::Note { event, at }
+                IngressCommand::Note { event, at }
             })
             .collect();
         if !gone.is_empty() {
-            first.push(DoorCommand::Drop(gone));
+            first.push(IngressCommand::Drop(gone));
         }
         if self.is_new_day(agent) {
-            first.push(DoorCommand::PruneEvents { before: ago(at, super::REMEMBERED) });
+            first.push(IngressCommand::PruneEvents { before: ago(at, super::REMEMBERED) });
         }
-        let first = first.into_iter().map(|it| AgentCommand::Door(Box::new(it))).collect();
+        let first = first.into_iter().map(|it| AgentCommand::Ingress(Box::new(it))).collect();
         let quiet = self.quiet(agent, session);
-        let mode = match agent.door.busy {
-            Busy::Queue => Mode::Queue,
-            Busy::Steer => Mode::Steer,
-            Busy::Interrupt => Mode::Interrupt,
+        let mode = match agent.access.busy {
+            Busy::Queue => BusyMode::Queue,
+            Busy::Steer => BusyMode::Steer,
+            Busy::Interrupt => BusyMode::Interrupt,
         };
         let names = self.named(&agent.id, messages);
         Ok(Around { first, context, quiet, mode, names })
@@ -387,7 +391,7 @@ impl Ingress {
     fn quiet(&self, agent: &AgentContext, session: &SessionKey) -> Duration {
         let adapter = self.accounts.outbound(session.platform, &session.account);
         match adapter.is_none_or(|adapter| adapter.is_for_people()) {
-            true => agent.door.quiet,
+            true => agent.access.quiet,
             false => Duration::ZERO,
         }
     }

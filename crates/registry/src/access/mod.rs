@@ -3,15 +3,15 @@
 //! What people let in is durable in the agent's store, and kept in memory from its first use.
 //! Every change goes through here, so that what is kept is what holds.
 
+mod inbound_counts;
 mod pairing;
 mod standing;
-mod visits;
 
 pub use pairing::{
-    Asked, CODE_LEN, LOCKED_FOR, PENDING_MAX, PairError, WRONG_MAX, code_of, pairing_name,
+    CODE_LEN, LOCKED_FOR, PENDING_MAX, PairError, PairingOutcome, WRONG_MAX, code_of, pairing_name,
 };
 
-pub use visits::{Visit, Visits};
+pub use inbound_counts::{InboundCounts, InboundOutcome};
 
 use crate::context::AgentContext;
 use crate::daemon::{Actor, Daemon};
@@ -21,7 +21,8 @@ use insula_domain::{
     Principal, Roster, Standing, UserId,
 };
 use insula_store::{
-    AgentCommand, AuditEntry, Change, DoorCommand, Feed, JoinedChat, StoreError, Subscription,
+    AgentCommand, AuditEntry, Feed, FeedChange, IngressCommand, JoinedChat, StoreError,
+    Subscription,
 };
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -47,7 +48,7 @@ impl Rosters {
     pub(crate) fn follow(self: &Arc<Self>, feed: &Feed) -> Subscription {
         let rosters = self.clone();
         feed.subscribe(move |change| {
-            if let Change::Access(_) = change {
+            if let FeedChange::Access(_) = change {
                 rosters.changed();
             }
         })
@@ -75,14 +76,14 @@ impl Rosters {
 
 /// Somebody at an agent's door, as it sees them now.
 #[derive(Debug, Clone)]
-pub struct Guest {
+pub struct AdmittedSender {
     /// Who they are; under the id by which they are known, where the platform has several.
     pub principal: Principal,
     /// Whether they may talk for who they are, wherever they speak.
     pub is_personal: bool,
 }
 
-impl Guest {
+impl AdmittedSender {
     /// As those who change something are named.
     pub fn actor(&self) -> Actor {
         Actor::from(&self.principal)
@@ -129,7 +130,7 @@ impl Daemon {
         &self,
         agent: &AgentContext,
         asker: Asker<'_>,
-    ) -> Result<Option<Guest>, StoreError> {
+    ) -> Result<Option<AdmittedSender>, StoreError> {
         if !self.can_reach(&agent.id, asker.address) {
             return Ok(None);
         }
@@ -163,7 +164,7 @@ impl Daemon {
             return Ok(None);
         };
         let principal = agent.principal((*platform, account.clone()), user, roles.clone());
-        Ok(Some(Guest { principal, is_personal: admission.is_personal() }))
+        Ok(Some(AdmittedSender { principal, is_personal: admission.is_personal() }))
     }
 
     /// Notes that somebody allowed added the agent to a chat.
@@ -181,7 +182,7 @@ impl Daemon {
             at: self.world.clock.now(),
         };
         let told = json!({ "account": address.account.as_str(), "chat": address.chat.as_str() });
-        self.change_door(agent, DoorCommand::Join(joined), (by, "chat.joined"), told).await
+        self.change_door(agent, IngressCommand::Join(joined), (by, "chat.joined"), told).await
     }
 
     /// Notes that the agent is no longer in a chat.
@@ -216,7 +217,7 @@ impl Daemon {
         record: (&Actor, &str),
     ) -> Result<(), StoreError> {
         let told = json!({ "account": &*account, "chat": &*chat });
-        let leave = DoorCommand::Leave { platform, account, chat };
+        let leave = IngressCommand::Leave { platform, account, chat };
         self.change_door(agent, leave, record, told).await
     }
 
@@ -258,7 +259,7 @@ impl Daemon {
     async fn change_door(
         &self,
         agent: &AgentContext,
-        command: DoorCommand,
+        command: IngressCommand,
         (actor, kind): (&Actor, &str),
         content: Value,
     ) -> Result<(), StoreError> {
@@ -269,7 +270,7 @@ impl Daemon {
             generation: agent.generation.0,
             content: self.secrets.known().redact_record_of(&agent.id, content).to_string(),
         };
-        let batch = vec![AgentCommand::Door(Box::new(command)), AgentCommand::Audit(audit)];
+        let batch = vec![AgentCommand::Ingress(Box::new(command)), AgentCommand::Audit(audit)];
         let done = agent.store.commit(batch).await;
         self.acting.rights_changed(self).await;
         done.map(drop)
@@ -279,8 +280,8 @@ impl Daemon {
 /// Whether somebody may answer what an agent asks, and take back what it was allowed: only
 /// its admins, whether they press a button, type `/approve`, say yes, or use the API. Who asked
 /// is no admin for having asked.
-pub fn may_answer(house: &Daemon, agent: &AgentContext, actor: &Actor) -> bool {
-    house.is_admin(agent, actor, Verb::Approve)
+pub fn may_answer(daemon: &Daemon, agent: &AgentContext, actor: &Actor) -> bool {
+    daemon.is_admin(agent, actor, Verb::Approve)
 }
 
 /// What decides who may talk to an agent.
@@ -289,8 +290,8 @@ fn rules<'r>(
     roster: &'r Roster,
     person: &'r dyn Fn(Platform, &UserId) -> Option<PersonId>,
 ) -> AccessRules<'r> {
-    let (allow, admins) = (&agent.door.allow, &agent.admins);
-    AccessRules { allow, admins, roster, invites: agent.door.group.invites, person }
+    let (allow, admins) = (&agent.access.allow, &agent.admins);
+    AccessRules { allow, admins, roster, invites: agent.access.group.invites, person }
 }
 
 fn place(joined: &JoinedChat) -> Option<(Platform, AccountId, ChatId)> {

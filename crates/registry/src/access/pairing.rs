@@ -10,8 +10,8 @@ use crate::context::AgentContext;
 use crate::daemon::Actor;
 use insula_domain::{AgentId, ChatType, Platform};
 use insula_store::{
-    AgentCommand, Destination, DoorCommand, Enqueue, Lane, OutboxCommand, Pairing, PairingAsked,
-    PairingRequest, StoreError, Tries, Visitor,
+    AgentCommand, DeliveryDestination, Enqueue, IngressCommand, Lane, OutboxCommand, Pairing,
+    PairingAsked, PairingRequest, PlatformUser, StoreError, Tries,
 };
 use insula_world::Timestamp;
 use serde_json::json;
@@ -36,7 +36,7 @@ const NAME_CHARS_MAX: usize = 64;
 
 /// What became of somebody's wish to be let in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Asked {
+pub enum PairingOutcome {
     /// They have a code now.
     Code(String),
     /// They asked a moment ago.
@@ -106,10 +106,10 @@ impl Daemon {
     pub async fn ask_pairing(
         &self,
         agent: &AgentContext,
-        who: Visitor,
+        who: PlatformUser,
         name: &str,
         place: String,
-    ) -> Result<Asked, StoreError> {
+    ) -> Result<PairingOutcome, StoreError> {
         let now = self.world.clock.now();
         let at = now.as_millis().to_string();
         let purpose = ["pairing", agent.id.as_str(), &who.platform, &who.account, &who.user, &at];
@@ -127,24 +127,24 @@ impl Daemon {
             who,
         };
         let (agent_id, who) = (&agent.id, request.who.clone());
-        let command = DoorCommand::AskPairing {
+        let command = IngressCommand::AskPairing {
             request,
             last_before: before(now, AGAIN_AFTER),
             waiting_max: PENDING_MAX,
         };
         let batch = vec![
-            AgentCommand::Door(Box::new(DoorCommand::PrunePairings {
+            AgentCommand::Ingress(Box::new(IngressCommand::PrunePairings {
                 before: before(now, AGAIN_AFTER),
             })),
-            AgentCommand::Door(Box::new(command)),
+            AgentCommand::Ingress(Box::new(command)),
         ];
         match agent.store.commit(batch).await?.asked() {
-            Some(PairingAsked::Noted) => Ok(Asked::Code(code)),
-            Some(PairingAsked::TooSoon) | None => Ok(Asked::TooSoon),
+            Some(PairingAsked::Noted) => Ok(PairingOutcome::Code(code)),
+            Some(PairingAsked::TooSoon) | None => Ok(PairingOutcome::TooSoon),
             Some(PairingAsked::Full) => {
                 // Whoever runs the bot can make room; the one who asks can't.
                 tracing::warn!(agent = %agent_id, platform = &*who.platform, account = &*who.account, "somebody asks to be let in and gets no code: {PENDING_MAX} others wait; `insula pairing list` shows them");
-                Ok(Asked::Full)
+                Ok(PairingOutcome::Full)
             }
         }
     }
@@ -161,8 +161,8 @@ impl Daemon {
     }
 
     /// Lets in whoever was given this code; who that is. From outside of chats, where requests
-    /// can be listed, `typed` may also say who is meant, as records name them. `on` is the platform it was typed on,
-    /// where it was: a code is good on its own platform only.
+    /// can be listed, `typed` may also say who is meant, as records name them. `on` is the platform
+    /// it was typed on, where it was: a code is good on its own platform only.
     pub async fn approve_pairing(
         &self,
         agent: &AgentContext,
@@ -204,15 +204,15 @@ impl Daemon {
         let Some(request) = found else {
             let before = tries.filter(|it| it.until > now).map_or(0, |it| it.wrong);
             let tries = Tries { wrong: before.saturating_add(1), until: after(now, LOCKED_FOR) };
-            let put = DoorCommand::PutTries { platform: counted.into(), tries };
+            let put = IngressCommand::PutTries { platform: counted.into(), tries };
             let told = json!({ "wrong": tries.wrong, "on": counted });
             self.change_door(agent, put, (actor, "pairing.wrong_code"), told).await?;
             return Err(PairError::NoSuchCode);
         };
         if tries.is_some() {
             let tries = Tries { wrong: 0, until: now };
-            let put = DoorCommand::PutTries { platform: counted.into(), tries };
-            agent.store.commit(vec![AgentCommand::Door(Box::new(put))]).await?;
+            let put = IngressCommand::PutTries { platform: counted.into(), tries };
+            agent.store.commit(vec![AgentCommand::Ingress(Box::new(put))]).await?;
         }
         self.let_in(agent, request, actor).await
     }
@@ -232,12 +232,12 @@ impl Daemon {
             at: now,
         };
         let told = json!({ "who": format!("{}:{}", request.who.platform, request.who.user), "account": &*request.who.account });
-        let pair = DoorCommand::Pair(pairing);
+        let pair = IngressCommand::Pair(pairing);
         self.change_door(agent, pair, (actor, "pairing.approved"), told).await?;
         let welcome = Enqueue {
             session: None,
             turn: None,
-            to: Destination {
+            to: DeliveryDestination {
                 lane: Lane {
                     platform: request.who.platform.clone(),
                     account: request.who.account.clone(),
@@ -273,14 +273,14 @@ impl Daemon {
         }
         let missing = || PairError::NotPaired(pairing_name(who).into());
         let (platform, user) = who.split_once(':').ok_or_else(missing)?;
-        let is_meant = |it: &Visitor| &*it.platform == platform && &*it.user == user;
+        let is_meant = |it: &PlatformUser| &*it.platform == platform && &*it.user == user;
         let (requests, pairings) = self.pairing_list(agent).await?;
         let known = requests.iter().map(|it| &it.who).chain(pairings.iter().map(|it| &it.who));
         if !known.into_iter().any(is_meant) {
             let chat = user.strip_prefix("chat:").ok_or_else(missing)?;
             return self.revoke_chat(agent, (platform, chat), actor).await?.ok_or_else(missing);
         }
-        let unpair = DoorCommand::Unpair { platform: platform.into(), user: user.into() };
+        let unpair = IngressCommand::Unpair { platform: platform.into(), user: user.into() };
         let told = json!({ "who": who });
         Ok(self.change_door(agent, unpair, (actor, "pairing.revoked"), told).await?)
     }

@@ -8,7 +8,6 @@ use std::sync::Arc;
 /// The servers of one generation of one agent, and what is known of their tools.
 #[derive(Debug, Default)]
 pub struct Mcp {
-    /// The servers.
     pub servers: Vec<McpServer>,
     pins: Pins,
     /// Why nothing is known, though there is a file.

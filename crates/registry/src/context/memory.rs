@@ -4,7 +4,7 @@ use super::AgentContext;
 use insula_config::agent::{GlobalWrites, MemoryConfig};
 use insula_domain::expr::Expression;
 use insula_domain::{Actor, Address, MemoryScope, PersonId, Scope, SessionKey, UserId};
-use insula_memory::{Limits, Memory as Keeper};
+use insula_memory::{ListLimits, Memory as Keeper};
 
 /// Where a message was said, as far as its scope depends on that. What the scope is may
 /// depend on more, and is asked when it is needed.
@@ -60,6 +60,6 @@ impl Memory {
 }
 
 /// How much an agent's lists may hold.
-pub fn limits(config: &MemoryConfig) -> Limits {
-    Limits { memory: config.memory_chars, user: config.user_chars }
+pub fn limits(config: &MemoryConfig) -> ListLimits {
+    ListLimits { memory: config.memory_chars, user: config.user_chars }
 }

@@ -16,7 +16,7 @@ use crate::secrets::{GrantedSecrets, SecretBook};
 use crate::toolbox::Toolbox;
 use crate::whole::Whole;
 use crate::workspace::Workspace;
-use insula_config::agent::{AgentConfig, Door, Instructions, People, Soul};
+use insula_config::agent::{AccessPolicy, AgentConfig, Instructions, People, Soul};
 use insula_config::model::ModelRef;
 use insula_config::programs::Programs;
 use insula_config::settings::Setting;
@@ -61,12 +61,10 @@ impl Deref for AgentContext {
 
 /// What an agent consists of.
 pub struct Parts {
-    /// Its id.
     pub id: AgentId,
     /// Which version this is.
     pub generation: Generation,
-    /// Who it is.
-    pub identity: Identity,
+    pub identity: AgentIdentity,
     /// The settings this generation was built from.
     pub config: ConfigView,
     /// What it may do; its tool table is the one the model is shown and the gate runs.
@@ -85,7 +83,6 @@ pub struct Parts {
     remembered: insula_memory::Memory,
     /// Where its files are.
     pub workspace: Workspace,
-    /// Its skills.
     pub skills: Arc<SkillShelf>,
     /// What it runs on.
     pub models: ModelChain,
@@ -93,7 +90,6 @@ pub struct Parts {
     pub hooks: Arc<AgentHooks>,
     /// How its traffic is cut into conversations and scopes.
     pub conversations: Conversations,
-    /// The secrets it was granted.
     pub secrets: GrantedSecrets,
     /// Its durable state.
     pub store: AgentLease,
@@ -102,18 +98,16 @@ pub struct Parts {
     /// Who may approve and change it, besides tokens and the local command line.
     pub admins: Admins,
     /// Who may talk to it on platforms, and how it behaves there.
-    pub door: Arc<Door>,
+    pub access: Arc<AccessPolicy>,
     /// The context this one was derived from, where it is a child's.
     origin: Option<Arc<AgentContext>>,
     one_off: AtomicU64,
 }
 
-/// Who an agent is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Identity {
+pub struct AgentIdentity {
     /// What people see it called.
     pub name: Box<str>,
-    /// What it is for.
     pub description: Option<Box<str>>,
     /// Who it is, in its own words, and where they stand.
     pub soul: Soul,
@@ -133,7 +127,7 @@ pub struct ConfigView {
 }
 
 /// The skills of an agent.
-pub use insula_config::skills::Shelf as SkillShelf;
+pub use insula_config::skills::SkillSet as SkillShelf;
 
 /// The models an agent runs on, tried in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -162,9 +156,8 @@ pub struct Conversations {
     pub people: People,
 }
 
-/// What all contexts of a house have in common, none of it any agent's.
+/// What all contexts of a daemon have in common, none of it any agent's.
 pub struct Surroundings<'s> {
-    /// The world.
     pub world: &'s World,
     /// The home folder.
     pub home: &'s Path,
@@ -220,7 +213,7 @@ impl AgentContext {
         Self(Whole::new(Parts {
             secrets: GrantedSecrets::new(vault.agent(&config.id), boundary.secrets.clone()),
             generation,
-            identity: Identity {
+            identity: AgentIdentity {
                 name: config.name,
                 description: config.description,
                 soul: config.soul,
@@ -250,7 +243,7 @@ impl AgentContext {
             store,
             audit,
             admins: config.admins,
-            door: Arc::new(config.door),
+            access: Arc::new(config.access),
             origin: None,
             one_off: AtomicU64::new(0),
             id: config.id,
@@ -264,7 +257,7 @@ impl AgentContext {
         Self(Whole::new(Parts {
             id: self.id.clone(),
             generation: self.generation,
-            identity: Identity {
+            identity: AgentIdentity {
                 name: self.identity.name.clone(),
                 description: None,
                 soul,
@@ -287,7 +280,7 @@ impl AgentContext {
             store: self.store.clone(),
             audit: self.audit.clone(),
             admins: self.admins.clone(),
-            door: self.door.clone(),
+            access: self.access.clone(),
             origin: Some(self.clone()),
             one_off: AtomicU64::new(0),
         }))
@@ -380,7 +373,7 @@ impl AgentContext {
     }
 
     /// What the scope of a message at `address` depends on, whether or not memory is on. The
-    /// scope itself is decided by the house, when it is needed.
+    /// scope itself is decided by the daemon, when it is needed.
     pub fn scope(&self, address: &Address) -> Whereabouts {
         let user = address.user.as_ref();
         let person = user.and_then(|user| self.conversations.people.person(address.platform, user));

@@ -7,7 +7,7 @@ mod refusal;
 mod text;
 pub mod turn;
 
-pub use refusal::{Dimension, Level, Refusal, until};
+pub use refusal::{BudgetLevel, BudgetRefusal, Dimension, until};
 pub use turn::{ApprovalOutcome, ChildAct, ChildOutcome, TurnEnd, TurnEvent};
 
 use arc_swap::ArcSwap;
@@ -27,16 +27,13 @@ pub enum AgentEvent {
     Turn {
         /// The key of the session.
         session: Arc<str>,
-        /// The turn.
         turn: TurnId,
-        /// What.
         event: TurnEvent,
     },
     /// The agent itself is another than before.
     Health {
         /// How it is: `ready`, `failed`, `paused`, `archived`, `deleted`.
         state: &'static str,
-        /// Its generation.
         generation: u64,
         /// Why it does not serve.
         reason: Option<String>,

@@ -4,9 +4,8 @@ use insula_world::Timestamp;
 use std::fmt;
 use std::time::Duration;
 
-/// Whose budget it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Level {
+pub enum BudgetLevel {
     /// That of all agents together.
     Daemon,
     /// The agent's.
@@ -17,7 +16,7 @@ pub enum Level {
     Context,
 }
 
-impl Level {
+impl BudgetLevel {
     /// Every level.
     pub const ALL: [Self; 4] = [Self::Daemon, Self::Agent, Self::Principal, Self::Context];
 
@@ -62,9 +61,8 @@ impl Dimension {
 /// Its text names the limit and not what was used: others may have used it, and what they do
 /// is not for everybody who is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
-    /// Whose budget.
-    pub level: Level,
+pub struct BudgetRefusal {
+    pub level: BudgetLevel,
     /// Which part of it.
     pub dimension: Dimension,
     /// The limit: tokens, turns, or millionths of a dollar.
@@ -77,7 +75,7 @@ pub struct Refusal {
     pub now: Timestamp,
 }
 
-impl Refusal {
+impl BudgetRefusal {
     /// How long to wait before trying again; `None` where that does not help.
     pub fn retry_after(&self) -> Option<Duration> {
         self.resets.filter(|_| self.limit > 0).map(|then| until(self.now, then))
@@ -100,7 +98,7 @@ const NO_ROOM: &str = "budget leaves no room for this";
 /// Stands in the text of one that holds until the day is over.
 const UNTIL_MIDNIGHT: &str = "; the day begins anew at midnight UTC";
 
-impl Refusal {
+impl BudgetRefusal {
     /// What people in a chat are told: that there is a limit and how long it holds. How much it
     /// is, and whose, is the operator's business.
     pub fn to_people(&self) -> String {
@@ -125,7 +123,7 @@ impl Refusal {
 const USED_UP: &str = "the budget for today is used up; I can go on after midnight UTC";
 const NOTHING_LEFT: &str = "my budget does not allow it; whoever runs me can change that";
 
-impl fmt::Display for Refusal {
+impl fmt::Display for BudgetRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (level, dimension) = (self.level.as_str(), self.dimension.as_str());
         write!(f, "the {level}'s {NO_ROOM}: `{dimension}` is ")?;
@@ -141,7 +139,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for BudgetRefusal {}
 
 /// How long until then.
 pub fn until(now: Timestamp, then: Timestamp) -> Duration {

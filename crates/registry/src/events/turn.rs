@@ -1,6 +1,6 @@
 //! What happens in a turn, as it happens.
 
-use super::refusal::Refusal;
+use super::refusal::BudgetRefusal;
 use insula_domain::{Actor, Role};
 use insula_store::{Cut, Usage};
 use std::sync::Arc;
@@ -38,7 +38,6 @@ pub enum TurnEvent {
     Approval {
         /// By which it is answered.
         id: String,
-        /// The tool.
         tool: String,
         /// What it would do.
         what: String,
@@ -49,7 +48,6 @@ pub enum TurnEvent {
     ApprovalDone {
         /// By which it could be answered.
         id: String,
-        /// The tool.
         tool: String,
         /// What became of it.
         outcome: ApprovalOutcome,
@@ -60,7 +58,6 @@ pub enum TurnEvent {
     Child {
         /// Which one: its number, after those of the children above it, as `2.1`.
         child: Arc<str>,
-        /// What.
         act: ChildAct,
     },
     /// What was said of the reply so far does not count: more was asked meanwhile.
@@ -76,7 +73,6 @@ pub enum TurnEvent {
 pub enum ChildAct {
     /// It begins, or goes on after a crash.
     Started {
-        /// What it is for.
         role: Role,
         /// What it is to do, the beginning of it.
         goal: String,
@@ -94,10 +90,7 @@ pub enum ChildAct {
         is_error: bool,
     },
     /// It is over.
-    Ended {
-        /// How.
-        outcome: ChildOutcome,
-    },
+    Ended { outcome: ChildOutcome },
 }
 
 /// How a child ended.
@@ -150,7 +143,6 @@ impl ApprovalOutcome {
     }
 }
 
-/// How a turn ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TurnEnd {
     /// With a reply.
@@ -168,7 +160,7 @@ pub enum TurnEnd {
         error: String,
     },
     /// Because a budget left no room for it.
-    OverBudget(Refusal),
+    OverBudget(BudgetRefusal),
     /// Because somebody said stop.
     Stopped,
 }

@@ -3,10 +3,10 @@
 
 use super::is_same;
 use arc_swap::ArcSwapOption;
-use insula_config::Owner as ConfigOwner;
+use insula_config::FindingOwner as ConfigOwner;
 use insula_domain::AgentId;
 use insula_vault::strength::is_guessable;
-use insula_vault::{Contents, Owner, Redactor, Secret, SecretName, VaultError};
+use insula_vault::{Contents, Redactor, Secret, SecretName, SecretOwner, VaultError};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// What is known of the secrets at one moment.
 #[derive(Default)]
-pub struct Known {
+pub struct KnownSecrets {
     daemon: Arc<DaemonKeys>,
     /// Agents that have a secret; most have none.
     agents: BTreeMap<AgentId, Namespace>,
@@ -41,7 +41,7 @@ impl DaemonKeys {
         match self.values.get(&name) {
             Some(Ok(value)) => Ok(value),
             Some(Err(why)) => Err(why.clone()),
-            None => Err(VaultError::Missing { name, owner: Owner::Daemon }.to_string()),
+            None => Err(VaultError::Missing { name, owner: SecretOwner::Daemon }.to_string()),
         }
     }
 
@@ -61,16 +61,16 @@ impl DaemonKeys {
 struct Namespace {
     names: Vec<SecretName>,
     values: Vec<Secret>,
-    /// Made when the agent first needs it: most agents of a large house are idle.
+    /// Made when the agent first needs it: most agents of a large daemon are idle.
     own: ArcSwapOption<Redactor>,
 }
 
-impl Known {
+impl KnownSecrets {
     /// Sorts what was read. What could not be read at all leaves what was known before.
     pub(crate) fn build(
         contents: Result<Contents, VaultError>,
         handed: Vec<Secret>,
-        before: &Known,
+        before: &KnownSecrets,
         mut trouble: Vec<String>,
     ) -> Self {
         let mut values = BTreeMap::new();
@@ -82,8 +82,8 @@ impl Known {
                     let value = secret.value.map_err(|error| error.to_string());
                     trouble.extend(value.as_ref().err().cloned());
                     match secret.owner {
-                        Owner::Daemon => drop(values.insert(secret.name, value)),
-                        Owner::Agent(id) => {
+                        SecretOwner::Daemon => drop(values.insert(secret.name, value)),
+                        SecretOwner::Agent(id) => {
                             let namespace = agents.entry(id).or_default();
                             namespace.names.push(secret.name);
                             namespace.values.extend(value.ok());
@@ -185,7 +185,7 @@ impl Known {
                 namespace.names.iter().any(|known| known.as_str() == name)
             }),
             owner => {
-                is_same(&Owner::Daemon, owner)
+                is_same(&SecretOwner::Daemon, owner)
                     && self.daemon.values.keys().any(|known| known.as_str() == name)
             }
         }

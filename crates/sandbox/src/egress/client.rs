@@ -4,9 +4,9 @@
 use super::Egress;
 use super::cleaning::{Cleaner, PACKED_BY, is_packed};
 use super::dial::{DialError, Dialled, Patience};
-use super::ledger::{Decision, Door, Ending, Traffic};
+use super::ledger::{EgressDecision, EgressVia, Ending, Traffic};
 use super::meter::{Allowance, Meter, within};
-use super::policy::{Destination, Refusal, shown};
+use super::policy::{EgressDestination, EgressRefusal, shown};
 use bytes::Bytes;
 // From `core`, which has the addresses without the sockets.
 use core::net::Ipv4Addr;
@@ -63,10 +63,8 @@ impl Default for ClientLimits {
     }
 }
 
-/// What to fetch.
 #[derive(Debug, Clone)]
 pub struct Fetch {
-    /// How.
     pub method: Method,
     /// The address, with its scheme.
     pub url: String,
@@ -103,7 +101,7 @@ impl Fetch {
 pub enum FetchError {
     /// the policy does not let it
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Refused(#[from] EgressRefusal),
     /// not an address that can be fetched
     #[error("`{url}` can't be fetched: {why}")]
     Address {
@@ -114,24 +112,24 @@ pub enum FetchError {
     },
     /// from TLS to the clear
     #[error("`{0}` leads from https to http, which is not followed")]
-    Downgrade(Destination),
+    Downgrade(EgressDestination),
     /// too many redirects
     #[error("`{0}` leads on and on; redirects are followed {1} times")]
-    Redirects(Destination, usize),
+    Redirects(EgressDestination, usize),
     /// no connection, or a broken one
     #[error("`{destination}` can't be reached: {why}")]
     Unreachable {
         /// Where to.
-        destination: Destination,
+        destination: EgressDestination,
         /// What happened.
         why: String,
     },
     /// too slow
     #[error("`{0}` takes too long")]
-    TimedOut(Destination),
+    TimedOut(EgressDestination),
     /// too big
     #[error("the answer of `{0}` is longer than {1} bytes")]
-    TooLarge(Destination, u64),
+    TooLarge(EgressDestination, u64),
 }
 
 /// Fetches under a policy. Each fetch has connections of its own: nothing is left behind for
@@ -188,10 +186,14 @@ impl Client {
 
     /// Where an address leads, by itself and by how its host was `written`. One that can't be
     /// read is on record like any other refusal.
-    async fn read(&self, url: &Url, written: Option<&str>) -> Result<Destination, FetchError> {
+    async fn read(
+        &self,
+        url: &Url,
+        written: Option<&str>,
+    ) -> Result<EgressDestination, FetchError> {
         match destination(url, written) {
             Err(FetchError::Refused(refusal)) => {
-                Err(FetchError::Refused(self.egress.refuse(Door::Client, None, refusal).await))
+                Err(FetchError::Refused(self.egress.refuse(EgressVia::Client, None, refusal).await))
             }
             read => read,
         }
@@ -201,7 +203,7 @@ impl Client {
         &self,
         method: &Method,
         url: &Url,
-        destination: &Destination,
+        destination: &EgressDestination,
         headers: &HeaderMap,
         body: &Bytes,
         deadline: Duration,
@@ -210,7 +212,7 @@ impl Client {
         let bytes_max = self.limits.body_len_max.saturating_add(body.len() as u64);
         let allowance = Arc::new(Allowance::new(bytes_max.saturating_add(OVERHEAD_LEN_MAX)));
         let patience = Patience { resolve: self.limits.resolve, connect: self.limits.connect };
-        let dialling = self.egress.dial(Door::Client, destination, patience, &allowance, None);
+        let dialling = self.egress.dial(EgressVia::Client, destination, patience, &allowance, None);
         let dialled = tokio::select! {
             biased;
             dialled = dialling => dialled,
@@ -268,7 +270,7 @@ impl Client {
         &self,
         method: &Method,
         url: &Url,
-        destination: &Destination,
+        destination: &EgressDestination,
         headers: &HeaderMap,
         body: &Bytes,
     ) -> http::Request<Full<Bytes>> {
@@ -303,7 +305,7 @@ impl Client {
 
 async fn exchange(
     egress: &Egress,
-    destination: &Destination,
+    destination: &EgressDestination,
     stream: Box<dyn Stream>,
     request: http::Request<Full<Bytes>>,
     open: &mut Open,
@@ -323,7 +325,7 @@ async fn exchange(
 
 /// Where an address leads, by the same reading that browsers have; from here on only this
 /// value counts, never the text.
-fn destination(url: &Url, written: Option<&str>) -> Result<Destination, FetchError> {
+fn destination(url: &Url, written: Option<&str>) -> Result<EgressDestination, FetchError> {
     let unfit = |why| FetchError::Address { url: shown(url.as_str()), why };
     let scheme = match url.scheme() {
         "http" => Scheme::Http,
@@ -337,17 +339,16 @@ fn destination(url: &Url, written: Option<&str>) -> Result<Destination, FetchErr
         Some(url::Host::Ipv4(address)) => {
             let asked = written.filter(|written| !is_spelled_out(url, address, written));
             if let Some(asked) = asked.map(shown) {
-                return Err(Refusal::Spelling { asked, error: HostError::Address }.into());
+                return Err(EgressRefusal::Spelling { asked, error: HostError::Address }.into());
             }
             Host::Address(address.into())
         }
         Some(url::Host::Ipv6(address)) => Host::Address(address.into()),
-        Some(url::Host::Domain(name)) => {
-            Host::parse(name).map_err(|error| Refusal::Spelling { asked: shown(name), error })?
-        }
+        Some(url::Host::Domain(name)) => Host::parse(name)
+            .map_err(|error| EgressRefusal::Spelling { asked: shown(name), error })?,
         None => return Err(unfit("it has no host")),
     };
-    Ok(Destination { host, port: url.port().unwrap_or(scheme.default_port()), scheme })
+    Ok(EgressDestination { host, port: url.port().unwrap_or(scheme.default_port()), scheme })
 }
 
 /// Whether an address of four numbers is written as that, where the parser that read it knows
@@ -385,7 +386,7 @@ fn innermost(error: hyper::Error) -> io::Error {
     }
 }
 
-fn told(destination: &Destination, why: &io::Error) -> FetchError {
+fn told(destination: &EgressDestination, why: &io::Error) -> FetchError {
     match why.kind() {
         io::ErrorKind::TimedOut => FetchError::TimedOut(destination.clone()),
         _ => FetchError::Unreachable { destination: destination.clone(), why: why.to_string() },
@@ -403,7 +404,7 @@ fn ending_of(why: &io::Error) -> Ending {
 /// One connection of a fetch, whose end is told to the ledger once, also when it is dropped.
 struct Open {
     egress: Egress,
-    decision: Decision,
+    decision: EgressDecision,
     meter: Arc<Meter>,
     /// Drives the connection; ends with this value.
     driver: JoinSet<()>,
@@ -435,11 +436,10 @@ impl Drop for Open {
 pub struct Response {
     /// What the host says of it.
     pub status: StatusCode,
-    /// Its headers.
     pub headers: HeaderMap,
     /// Where it came from, after all redirects.
     pub url: Url,
-    destination: Destination,
+    destination: EgressDestination,
     incoming: Incoming,
     /// Clears the body of the credentials that were sent, where there were any.
     cleared: Option<ByteStreamRedactor>,

@@ -2,9 +2,9 @@
 //! one that was checked.
 
 use super::Egress;
-use super::ledger::{Decision, Door, Ending, Traffic, Verdict};
+use super::ledger::{EgressDecision, EgressVerdict, EgressVia, Ending, Traffic};
 use super::meter::{Allowance, Meter, Metered, within};
-use super::policy::{Destination, Permit, Refusal};
+use super::policy::{EgressDestination, EgressRefusal, Permit};
 use insula_domain::Host;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -25,14 +25,14 @@ pub(super) struct Patience {
 pub(super) struct Dialled {
     pub(super) stream: Metered,
     pub(super) meter: Arc<Meter>,
-    pub(super) decision: Decision,
+    pub(super) decision: EgressDecision,
 }
 
 /// Why there is no connection.
 #[derive(Debug)]
 pub(super) enum DialError {
-    Refused(Refusal),
-    Unreachable { destination: Destination, why: io::Error },
+    Refused(EgressRefusal),
+    Unreachable { destination: EgressDestination, why: io::Error },
 }
 
 impl Egress {
@@ -40,19 +40,19 @@ impl Egress {
     /// could be recorded.
     pub(super) async fn refuse(
         &self,
-        door: Door,
-        destination: Option<&Destination>,
-        refusal: Refusal,
-    ) -> Refusal {
+        via: EgressVia,
+        destination: Option<&EgressDestination>,
+        refusal: EgressRefusal,
+    ) -> EgressRefusal {
         let address = match (&refusal, destination) {
-            (Refusal::Address { address, .. }, Some(to)) => {
+            (EgressRefusal::Address { address, .. }, Some(to)) => {
                 Some(SocketAddr::new(*address, to.port))
             }
             _ => None,
         };
-        let verdict = Verdict::Refused(refusal.clone());
+        let verdict = EgressVerdict::Refused(refusal.clone());
         let destination = destination.cloned();
-        let decision = Decision { door, destination, address, verdict };
+        let decision = EgressDecision { via, destination, address, verdict };
         let _ = self.ledger.decided(&decision).await;
         refusal
     }
@@ -60,32 +60,32 @@ impl Egress {
     /// Connects, if the policy lets it. `itself` is the listener the request came in by.
     pub(super) async fn dial(
         &self,
-        door: Door,
-        destination: &Destination,
+        via: EgressVia,
+        destination: &EgressDestination,
         patience: Patience,
         allowance: &Arc<Allowance>,
         itself: Option<SocketAddr>,
     ) -> Result<Dialled, DialError> {
         let permit = match self.policy.decide(destination) {
             Ok(permit) => permit,
-            Err(refusal) => return Err(self.refused(door, destination, refusal).await),
+            Err(refusal) => return Err(self.refused(via, destination, refusal).await),
         };
         let found = match self.resolve(destination, patience).await {
             Ok(found) => found,
             Err(why) => {
                 // The question went out to the network, so it is on record too.
-                let decision = self.allow(door, &permit, None).await?;
+                let decision = self.allow(via, &permit, None).await?;
                 self.ledger.ended(&decision, Traffic::default(), Ending::Failed).await;
                 return Err(DialError::Unreachable { destination: destination.clone(), why });
             }
         };
         let addresses = match self.check(&permit, &found, itself) {
             Ok(addresses) => addresses,
-            Err(refusal) => return Err(self.refused(door, destination, refusal).await),
+            Err(refusal) => return Err(self.refused(via, destination, refusal).await),
         };
         let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
         for &address in addresses.iter().take(ATTEMPTS_MAX) {
-            let decision = self.allow(door, &permit, Some(address)).await?;
+            let decision = self.allow(via, &permit, Some(address)).await?;
             let connecting = self.world.network.connect(address);
             match within(&*self.world.clock, patience.connect, connecting).await {
                 Ok(stream) => {
@@ -102,31 +102,38 @@ impl Egress {
         Err(DialError::Unreachable { destination: destination.clone(), why: last })
     }
 
-    async fn refused(&self, door: Door, to: &Destination, refusal: Refusal) -> DialError {
-        DialError::Refused(self.refuse(door, Some(to), refusal).await)
+    async fn refused(
+        &self,
+        via: EgressVia,
+        to: &EgressDestination,
+        refusal: EgressRefusal,
+    ) -> DialError {
+        DialError::Refused(self.refuse(via, Some(to), refusal).await)
     }
 
     async fn allow(
         &self,
-        door: Door,
+        via: EgressVia,
         permit: &Permit,
         address: Option<SocketAddr>,
-    ) -> Result<Decision, DialError> {
-        let decision = Decision {
-            door,
+    ) -> Result<EgressDecision, DialError> {
+        let decision = EgressDecision {
+            via,
             destination: Some(permit.destination.clone()),
             address,
-            verdict: Verdict::Allowed { rule: permit.rule.to_string() },
+            verdict: EgressVerdict::Allowed { rule: permit.rule.to_string() },
         };
         match self.ledger.decided(&decision).await {
             Ok(()) => Ok(decision),
-            Err(_) => Err(DialError::Refused(Refusal::Unrecorded(permit.destination.clone()))),
+            Err(_) => {
+                Err(DialError::Refused(EgressRefusal::Unrecorded(permit.destination.clone())))
+            }
         }
     }
 
     async fn resolve(
         &self,
-        destination: &Destination,
+        destination: &EgressDestination,
         patience: Patience,
     ) -> io::Result<Vec<IpAddr>> {
         match &destination.host {
@@ -147,13 +154,13 @@ impl Egress {
         permit: &Permit,
         found: &[IpAddr],
         itself: Option<SocketAddr>,
-    ) -> Result<Vec<SocketAddr>, Refusal> {
+    ) -> Result<Vec<SocketAddr>, EgressRefusal> {
         let pin = |&address: &IpAddr| {
             self.policy.check_address(permit, address)?;
             let pinned = SocketAddr::new(address, permit.destination.port);
             match itself {
                 Some(itself) if is_same_door(itself, pinned) => {
-                    Err(Refusal::Itself(permit.destination.clone()))
+                    Err(EgressRefusal::Itself(permit.destination.clone()))
                 }
                 _ => Ok(pinned),
             }

@@ -3,7 +3,7 @@
 use super::cleaning::{Cleaner, PACKED_BY};
 use super::framing::Framing;
 use super::injection::Injection;
-use super::policy::{Destination, Refusal};
+use super::policy::{EgressDestination, EgressRefusal};
 use http::header::{
     ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderName, HeaderValue, IF_RANGE,
     RANGE, TRANSFER_ENCODING,
@@ -31,7 +31,7 @@ const UNREADABLE: [HeaderName; 3] = [ACCEPT_ENCODING, RANGE, IF_RANGE];
 #[derive(Debug)]
 pub(super) struct Request {
     pub(super) method: Method,
-    pub(super) destination: Destination,
+    pub(super) destination: EgressDestination,
     pub(super) target: Target,
     pub(super) framing: Framing,
     /// The client holds its body back until it is asked for it.
@@ -52,18 +52,18 @@ pub(super) enum Target {
 /// A head that can't be served, and what it was for, if that much could be read.
 #[derive(Debug)]
 pub(super) struct Unfit {
-    pub(super) destination: Option<Destination>,
-    pub(super) refusal: Refusal,
+    pub(super) destination: Option<EgressDestination>,
+    pub(super) refusal: EgressRefusal,
 }
 
-impl From<Refusal> for Unfit {
-    fn from(refusal: Refusal) -> Self {
+impl From<EgressRefusal> for Unfit {
+    fn from(refusal: EgressRefusal) -> Self {
         Self { destination: None, refusal }
     }
 }
 
-const fn malformed(why: &'static str) -> Refusal {
-    Refusal::Malformed(why)
+const fn malformed(why: &'static str) -> EgressRefusal {
+    EgressRefusal::Malformed(why)
 }
 
 /// Reads up to the empty line, and nothing behind it. `None` at an end before the first byte.
@@ -140,7 +140,7 @@ impl Request {
         let injected: Headers =
             injections.filter_map(|it| Some((it.header().clone(), it.value()?))).collect();
         let mut head = format!("{} {path} HTTP/1.1\r\nHost: ", self.method).into_bytes();
-        let Destination { host, port, scheme } = &self.destination;
+        let EgressDestination { host, port, scheme } = &self.destination;
         match *port == scheme.default_port() {
             true => head.extend_from_slice(host.to_string().as_bytes()),
             false => head.extend_from_slice(self.destination.to_string().as_bytes()),
@@ -176,7 +176,7 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    pub(super) fn parse(head: &[u8], method: &Method) -> Result<Self, Refusal> {
+    pub(super) fn parse(head: &[u8], method: &Method) -> Result<Self, EgressRefusal> {
         check_bytes(head)?;
         let mut slots = [httparse::EMPTY_HEADER; HEADERS_MAX];
         let mut response = httparse::Response::new(&mut slots);
@@ -230,7 +230,7 @@ impl Answer {
 }
 
 /// CR and LF stand together or not at all, and there is no NUL: readers differ over all three.
-fn check_bytes(head: &[u8]) -> Result<(), Refusal> {
+fn check_bytes(head: &[u8]) -> Result<(), EgressRefusal> {
     let mut previous = 0;
     for &byte in head {
         if (byte == b'\n') != (previous == b'\r') || byte == 0 {
@@ -241,7 +241,7 @@ fn check_bytes(head: &[u8]) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn headers(raw: &[httparse::Header<'_>]) -> Result<Headers, Refusal> {
+fn headers(raw: &[httparse::Header<'_>]) -> Result<Headers, EgressRefusal> {
     let read = |header: &httparse::Header<'_>| {
         let name = header.name.parse().map_err(|_| malformed("a header's name is not one"))?;
         let value = HeaderValue::from_bytes(header.value);
@@ -256,7 +256,7 @@ fn values<'a>(headers: &'a Headers, wanted: &HeaderName) -> Vec<&'a HeaderValue>
 
 /// How the body ends: by one header, said once. Two answers to that question are the root of
 /// smuggling, so there is no rule here for which of them wins.
-fn framing(headers: &Headers, otherwise: Framing) -> Result<Framing, Refusal> {
+fn framing(headers: &Headers, otherwise: Framing) -> Result<Framing, EgressRefusal> {
     let lengths = values(headers, &CONTENT_LENGTH);
     let codings = values(headers, &TRANSFER_ENCODING);
     match (&lengths[..], &codings[..]) {
@@ -277,12 +277,12 @@ fn framing(headers: &Headers, otherwise: Framing) -> Result<Framing, Refusal> {
 }
 
 /// `CONNECT host:port`, or a whole address. A path alone is for a server, which this is not.
-fn read_target(method: &Method, text: &str) -> Result<(Destination, Target), Refusal> {
+fn read_target(method: &Method, text: &str) -> Result<(EgressDestination, Target), EgressRefusal> {
     if method == Method::CONNECT {
         if !text.ends_with(|last: char| last.is_ascii_digit()) || !text.contains(':') {
             return Err(malformed("CONNECT wants `host:port`"));
         }
-        return Ok((Destination::parse(text, Scheme::Https)?, Target::Tunnel));
+        return Ok((EgressDestination::parse(text, Scheme::Https)?, Target::Tunnel));
     }
     let strip = |scheme: &str| {
         let (front, rest) = text.split_at_checked(scheme.len())?;
@@ -298,7 +298,7 @@ fn read_target(method: &Method, text: &str) -> Result<(Destination, Target), Ref
     if authority.contains('@') {
         return Err(malformed("an address with a user name is not passed on"));
     }
-    let destination = Destination::parse(authority, scheme)?;
+    let destination = EgressDestination::parse(authority, scheme)?;
     if path.contains(['#', '\\']) || !path.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(malformed("the path has characters that addresses don't have"));
     }
@@ -311,13 +311,17 @@ fn read_target(method: &Method, text: &str) -> Result<(Destination, Target), Ref
 
 /// The Host header names the host of the address, or a server behind a shared front could be
 /// asked for another site than the one that was allowed.
-fn check_host(headers: &Headers, destination: &Destination, required: bool) -> Result<(), Refusal> {
+fn check_host(
+    headers: &Headers,
+    destination: &EgressDestination,
+    required: bool,
+) -> Result<(), EgressRefusal> {
     match &values(headers, &HOST)[..] {
         [] if required => Err(malformed("it has no Host header")),
         [] => Ok(()),
         [host] => {
             let named = host.to_str().map_err(|_| malformed("its Host header is not a host"))?;
-            match Destination::parse(named, destination.scheme)? == *destination {
+            match EgressDestination::parse(named, destination.scheme)? == *destination {
                 true => Ok(()),
                 false => Err(malformed("its Host header differs from its address")),
             }

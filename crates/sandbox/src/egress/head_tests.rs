@@ -4,7 +4,7 @@ use super::*;
 use insula_domain::HostPattern;
 use proptest::prelude::*;
 
-fn request(text: &str) -> Result<Request, Refusal> {
+fn request(text: &str) -> Result<Request, EgressRefusal> {
     Request::parse(text.as_bytes()).map_err(|unfit| unfit.refusal)
 }
 

@@ -1,6 +1,6 @@
 //! Credentials that are added on the way out, and that neither child nor model ever sees.
 
-use super::policy::Destination;
+use super::policy::EgressDestination;
 use http::{HeaderName, HeaderValue};
 use insula_domain::network::is_credential_header;
 use insula_domain::{HostPattern, Scheme};
@@ -64,8 +64,8 @@ impl Injection {
     }
 
     /// Whether it belongs to a destination.
-    pub fn is_for(&self, destination: &Destination) -> bool {
-        let Destination { host, port, scheme } = destination;
+    pub fn is_for(&self, destination: &EgressDestination) -> bool {
+        let EgressDestination { host, port, scheme } = destination;
         let carried = *scheme == Scheme::Https || self.carriage == Carriage::AlsoInTheClear;
         carried && self.host.covers(host, *port, *scheme)
     }
@@ -109,10 +109,10 @@ mod tests {
     #[test]
     fn a_credential_is_for_its_host_and_port_and_never_frames_a_message() {
         let one = injection("api.org:8443", "x-key", "k").unwrap();
-        let to = |authority| Destination::parse(authority, Scheme::Https).unwrap();
+        let to = |authority| EgressDestination::parse(authority, Scheme::Https).unwrap();
         assert!(one.is_for(&to("API.org.:8443")));
         assert!(!one.is_for(&to("api.org")) && !one.is_for(&to("evil.org:8443")));
-        let plain = Destination::parse("api.org:8443", Scheme::Http).unwrap();
+        let plain = EgressDestination::parse("api.org:8443", Scheme::Http).unwrap();
         assert!(!one.is_for(&plain) && one.also_in_the_clear().is_for(&plain));
         for header in ["host", "Content-Length", "transfer-encoding", "a b", ""] {
             assert!(injection("api.org", header, "k").is_err(), "{header}");

@@ -1,41 +1,40 @@
 //! Where every decision is told, so that the runtime can write it into the audit.
 
-use super::policy::{Destination, Refusal};
+use super::policy::{EgressDestination, EgressRefusal};
 use async_trait::async_trait;
 use std::net::SocketAddr;
 
 /// By which way something wanted out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Door {
+pub enum EgressVia {
     /// A child process, by the proxy.
     Proxy,
     /// A tool of ours, by the client.
     Client,
 }
 
-/// One decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Decision {
+pub struct EgressDecision {
     /// By which way.
-    pub door: Door,
+    pub via: EgressVia,
     /// Where to; `None` where what was asked for can't be read as a place.
-    pub destination: Option<Destination>,
+    pub destination: Option<EgressDestination>,
     /// The address that was pinned, or refused.
     pub address: Option<SocketAddr>,
     /// What was decided.
-    pub verdict: Verdict,
+    pub verdict: EgressVerdict,
 }
 
 /// What was decided.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum EgressVerdict {
     /// Allowed by an entry of `network.allow`.
     Allowed {
         /// The entry, as it is written.
         rule: String,
     },
     /// Refused.
-    Refused(Refusal),
+    Refused(EgressRefusal),
 }
 
 /// What went over a connection that was allowed.
@@ -76,8 +75,8 @@ pub struct Unrecorded;
 #[async_trait]
 pub trait Ledger: Send + Sync {
     /// A decision was made, and waits for this to return.
-    async fn decided(&self, decision: &Decision) -> Result<(), Unrecorded>;
+    async fn decided(&self, decision: &EgressDecision) -> Result<(), Unrecorded>;
 
     /// A connection that was allowed has ended.
-    async fn ended(&self, decision: &Decision, traffic: Traffic, ending: Ending);
+    async fn ended(&self, decision: &EgressDecision, traffic: Traffic, ending: Ending);
 }

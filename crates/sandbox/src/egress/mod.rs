@@ -29,9 +29,9 @@ mod tunnel;
 pub use address::{Reserved, reserved};
 pub use client::{Client, ClientLimits, Fetch, FetchError, Response};
 pub use injection::{Injection, InjectionError};
-pub use ledger::{Decision, Door, Ending, Ledger, Traffic, Unrecorded, Verdict};
+pub use ledger::{EgressDecision, EgressVerdict, EgressVia, Ending, Ledger, Traffic, Unrecorded};
 pub use lookups::Lookups;
-pub use policy::{Destination, Permit, Policy, Refusal, TlsRefusal};
+pub use policy::{EgressDestination, EgressRefusal, Permit, Policy, TlsRefusal};
 pub use proxy::{Proxy, ProxyLimits, environment};
 pub use tls::{Tls, TlsError};
 
@@ -73,13 +73,13 @@ impl Egress {
     /// The credentials for a destination.
     fn injections_for<'a>(
         &'a self,
-        destination: &'a Destination,
+        destination: &'a EgressDestination,
     ) -> impl Iterator<Item = &'a Injection> {
         self.injections.iter().filter(|injection| injection.is_for(destination))
     }
 
     /// What takes them out of its answers, where there are any.
-    fn cleaner_for(&self, destination: &Destination) -> Option<Cleaner> {
+    fn cleaner_for(&self, destination: &EgressDestination) -> Option<Cleaner> {
         let mut values = self.injections_for(destination).map(Injection::reveal).peekable();
         values.peek()?;
         Some(Cleaner::new(values))

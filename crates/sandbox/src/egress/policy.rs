@@ -14,25 +14,24 @@ const SHOWN_LEN_MAX: usize = 260;
 
 /// Where a connection wants to go.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Destination {
+pub struct EgressDestination {
     /// The host, in normal form.
     pub host: Host,
-    /// The port.
     pub port: u16,
     /// What is spoken there.
     pub scheme: Scheme,
 }
 
-impl Destination {
+impl EgressDestination {
     /// Reads `host` or `host:port`, strictly: no user, no other spelling of an address.
-    pub fn parse(authority: &str, scheme: Scheme) -> Result<Self, Refusal> {
-        let spelling = |error| Refusal::Spelling { asked: shown(authority), error };
+    pub fn parse(authority: &str, scheme: Scheme) -> Result<Self, EgressRefusal> {
+        let spelling = |error| EgressRefusal::Spelling { asked: shown(authority), error };
         let (host, port) = parse_authority(authority).map_err(spelling)?;
         Ok(Self { host, port: port.unwrap_or(scheme.default_port()), scheme })
     }
 }
 
-impl fmt::Display for Destination {
+impl fmt::Display for EgressDestination {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.host, self.port)
     }
@@ -41,8 +40,7 @@ impl fmt::Display for Destination {
 /// A destination that is on the list, and by which entry. Its addresses are still unchecked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Permit {
-    /// Where to.
-    pub destination: Destination,
+    pub destination: EgressDestination,
     /// The entry of `network.allow` that covers it.
     pub rule: HostPattern,
 }
@@ -50,13 +48,13 @@ pub struct Permit {
 /// Why something is not reached. Its text is for whoever asked: it names what was refused, the
 /// rule, and the setting that would change it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum EgressRefusal {
     /// no entry covers it
     #[error(
         "`{0}` is refused: no entry of `network.allow` covers it; \
          `{0}` in `network.allow` of this agent would grant it"
     )]
-    NotListed(Destination),
+    NotListed(EgressDestination),
     /// the host is listed, at another port
     #[error(
         "`{destination}` is refused: `network.allow` has this host, but not this port{}; \
@@ -65,7 +63,7 @@ pub enum Refusal {
     )]
     Port {
         /// Where to.
-        destination: Destination,
+        destination: EgressDestination,
     },
     /// not plainly a host
     #[error("`{asked}` is refused: {error}")]
@@ -82,7 +80,7 @@ pub enum Refusal {
     )]
     Address {
         /// Where to.
-        destination: Destination,
+        destination: EgressDestination,
         /// What its name resolved to.
         address: IpAddr,
         /// What that is.
@@ -90,12 +88,12 @@ pub enum Refusal {
     },
     /// a way back into the proxy
     #[error("`{0}` is refused: it is this proxy")]
-    Itself(Destination),
+    Itself(EgressDestination),
     /// TLS that names another host, or none
     #[error("`{destination}` is refused: {why}")]
     Tls {
         /// Where to.
-        destination: Destination,
+        destination: EgressDestination,
         /// What the greeting did.
         why: TlsRefusal,
     },
@@ -106,13 +104,13 @@ pub enum Refusal {
     #[error("`{destination}` is refused: this child has had its {what}")]
     Exhausted {
         /// Where to.
-        destination: Destination,
+        destination: EgressDestination,
         /// Which limit.
         what: &'static str,
     },
     /// the decision could not be written down
     #[error("`{0}` is refused: the decision can't be recorded now")]
-    Unrecorded(Destination),
+    Unrecorded(EgressDestination),
 }
 
 /// What is wrong with the first message of TLS.
@@ -154,28 +152,28 @@ impl Policy {
 
     /// The question before a name is looked up: is it on the list? An address that nobody may
     /// reach unless it is granted as such is on the list only as such.
-    pub fn decide(&self, destination: &Destination) -> Result<Permit, Refusal> {
-        let Destination { host, port, scheme } = destination;
+    pub fn decide(&self, destination: &EgressDestination) -> Result<Permit, EgressRefusal> {
+        let EgressDestination { host, port, scheme } = destination;
         if let Some(rule) = self.grants.reaches(host, *port, *scheme) {
             return Ok(Permit { destination: destination.clone(), rule: rule.clone() });
         }
         if self.grants.allows(&host.to_string()) {
-            return Err(Refusal::Port { destination: destination.clone() });
+            return Err(EgressRefusal::Port { destination: destination.clone() });
         }
-        Err(Refusal::NotListed(destination.clone()))
+        Err(EgressRefusal::NotListed(destination.clone()))
     }
 
     /// The question after: may this address be connected to for that permit? The internet may;
     /// anything else only where the list has this very address, or `localhost` for loopback.
-    pub fn check_address(&self, permit: &Permit, address: IpAddr) -> Result<(), Refusal> {
+    pub fn check_address(&self, permit: &Permit, address: IpAddr) -> Result<(), EgressRefusal> {
         let Some(class) = reserved(address) else { return Ok(()) };
-        let Destination { host, port, scheme } = &permit.destination;
+        let EgressDestination { host, port, scheme } = &permit.destination;
         let local = class == Reserved::Loopback && host.name() == Some(LOCALHOST);
         let exact = || self.grants.reaches(&address.into(), *port, *scheme).is_some();
         if class.grantable() && (local || exact()) {
             return Ok(());
         }
-        Err(Refusal::Address { destination: permit.destination.clone(), address, class })
+        Err(EgressRefusal::Address { destination: permit.destination.clone(), address, class })
     }
 }
 

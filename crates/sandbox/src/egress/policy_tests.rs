@@ -9,8 +9,8 @@ fn policy(allow: &[&str]) -> Policy {
 }
 
 /// Decides as a connection would: reads, decides, and checks what the name resolves to.
-fn ask(policy: &Policy, authority: &str, resolved: &str) -> Result<(), Refusal> {
-    let destination = Destination::parse(authority, Scheme::Https)?;
+fn ask(policy: &Policy, authority: &str, resolved: &str) -> Result<(), EgressRefusal> {
+    let destination = EgressDestination::parse(authority, Scheme::Https)?;
     let permit = policy.decide(&destination)?;
     let address = match destination.host {
         Host::Address(literal) => literal,
@@ -117,7 +117,7 @@ fn what_stands_for_another_address_can_not_be_granted() {
 #[test]
 fn a_refusal_repeats_little_of_what_was_asked_and_nothing_that_moves_a_cursor() {
     let asked = format!("\x1b[2J{}", "é".repeat(5000));
-    let refused = Destination::parse(&asked, Scheme::Http).unwrap_err().to_string();
+    let refused = EgressDestination::parse(&asked, Scheme::Http).unwrap_err().to_string();
     assert!(refused.len() < 3000, "{refused}");
     assert!(!refused.contains(char::is_control), "{refused}");
 }
@@ -172,7 +172,7 @@ proptest! {
         prop_assert!(ask(&policy, &text, "127.0.0.1").is_err(), "{}", text);
         // Where the address is granted, a spelling is either it or refused: never a name.
         let allowed = address.to_string();
-        if let Ok(destination) = Destination::parse(&text, Scheme::Http) {
+        if let Ok(destination) = EgressDestination::parse(&text, Scheme::Http) {
             prop_assert_eq!(destination.host, Host::Address(address.into()), "{}", allowed);
         }
     }
@@ -191,14 +191,14 @@ proptest! {
         let policy = policy(&[&granted, &text]);
         let refused = ask(&policy, &text, "").unwrap_err();
         prop_assert!(
-            matches!(refused, Refusal::Address { .. } | Refusal::Spelling { .. }), "{}", refused
+            matches!(refused, EgressRefusal::Address { .. } | EgressRefusal::Spelling { .. }), "{}", refused
         );
     }
 
     #[test]
     fn reading_never_panics_and_what_it_reads_prints_as_something_it_reads(text in ".{0,40}") {
-        if let Ok(destination) = Destination::parse(&text, Scheme::Http) {
-            let again = Destination::parse(&destination.to_string(), Scheme::Http);
+        if let Ok(destination) = EgressDestination::parse(&text, Scheme::Http) {
+            let again = EgressDestination::parse(&destination.to_string(), Scheme::Http);
             prop_assert_eq!(again, Ok(destination));
         }
     }

@@ -6,9 +6,9 @@
 use super::Egress;
 use super::dial::{DialError, Patience};
 use super::head::{Request, Target, Unfit, read_head};
-use super::ledger::{Decision, Door, Ending};
+use super::ledger::{EgressDecision, EgressVia, Ending};
 use super::meter::{Allowance, Meter, within};
-use super::policy::{Destination, Refusal};
+use super::policy::{EgressDestination, EgressRefusal};
 use super::{exchange, tunnel};
 use insula_world::{Listener, Stream};
 use std::io;
@@ -158,7 +158,7 @@ impl Proxy {
         let request = match head {
             Ok(Some(head)) => Request::parse(&head),
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                Err(Refusal::Malformed("its head is too long").into())
+                Err(EgressRefusal::Malformed("its head is too long").into())
             }
             // Someone who says nothing, or is gone, has asked for nothing.
             Ok(None) | Err(_) => return,
@@ -182,12 +182,12 @@ impl Proxy {
         if !self.count_request() {
             // Not on record: it is the record that this limit protects.
             let what = "number of requests";
-            let refusal = Refusal::Exhausted { destination: destination.clone(), what };
+            let refusal = EgressRefusal::Exhausted { destination: destination.clone(), what };
             return answer(child, 429, &refusal.to_string()).await;
         }
         let dialling = async {
             let dialled = self.egress.dial(
-                Door::Proxy,
+                EgressVia::Proxy,
                 destination,
                 self.patience(),
                 &self.allowance,
@@ -224,21 +224,21 @@ impl Proxy {
     async fn turn_away(&self, child: &mut Child, unfit: Unfit) -> io::Result<()> {
         let Unfit { destination, refusal } = unfit;
         if self.count_request() {
-            self.egress.refuse(Door::Proxy, destination.as_ref(), refusal.clone()).await;
+            self.egress.refuse(EgressVia::Proxy, destination.as_ref(), refusal.clone()).await;
         }
-        let status = if matches!(refusal, Refusal::Malformed(_)) { 400 } else { 403 };
+        let status = if matches!(refusal, EgressRefusal::Malformed(_)) { 400 } else { 403 };
         answer(child, status, &refusal.to_string()).await
     }
 
     /// Records a refusal of something that was already allowed.
-    pub(super) async fn refuse(&self, destination: &Destination, refusal: Refusal) {
-        self.egress.refuse(Door::Proxy, Some(destination), refusal).await;
+    pub(super) async fn refuse(&self, destination: &EgressDestination, refusal: EgressRefusal) {
+        self.egress.refuse(EgressVia::Proxy, Some(destination), refusal).await;
     }
 
     /// Runs the work of a connection to its end, whichever comes first, and records it.
     pub(super) async fn carry(
         &self,
-        decision: &Decision,
+        decision: &EgressDecision,
         meter: &Meter,
         work: impl Future<Output = io::Result<Ending>>,
     ) -> Ending {

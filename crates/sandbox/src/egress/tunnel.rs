@@ -6,7 +6,7 @@ use super::framing::copy_to_end;
 use super::head::Request;
 use super::hello::{self, HELLO_LEN_MAX, Progress};
 use super::ledger::Ending;
-use super::policy::{Destination, Refusal, TlsRefusal};
+use super::policy::{EgressDestination, EgressRefusal, TlsRefusal};
 use super::proxy::{Child, Proxy};
 use insula_domain::Host;
 use std::io;
@@ -35,7 +35,7 @@ pub(super) async fn run(
         let greeting = match proxy.unless_cancelled(proxy.limits().head, greeting).await? {
             Ok(greeting) => greeting,
             Err(why) => {
-                let refusal = Refusal::Tls { destination: destination.clone(), why };
+                let refusal = EgressRefusal::Tls { destination: destination.clone(), why };
                 proxy.refuse(destination, refusal).await;
                 child.writer.write_all(&ALERT_ACCESS_DENIED).await?;
                 return Ok(Ending::Refused);
@@ -64,7 +64,7 @@ pub(super) async fn run(
 /// Reads the greeting and checks whom it names. What was read is given back, to be passed on.
 async fn peek(
     child: &mut Child,
-    destination: &Destination,
+    destination: &EgressDestination,
 ) -> io::Result<Result<Vec<u8>, TlsRefusal>> {
     let mut peeked = vec![];
     loop {
@@ -88,7 +88,7 @@ async fn peek(
 
 /// The name in the greeting is the one the tunnel was opened for. Only an address that was
 /// granted as such does without: TLS has no way to name one.
-fn check_name(destination: &Destination, named: Option<Host>) -> Result<(), TlsRefusal> {
+fn check_name(destination: &EgressDestination, named: Option<Host>) -> Result<(), TlsRefusal> {
     match (named, &destination.host) {
         (Some(named), host) if named == *host => Ok(()),
         (Some(other), _) => Err(TlsRefusal::Other(other.to_string())),

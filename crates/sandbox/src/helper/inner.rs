@@ -62,8 +62,8 @@ fn confine(channel: &OwnedFd) -> Result<Report, Failure> {
     if plan.layers.network
         && let Some(port) = plan.proxy_port
     {
-        let door = network::open_door(port).map_err(failed("listen for the proxy"))?;
-        channel::send(channel, &Report::Listener, &[door.as_fd()])
+        let listener = network::open_listener(port).map_err(failed("listen for the proxy"))?;
+        channel::send(channel, &Report::Listener, &[listener.as_fd()])
             .map_err(|error| Failure::setup("pass the listener", error))?;
     }
     if plan.layers.uts {

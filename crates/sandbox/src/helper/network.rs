@@ -59,7 +59,7 @@ pub(super) fn bound_buffers() -> std::io::Result<()> {
 }
 
 /// Opens the door that the daemon accepts on.
-pub(super) fn open_door(port: u16) -> rustix::io::Result<OwnedFd> {
+pub(super) fn open_listener(port: u16) -> rustix::io::Result<OwnedFd> {
     let socket = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
     sockopt::set_socket_reuseaddr(&socket, true)?;
     bind(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, port))?;

@@ -135,7 +135,6 @@ pub(crate) struct Filters {
 }
 
 impl Filters {
-    /// Compiles them.
     pub(crate) fn compile(may: Allowed) -> io::Result<Self> {
         let mut allowed = always(may)?;
         allowed.extend(filter(
@@ -154,7 +153,6 @@ impl Filters {
         Ok(Self { programs: [allowed, absent, unsupported] })
     }
 
-    /// As bytes.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = vec![];
         for program in &self.programs {
@@ -168,7 +166,6 @@ impl Filters {
         bytes
     }
 
-    /// From bytes.
     pub(crate) fn from_bytes(mut bytes: &[u8]) -> Option<Self> {
         let mut programs = [vec![], vec![], vec![]];
         for program in &mut programs {

@@ -9,7 +9,7 @@
     reason = "a test looks at processes and ends them"
 )]
 
-use insula_sandbox::{Helper, Hidden, Owner, Sandbox, Spec};
+use insula_sandbox::{Helper, Hidden, HostUser, Sandbox, Spec};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// The processes that this one started and that have not ended.
@@ -45,7 +45,7 @@ async fn a_spare_helper_serves_the_next_child_may_die_and_ends_with_the_sandbox(
     let sandbox = Sandbox::new(world.clock.clone(), helper, Hidden::default()).unwrap();
     let run = async || {
         let mut spec = Spec::new("/bin/true");
-        spec.owner = Some(Owner { uid: 65_534, gid: 65_534 });
+        spec.owner = Some(HostUser { uid: 65_534, gid: 65_534 });
         let finished = sandbox.spawn(spec).await.unwrap().finish().await.unwrap();
         assert!(finished.exit.is_success());
     };

@@ -3,7 +3,7 @@
 use super::sample::*;
 use super::{Opener, agent};
 use crate::approval::{APPROVAL_BYTES_MAX, Approval, Grant};
-use crate::{AgentCommand, Decision, SessionId, StoreError, TurnId};
+use crate::{AgentCommand, ApprovalDecision, SessionId, StoreError, TurnId};
 
 /// Runs every check.
 pub(super) async fn run(opener: &dyn Opener) {
@@ -34,7 +34,7 @@ fn ask(approval: &Approval) -> AgentCommand {
 }
 
 fn settle(id: &str, grant: Option<Grant>) -> AgentCommand {
-    let decision = Decision::Approved { by: "ann".into() };
+    let decision = ApprovalDecision::Approved { by: "ann".into() };
     AgentCommand::SettleApproval { id: id.into(), decision, grant }
 }
 

@@ -3,8 +3,8 @@
 use super::{Opener, account, agent, audit, entry, kinds};
 use crate::lease::Claim;
 use crate::{
-    AgentCommand, Change, DaemonCommand, Decision, DeliveryId, DoorCommand, OutboxCommand, Owner,
-    Reserved, StoreError,
+    AgentCommand, ApprovalDecision, DaemonCommand, DeliveryId, FeedChange, IngressCommand,
+    LeaseHolder, OutboxCommand, Reserved, StoreError,
 };
 
 /// Runs every check.
@@ -34,7 +34,7 @@ async fn a_commit_behind_the_latest_claim_writes_nothing(opener: &dyn Opener) {
     let reserved = account(&old_owner).reserve("late", &agent("a")).await;
     fenced(reserved.map(drop));
     // The same epoch from somebody else is no claim either.
-    let forged = Owner::new(new.clone(), Claim::new("other", new_owner.claim.epoch));
+    let forged = LeaseHolder::new(new.clone(), Claim::new("other", new_owner.claim.epoch));
     fenced(forged.agent(&agent("a")).commit(vec![audit("forged")]).await.map(drop));
 
     assert_eq!(kinds(&new_owner.agent(&agent("a"))).await, ["by old", "by new"]);
@@ -63,7 +63,7 @@ async fn what_was_released_can_not_be_written_to(opener: &dyn Opener) {
     // What was queued under it is taken in all the same, also by who only looks.
     assert_eq!(kinds(&store.agent(&agent("a"))).await, ["before", "queued"]);
     // Whoever kept a copy of the claim, in another process, is behind it.
-    let copy = Owner::new(store.clone(), Claim::new(&owner.claim.owner, owner.claim.epoch));
+    let copy = LeaseHolder::new(store.clone(), Claim::new(&owner.claim.owner, owner.claim.epoch));
     let refused = copy.agent(&agent("a")).commit(vec![audit("by a copy")]).await;
     assert!(matches!(refused, Err(StoreError::Fenced { .. })), "{refused:?}");
     let next = store.claim("next").await.unwrap();
@@ -84,29 +84,29 @@ async fn a_change_is_told_before_its_commit_returns(opener: &dyn Opener) {
     });
     let put = DaemonCommand::PutValue { key: "k".into(), value: "v".to_owned() };
     owner.daemon().commit(vec![put]).await.unwrap();
-    let value = Change::Value { key: "k".into(), value: Some("v".into()) };
+    let value = FeedChange::Value { key: "k".into(), value: Some("v".into()) };
     assert_eq!(heard.try_recv().unwrap(), value);
     let a = owner.agent(&agent("a"));
-    let decision = Decision::Denied { by: "ann".into(), reason: None };
+    let decision = ApprovalDecision::Denied { by: "ann".into(), reason: None };
     let settle = |id: &str| AgentCommand::SettleApproval {
         id: id.into(),
         decision: decision.clone(),
         grant: None,
     };
-    let leave = DoorCommand::Leave {
+    let leave = IngressCommand::Leave {
         platform: "telegram".into(),
         account: "main".into(),
         chat: "c".into(),
     };
-    let door = || AgentCommand::Door(Box::new(leave.clone()));
-    a.commit(vec![door(), settle("1"), door(), audit("told")]).await.unwrap();
+    let ingress = || AgentCommand::Ingress(Box::new(leave.clone()));
+    a.commit(vec![ingress(), settle("1"), ingress(), audit("told")]).await.unwrap();
     let approval =
-        Change::Approval { agent: agent("a"), id: "1".into(), decision: decision.clone() };
-    assert_eq!(heard.try_iter().collect::<Vec<_>>(), [Change::Access(agent("a")), approval]);
+        FeedChange::Approval { agent: agent("a"), id: "1".into(), decision: decision.clone() };
+    assert_eq!(heard.try_iter().collect::<Vec<_>>(), [FeedChange::Access(agent("a")), approval]);
     // A commit that fails tells of no answer, and lets what is kept in memory be read again.
     let missing = AgentCommand::Outbox(OutboxCommand::Drop { id: DeliveryId(99) });
-    a.commit(vec![settle("2"), door(), missing]).await.unwrap_err();
-    assert_eq!(heard.try_iter().collect::<Vec<_>>(), [Change::Access(agent("a"))]);
+    a.commit(vec![settle("2"), ingress(), missing]).await.unwrap_err();
+    assert_eq!(heard.try_iter().collect::<Vec<_>>(), [FeedChange::Access(agent("a"))]);
     drop(subscription);
     store.shutdown().await;
 }

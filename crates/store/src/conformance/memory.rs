@@ -4,8 +4,9 @@
 use super::sample::at;
 use super::{Opener, agent};
 use crate::{
-    AgentCommand, AgentLease, Entry, Forget, FragmentId, Frozen, MessageSeq, NewFragment, Origin,
-    Outcome, RecordKind, Remember, SessionId, Source, StoreError, Target,
+    AgentCommand, AgentLease, CommandOutcome, Forget, FragmentId, Frozen, MemoryEntry, MemoryList,
+    MemoryOrigin, MemorySource, MessageSeq, NewFragment, RecordKind, Remember, SessionId,
+    StoreError,
 };
 
 /// Every check.
@@ -20,9 +21,9 @@ pub(super) async fn run(opener: &dyn Opener) {
     memory_survives_a_restart_and_its_chain_holds(opener).await;
 }
 
-fn origin(message: u64) -> Origin {
-    Origin {
-        source: Source::Tool,
+fn origin(message: u64) -> MemoryOrigin {
+    MemoryOrigin {
+        source: MemorySource::Tool,
         principal: "telegram:1".into(),
         platform: "telegram".into(),
         session: Some(SessionId(1)),
@@ -35,14 +36,19 @@ fn origin(message: u64) -> Origin {
     }
 }
 
-fn new(text: &str) -> Entry {
-    Entry::New(NewFragment { text: text.to_owned(), blocked: None, parents: Vec::new() })
+fn new(text: &str) -> MemoryEntry {
+    MemoryEntry::New(NewFragment { text: text.to_owned(), blocked: None, parents: Vec::new() })
 }
 
-fn remember(scope: &str, expects: &[FragmentId], entries: Vec<Entry>, message: u64) -> Remember {
+fn remember(
+    scope: &str,
+    expects: &[FragmentId],
+    entries: Vec<MemoryEntry>,
+    message: u64,
+) -> Remember {
     Remember {
         scope: scope.into(),
-        target: Target::Memory,
+        target: MemoryList::Memory,
         expects: expects.to_vec(),
         entries,
         origin: origin(message),
@@ -53,13 +59,13 @@ fn remember(scope: &str, expects: &[FragmentId], entries: Vec<Entry>, message: u
 async fn set(a: &AgentLease, change: Remember) -> Result<Vec<FragmentId>, StoreError> {
     let done = a.commit(vec![AgentCommand::Remember(Box::new(change))]).await?;
     match done.outcomes.into_iter().next() {
-        Some(Outcome::Remembered(ids)) => Ok(ids),
+        Some(CommandOutcome::Remembered(ids)) => Ok(ids),
         other => panic!("{other:?}"),
     }
 }
 
 async fn texts(a: &AgentLease, scope: &str) -> Vec<String> {
-    let page = a.memory_page(scope, Target::Memory).await.unwrap();
+    let page = a.memory_page(scope, MemoryList::Memory).await.unwrap();
     page.fragments.into_iter().map(|fragment| fragment.text).collect()
 }
 
@@ -76,16 +82,16 @@ async fn a_list_is_set_whole_and_only_as_it_was_read(opener: &dyn Opener) {
     let ids = ids.unwrap();
     let stale = set(&a, remember("chat:1", &[], vec![new("three")], 2)).await;
     assert!(matches!(stale, Err(StoreError::MemoryChanged)), "{stale:?}");
-    let foreign = vec![Entry::Keep(ids[0]), Entry::Keep(FragmentId(99))];
+    let foreign = vec![MemoryEntry::Keep(ids[0]), MemoryEntry::Keep(FragmentId(99))];
     let foreign = set(&a, remember("chat:1", &ids, foreign, 2)).await;
     assert!(matches!(foreign, Err(StoreError::MemoryChanged)), "{foreign:?}");
-    let other = set(&a, remember("chat:2", &[], vec![Entry::Keep(ids[0])], 2)).await;
+    let other = set(&a, remember("chat:2", &[], vec![MemoryEntry::Keep(ids[0])], 2)).await;
     assert!(matches!(other, Err(StoreError::MemoryChanged)), "{other:?}");
     assert_eq!(texts(&a, "chat:1").await, ["one", "two"]);
     assert_eq!(texts(&a, "chat:2").await, Vec::<String>::new());
-    assert!(a.memory_page("chat:1", Target::User).await.unwrap().fragments.is_empty());
+    assert!(a.memory_page("chat:1", MemoryList::User).await.unwrap().fragments.is_empty());
 
-    let entries = vec![Entry::Keep(ids[1]), new("three")];
+    let entries = vec![MemoryEntry::Keep(ids[1]), new("three")];
     set(&a, remember("chat:1", &ids, entries, 3)).await.unwrap();
     assert_eq!(texts(&a, "chat:1").await, ["two", "three"]);
     let records = a.provenance_after(FragmentId::START, 10).await.unwrap();
@@ -94,7 +100,7 @@ async fn a_list_is_set_whole_and_only_as_it_was_read(opener: &dyn Opener) {
     assert_eq!(kinds, [Learned, Learned, Removed(ids[0]), Learned]);
     assert_eq!(records[3].origin, origin(3));
     assert_eq!(records[3].prev, records[2].mac);
-    let mirror = a.memory_page("chat:1", Target::Memory).await.unwrap().mirror.unwrap();
+    let mirror = a.memory_page("chat:1", MemoryList::Memory).await.unwrap().mirror.unwrap();
     assert_eq!((mirror.now.1.len(), mirror.before.1), (2, ids));
     store.shutdown().await;
 }
@@ -105,7 +111,7 @@ async fn entries_keep_their_order(opener: &dyn Opener) {
     let a = owner.agent(&agent("a"));
     let all = ["a", "b", "c"].map(new).to_vec();
     let ids = set(&a, remember("global", &[], all, 1)).await.unwrap();
-    let keep = |at: usize| Entry::Keep(ids[at]);
+    let keep = |at: usize| MemoryEntry::Keep(ids[at]);
     let entries = vec![keep(2), new("x"), keep(0), keep(1), new("y")];
     set(&a, remember("global", &ids, entries, 2)).await.unwrap();
     assert_eq!(texts(&a, "global").await, ["c", "x", "a", "b", "y"]);
@@ -121,7 +127,8 @@ async fn a_search_sees_one_scope_and_its_figures_alone(opener: &dyn Opener) {
         blocked: Some("override".into()),
         parents: Vec::new(),
     };
-    let own = vec![new("The cat is called Tom"), new("Tea at five"), Entry::New(blocked.clone())];
+    let own =
+        vec![new("The cat is called Tom"), new("Tea at five"), MemoryEntry::New(blocked.clone())];
     set(&a, remember("chat:1", &[], own, 1)).await.unwrap();
     let before = found(&a, "chat:1", "cat tom five").await;
     assert_eq!(before[0].0, "The cat is called Tom");
@@ -136,7 +143,7 @@ async fn a_search_sees_one_scope_and_its_figures_alone(opener: &dyn Opener) {
     assert!(found(&a, "chat:1", "...").await.is_empty());
     // What is taken out leaves the figures as they were before it came.
     let two = found(&a, "chat:2", "cat").await;
-    let keep: Vec<Entry> = ids.iter().map(|id| Entry::Keep(*id)).collect();
+    let keep: Vec<MemoryEntry> = ids.iter().map(|id| MemoryEntry::Keep(*id)).collect();
     let more = keep.iter().cloned().chain([new("cats and cat cat")]).collect();
     let with = set(&a, remember("chat:2", &ids, more, 3)).await.unwrap();
     assert_ne!(found(&a, "chat:2", "cat").await, two);
@@ -151,17 +158,17 @@ async fn what_is_forgotten_is_gone_and_not_learned_again(opener: &dyn Opener) {
     let a = owner.agent(&agent("a"));
     let ids = set(&a, remember("chat:1", &[], vec![new("alpha"), new("beta")], 1)).await.unwrap();
     let affected = a.memory_affected(Forget::Fragment(ids[0])).await.unwrap();
-    assert_eq!(affected.lists, [("chat:1".into(), Target::Memory)]);
+    assert_eq!(affected.lists, [("chat:1".into(), MemoryList::Memory)]);
     let meant = affected.fragments;
     assert_eq!(meant.iter().map(|it| it.id).collect::<Vec<_>>(), [ids[0]]);
-    let by = Box::new(Origin { session: None, message: None, ..origin(9) });
+    let by = Box::new(MemoryOrigin { session: None, message: None, ..origin(9) });
     let forget = AgentCommand::ForgetMemory { fragments: vec![ids[0], FragmentId(77)], origin: by };
     let done = a.commit(vec![forget]).await.unwrap();
-    assert_eq!(done.outcomes, [Outcome::Forgotten(meant)]);
+    assert_eq!(done.outcomes, [CommandOutcome::Forgotten(meant)]);
     assert_eq!(texts(&a, "chat:1").await, ["beta"]);
     assert_eq!(a.fragment(ids[0]).await.unwrap(), None);
     assert!(found(&a, "chat:1", "alpha").await.is_empty());
-    let again = vec![Entry::Keep(ids[1]), new("alpha, again")];
+    let again = vec![MemoryEntry::Keep(ids[1]), new("alpha, again")];
     let again = |message| remember("chat:1", &ids[1..], again.clone(), message);
     let buried = set(&a, again(1)).await;
     assert!(matches!(buried, Err(StoreError::Buried { .. })), "{buried:?}");
@@ -188,7 +195,11 @@ async fn what_was_made_of_it_is_forgotten_with_it(opener: &dyn Opener) {
     let a = owner.agent(&agent("a"));
     let first = set(&a, remember("chat:1", &[], vec![new("salt")], 1)).await.unwrap();
     let made = |text: &str, parent: FragmentId| {
-        Entry::New(NewFragment { text: text.to_owned(), blocked: None, parents: vec![parent] })
+        MemoryEntry::New(NewFragment {
+            text: text.to_owned(),
+            blocked: None,
+            parents: vec![parent],
+        })
     };
     let mut change = remember("chat:1", &first, vec![made("salt and pepper", first[0])], 8);
     change.origin.session = Some(SessionId(2));
@@ -212,7 +223,7 @@ async fn what_was_made_of_it_is_forgotten_with_it(opener: &dyn Opener) {
 /// Which of these words were forgotten in a scope.
 async fn forgotten(a: &AgentLease, scope: &str, texts: &[&str]) -> Vec<bool> {
     let texts = texts.iter().map(|text| (*text).to_owned()).collect();
-    a.memory_forgotten(scope, Target::Memory, texts).await.unwrap()
+    a.memory_forgotten(scope, MemoryList::Memory, texts).await.unwrap()
 }
 
 async fn forgotten_words_are_known_for_such_until_they_are_said_anew(opener: &dyn Opener) {
@@ -222,7 +233,7 @@ async fn forgotten_words_are_known_for_such_until_they_are_said_anew(opener: &dy
     assert_eq!(forgotten(&a, "chat:1", &["x"]).await, [false]);
     let first = set(&a, remember("chat:1", &[], vec![new("old")], 1)).await.unwrap();
     let made = NewFragment { text: "new words".into(), blocked: None, parents: first.clone() };
-    let change = remember("chat:1", &first, vec![Entry::New(made)], 2);
+    let change = remember("chat:1", &first, vec![MemoryEntry::New(made)], 2);
     let second = set(&a, change).await.unwrap();
     assert!(a.memory_due().await.unwrap().is_empty());
     let affected = a.memory_affected(Forget::Fragment(second[0])).await.unwrap();
@@ -232,15 +243,15 @@ async fn forgotten_words_are_known_for_such_until_they_are_said_anew(opener: &dy
     let texts = ["new  words", "old", "other"];
     assert_eq!(forgotten(&a, "chat:1", &texts).await, [true, true, false]);
     assert_eq!(forgotten(&a, "chat:2", &texts).await, [false; 3]);
-    let list = ("chat:1".into(), Target::Memory);
+    let list = ("chat:1".into(), MemoryList::Memory);
     assert_eq!(a.memory_due().await.unwrap(), [list]);
-    assert!(a.memory_page("chat:1", Target::Memory).await.unwrap().erasure_due);
+    assert!(a.memory_page("chat:1", MemoryList::Memory).await.unwrap().erasure_due);
     // Both messages taught something that is forgotten.
     for message in [1, 2] {
         let again = set(&a, remember("chat:1", &[], vec![new("x")], message)).await;
         assert!(matches!(again, Err(StoreError::Buried { .. })), "{again:?}");
     }
-    let erased = AgentCommand::MirrorErased { scope: "chat:1".into(), target: Target::Memory };
+    let erased = AgentCommand::MirrorErased { scope: "chat:1".into(), target: MemoryList::Memory };
     a.commit(vec![erased]).await.unwrap();
     assert!(a.memory_due().await.unwrap().is_empty());
     set(&a, remember("chat:1", &[], vec![new("new words")], 3)).await.unwrap();

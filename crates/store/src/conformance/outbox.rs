@@ -4,8 +4,8 @@ use super::sample::*;
 use super::{Opener, agent};
 use crate::outbox::DELIVERY_TEXT_BYTES_MAX;
 use crate::{
-    Accept, Accepted, AgentCommand, AgentLease, Conclude, Content, Delivery, DeliveryId,
-    DeliveryState, Destination, Doubt, Enqueue, Flush, Lane, NewButton, OutboxCommand, Owner,
+    Accept, Accepted, AgentCommand, AgentLease, Conclude, Content, Delivery, DeliveryDestination,
+    DeliveryId, DeliveryState, Doubt, Enqueue, Flush, Lane, LeaseHolder, NewButton, OutboxCommand,
     Provisional, Rest, SentPart, SessionId, Store, StoreError, TurnId, TurnOutcome, Usage,
 };
 
@@ -21,9 +21,9 @@ pub(super) async fn run(opener: &dyn Opener) {
     what_is_over_is_pruned(opener).await;
 }
 
-fn to(chat: &str) -> Destination {
+fn to(chat: &str) -> DeliveryDestination {
     let lane = Lane { platform: "telegram".into(), account: "main".into(), chat: chat.into() };
-    Destination {
+    DeliveryDestination {
         lane,
         chat_type: "group".into(),
         topic: Some("7".into()),
@@ -68,7 +68,7 @@ async fn get(a: &AgentLease, id: DeliveryId) -> Delivery {
     a.delivery(id).await.unwrap().unwrap()
 }
 
-async fn again(opener: &dyn Opener, store: Store, place: &str) -> (Store, Owner, AgentLease) {
+async fn again(opener: &dyn Opener, store: Store, place: &str) -> (Store, LeaseHolder, AgentLease) {
     store.shutdown().await;
     let store = opener.open(place).await;
     let owner = store.claim("suite").await.unwrap();

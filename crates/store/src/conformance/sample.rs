@@ -37,7 +37,6 @@ pub fn replied(text: &str) -> NewMessage {
     message_in("chat:1", Role::Assistant, text)
 }
 
-/// How to open a session.
 pub fn opening(key: &str) -> OpenSession {
     let (key, scope, label) = (key.into(), "chat:1".into(), "private".into());
     OpenSession { key, scope, label, at: at(0) }
@@ -81,7 +80,6 @@ pub fn conclude(turn: TurnId, text: &str) -> AgentCommand {
     }))
 }
 
-/// Some usage.
 pub fn usage(n: u64) -> Usage {
     Usage { input: 100 * n, output: 10 * n, cached: 50 * n, reasoning: n, cost_micros: 7 * n }
 }

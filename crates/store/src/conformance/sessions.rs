@@ -3,8 +3,8 @@
 use super::sample::*;
 use super::{Opener, agent};
 use crate::{
-    AgentCommand, MessageSeq, OpenSession, Outcome, Part, Role, Session, SessionId, SessionRef,
-    SessionState, StoreError, Summary, TurnStatus, Window,
+    AgentCommand, CommandOutcome, MessageSeq, OpenSession, Part, Role, Session, SessionId,
+    SessionRef, SessionState, StoreError, Summary, TurnStatus, Window,
 };
 
 /// Runs every check.
@@ -33,7 +33,7 @@ async fn a_key_means_its_newest_session(opener: &dyn Opener) {
     };
     let done = a.commit(vec![open(), open(), title("one")]).await.unwrap();
     let first = done.session().unwrap();
-    assert_eq!(done.outcomes[1], Outcome::Session(first));
+    assert_eq!(done.outcomes[1], CommandOutcome::Session(first));
     take(&a, "k", "hello").await;
     let end = || AgentCommand::EndSession { session: key("k"), at: at(7) };
     a.commit(vec![end(), end()]).await.unwrap();
@@ -46,7 +46,7 @@ async fn a_key_means_its_newest_session(opener: &dyn Opener) {
     let touch = AgentCommand::TouchSession { session: key("k"), at: at(50) };
     let append = AgentCommand::Append { session: key("k"), messages: vec![said("x"), said("y")] };
     let done = a.commit(vec![touch, append]).await.unwrap();
-    let appended = Outcome::Appended { session: second, first: MessageSeq(2), count: 2 };
+    let appended = CommandOutcome::Appended { session: second, first: MessageSeq(2), count: 2 };
     assert_eq!(done.outcomes[1], appended);
     let summary = Some(Summary { upto: MessageSeq(1), message: MessageSeq(3) });
     let summarise = |summary| AgentCommand::SummariseSession { session: key("k"), summary };

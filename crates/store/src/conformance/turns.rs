@@ -3,8 +3,8 @@
 use super::sample::*;
 use super::{Opener, agent, audit, entry};
 use crate::{
-    Accepted, AgentCommand, Conclude, Join, MessageSeq, NewStep, Outcome, Part, Role, StepKind,
-    StoreError, Totals, TurnId, TurnOutcome, TurnStatus, Usage, UsageOf,
+    Accepted, AgentCommand, CommandOutcome, Conclude, Join, MessageSeq, NewStep, Part, Role,
+    StepKind, StoreError, Totals, TurnId, TurnOutcome, TurnStatus, Usage, UsageOf,
 };
 
 /// Runs every check.
@@ -38,7 +38,7 @@ async fn a_message_becomes_a_turn_and_a_turn_a_reply(opener: &dyn Opener) {
     let done = a.commit(vec![conclude(turn, "pong"), audit("turn")]).await.unwrap();
     assert_eq!(done.reply(), Some(MessageSeq(2)));
     assert_eq!(done.outcomes.len(), 2);
-    assert_eq!(done.outcomes[1], Outcome::Audited(done.audit[0]));
+    assert_eq!(done.outcomes[1], CommandOutcome::Audited(done.audit[0]));
     let over = a.turn(turn).await.unwrap().unwrap();
     assert_eq!((over.status, over.reply), (TurnStatus::Replied, Some(MessageSeq(2))));
     assert_eq!((over.usage, over.ended_at), (usage(1), Some(at(2))));
@@ -100,8 +100,8 @@ async fn a_repeated_message_is_known_and_writes_nothing(opener: &dyn Opener) {
     // In one batch too, and each caller has keys of its own.
     let twice = vec![accept_keyed("k", "x", "token", "2"), accept_keyed("k", "x", "token", "2")];
     let outcomes = a.commit(twice).await.unwrap().outcomes;
-    assert!(matches!(outcomes[0], Outcome::Accepted(Accepted::New { .. })));
-    assert!(matches!(outcomes[1], Outcome::Accepted(Accepted::Known { .. })));
+    assert!(matches!(outcomes[0], CommandOutcome::Accepted(Accepted::New { .. })));
+    assert!(matches!(outcomes[1], CommandOutcome::Accepted(Accepted::Known { .. })));
     assert!(matches!(take("other", "1").await, Accepted::New { .. }));
     a.commit(vec![AgentCommand::PruneIdempotency { before: at(100) }]).await.unwrap();
     assert!(matches!(take("token", "1").await, Accepted::New { .. }));
@@ -157,8 +157,11 @@ async fn a_turn_goes_on_from_its_last_step(opener: &dyn Opener) {
         let answered = NewStep::Answered { message: call.clone(), usage: usage(2) };
         let batch = vec![step(turn, answered), step(turn, begin("c1", "todo"))];
         let outcomes = a.commit(batch).await.unwrap().outcomes;
-        assert_eq!(outcomes[0], Outcome::Stepped { number: 1, message: Some(MessageSeq(2)) });
-        assert_eq!(outcomes[1], Outcome::Stepped { number: 2, message: None });
+        assert_eq!(
+            outcomes[0],
+            CommandOutcome::Stepped { number: 1, message: Some(MessageSeq(2)) }
+        );
+        assert_eq!(outcomes[1], CommandOutcome::Stepped { number: 2, message: None });
         let ended = NewStep::CallEnded { call: "c1".into(), message: result.clone() };
         let batch = vec![step(turn, ended), step(turn, begin("c2", "terminal"))];
         a.commit(batch).await.unwrap();

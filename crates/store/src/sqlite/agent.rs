@@ -3,7 +3,7 @@
 use super::anchors::ToAnchor;
 use super::group::{self, Answers, Waiting};
 use super::open::Absent;
-use super::pool::{AgentFile, Held, Pool, Slot};
+use super::pool::{AgentFile, Pool, Slot, SlotGuard};
 use super::{approvals, audit, find, lineage, messages, sessions, turn_reads, usage};
 use crate::agent::{AgentCommand, Committed};
 use crate::approval::{Approval, Grant};
@@ -51,7 +51,7 @@ impl SqliteAgent {
         &self,
         absent: Absent,
         work: impl FnOnce(&mut AgentFile) -> Result<T> + Send + 'static,
-    ) -> Result<Option<(T, Held)>> {
+    ) -> Result<Option<(T, SlotGuard)>> {
         let held = self.pool.hold(&self.slot).await?;
         match self.ready(held, absent).await? {
             None => Ok(None),
@@ -60,7 +60,7 @@ impl SqliteAgent {
     }
 
     /// Opens the file of a held slot, and takes in what waited for it.
-    async fn ready(&self, held: Held, absent: Absent) -> Result<Option<Held>> {
+    async fn ready(&self, held: SlotGuard, absent: Absent) -> Result<Option<SlotGuard>> {
         let queued = self.pool.daemon.is_queued(&self.slot.id);
         let absent = if queued { Absent::Create } else { absent };
         let Some(held) = self.pool.open(&self.slot, held, absent).await? else {
@@ -72,9 +72,9 @@ impl SqliteAgent {
     /// One job on the storage executor, which holds the slot to its end whoever waits.
     async fn job<T: Send + 'static>(
         &self,
-        mut held: Held,
+        mut held: SlotGuard,
         work: impl FnOnce(&mut AgentFile) -> Result<T> + Send + 'static,
-    ) -> Result<(T, Held)> {
+    ) -> Result<(T, SlotGuard)> {
         let job = move || match held.file().and_then(work) {
             Ok(result) => Ok((result, held)),
             Err(error) => {
@@ -86,7 +86,7 @@ impl SqliteAgent {
     }
 
     /// Moves the waiting audit records into the agent's chain.
-    async fn take_in(&self, mut held: Held) -> Result<Held> {
+    async fn take_in(&self, mut held: SlotGuard) -> Result<SlotGuard> {
         let mut due: Option<ToAnchor> = None;
         loop {
             let (records, claim) = self.pool.daemon.waiting(&self.slot.id).await?;
@@ -110,10 +110,10 @@ impl SqliteAgent {
     }
 
     /// Commits for those who are first in line.
-    async fn lead(&self, mut held: Held) -> Result<()> {
+    async fn lead(&self, mut held: SlotGuard) -> Result<()> {
         loop {
             let Some(mut ready) = self.ready(held, Absent::Create).await? else { return Ok(()) };
-            if self.slot.line.accepts() && !self.pool.daemon.is_busy(&self.slot.id) {
+            if self.slot.queue.accepts() && !self.pool.daemon.is_busy(&self.slot.id) {
                 self.pool.daemon.mark_busy(&self.slot.id).await?;
             }
             let (pool, slot) = (self.pool.clone(), self.slot.clone());
@@ -161,14 +161,14 @@ impl SqliteAgent {
 
 /// Commits the next group of the line before a held file. One and no more in a job on the storage
 /// executor, so that readers and other agents get their turn.
-fn next_group(pool: &Pool, slot: &Slot, held: &mut Held) -> Ended {
+fn next_group(pool: &Pool, slot: &Slot, held: &mut SlotGuard) -> Ended {
     if pool.daemon.is_queued(&slot.id) {
         return Ended::Prepare;
     }
     let busy = pool.daemon.is_busy(&slot.id);
-    let group = slot.line.take(|traits| busy || !traits.accepts);
+    let group = slot.queue.take(|traits| busy || !traits.accepts);
     if group.is_empty() {
-        return if slot.line.accepts() { Ended::Prepare } else { Ended::Enough };
+        return if slot.queue.accepts() { Ended::Prepare } else { Ended::Enough };
     }
     // The file was opened before, and nobody closes it while it is held.
     let Ok(file) = held.file() else { return Ended::Enough };
@@ -201,7 +201,7 @@ fn write_group(
 #[async_trait]
 impl AgentBackend for SqliteAgent {
     async fn commit(&self, batch: Vec<AgentCommand>, lease: &Lease) -> Result<Committed> {
-        let joined = self.slot.line.join(batch, lease.clone());
+        let joined = self.slot.queue.join(batch, lease.clone());
         let mut answer = joined
             .map_err(|waiting| StoreError::Overloaded { what: lease.what.clone(), waiting })?;
         loop {

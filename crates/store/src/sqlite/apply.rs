@@ -1,11 +1,11 @@
 //! What each command does to an agent's database. A new family is an arm here and a file.
 
 use super::memory::write as memory;
-use super::sql::Fault;
-use super::{approvals, audit, door, index, lineage, messages, outbox, sessions, turns};
-use crate::agent::{AgentCommand, Committed, Outcome};
+use super::sql::CommandFault;
+use super::{approvals, audit, index, ingress, lineage, messages, outbox, sessions, turns};
+use crate::agent::{AgentCommand, CommandOutcome, Committed};
 use crate::chain::Chain;
-use crate::door::DoorCommand;
+use crate::ingress::IngressCommand;
 use crate::message::NewMessage;
 use crate::outbox::OutboxCommand;
 use crate::turn::{Accept, Accepted, Flush, NewStep};
@@ -58,8 +58,8 @@ impl Traits {
                     traits.say(messages);
                 }
                 // What waits for a turn has to be found after a crash, as unfinished turns are.
-                AgentCommand::Door(command) => {
-                    traits.accepts |= matches!(&**command, DoorCommand::Keep(new) if new.waits);
+                AgentCommand::Ingress(command) => {
+                    traits.accepts |= matches!(&**command, IngressCommand::Keep(new) if new.waits);
                 }
                 AgentCommand::Conclude(conclude) => traits.say(&conclude.messages),
                 AgentCommand::Audit(_) => traits.audits = true,
@@ -120,7 +120,9 @@ fn may_wait(batch: &[AgentCommand]) -> bool {
     batch.iter().all(|command| match command {
         AgentCommand::Accept(accept) => is_later(accept),
         // What belongs to such a turn, which nobody is told of before.
-        AgentCommand::Append { .. } | AgentCommand::Beside(_) | AgentCommand::Door(_) => has_later,
+        AgentCommand::Append { .. } | AgentCommand::Beside(_) | AgentCommand::Ingress(_) => {
+            has_later
+        }
         // Where that is lost, what was sent counts as in doubt.
         AgentCommand::Outbox(OutboxCommand::Sent { .. }) => batch.len() == 1,
         _ => false,
@@ -132,7 +134,7 @@ pub(crate) fn batch(
     sql: &Connection,
     means: &Means<'_>,
     batch: &[AgentCommand],
-) -> Result<Committed, Fault> {
+) -> Result<Committed, CommandFault> {
     let mut committed = Committed::default();
     committed.outcomes.reserve_exact(batch.len());
     let mut begun = None;
@@ -142,14 +144,14 @@ pub(crate) fn batch(
                 if let Some(turn) = begun {
                     turns::beside(sql, turn, messages)?;
                 }
-                Outcome::Done
+                CommandOutcome::Done
             }
             command => one(sql, means, command)?,
         };
-        if let Outcome::Accepted(Accepted::New { turn, .. }) = outcome {
+        if let CommandOutcome::Accepted(Accepted::New { turn, .. }) = outcome {
             begun = Some(turn);
         }
-        if let Outcome::Audited(seq) = outcome {
+        if let CommandOutcome::Audited(seq) = outcome {
             committed.audit.push(seq);
         }
         committed.outcomes.push(outcome);
@@ -157,15 +159,19 @@ pub(crate) fn batch(
     Ok(committed)
 }
 
-fn one(sql: &Connection, means: &Means<'_>, command: &AgentCommand) -> Result<Outcome, Fault> {
+fn one(
+    sql: &Connection,
+    means: &Means<'_>,
+    command: &AgentCommand,
+) -> Result<CommandOutcome, CommandFault> {
     match command {
         AgentCommand::Audit(entry) => {
             let seq = audit::append(sql, means.chain, means.random, entry.clone())?;
-            return Ok(Outcome::Audited(seq));
+            return Ok(CommandOutcome::Audited(seq));
         }
         AgentCommand::EraseAuditContent(range) => audit::erase(sql, range)?,
         AgentCommand::OpenSession(open) => {
-            return Ok(Outcome::Session(sessions::open(sql, open)?.session));
+            return Ok(CommandOutcome::Session(sessions::open(sql, open)?.session));
         }
         AgentCommand::EndSession { session, at } => sessions::end(sql, session, *at)?,
         AgentCommand::TitleSession { session, title } => {
@@ -179,7 +185,11 @@ fn one(sql: &Connection, means: &Means<'_>, command: &AgentCommand) -> Result<Ou
         AgentCommand::Append { session, messages } => {
             let place = sessions::resolve(sql, session)?;
             let first = messages::append(sql, &place, None, messages)?;
-            return Ok(Outcome::Appended { session: place.session, first, count: messages.len() });
+            return Ok(CommandOutcome::Appended {
+                session: place.session,
+                first,
+                count: messages.len(),
+            });
         }
         AgentCommand::Accept(accept) => return turns::accept(sql, means.chain, accept),
         AgentCommand::AcceptChild(accept) => return lineage::accept(sql, accept),
@@ -204,12 +214,12 @@ fn one(sql: &Connection, means: &Means<'_>, command: &AgentCommand) -> Result<Ou
         }
         AgentCommand::ThawMemory { session } => memory::thaw(sql, *session)?,
         AgentCommand::Outbox(command) => return outbox::write::apply(sql, means.chain, command),
-        AgentCommand::Door(command) => return Ok(door::apply(sql, command)?),
+        AgentCommand::Ingress(command) => return Ok(ingress::apply(sql, command)?),
         // Dealt with where the turn is known.
         AgentCommand::Beside(_) => {}
         AgentCommand::PruneIdempotency { before } => turns::prune_idempotency(sql, *before)?,
     }
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
 #[cfg(test)]

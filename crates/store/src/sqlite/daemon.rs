@@ -4,7 +4,7 @@ use super::anchors::ToAnchor;
 use super::open::{self, Absent};
 use super::reserve::Reserve;
 use super::sql::Db;
-use super::together::{Did, Line, Small};
+use super::together::{DaemonCommitQueue, Did, Small};
 use super::{anchors, audit, busy, directory, ledger, queue, schema, spent, values};
 use crate::audit::{AuditRecord, AuditReport, Seq};
 use crate::backend::DaemonBackend;
@@ -51,7 +51,7 @@ struct State {
     /// Heads to anchor: whoever writes next writes them all.
     heads: Mutex<BTreeMap<AgentId, ToAnchor>>,
     /// Small changes: whoever gets the file next makes them all.
-    line: Line,
+    queue: DaemonCommitQueue,
     /// Space for what an operator does.
     reserve: Reserve,
 }
@@ -116,7 +116,7 @@ impl DaemonFile {
                     queued,
                     busy,
                     heads: Mutex::default(),
-                    line: Line::default(),
+                    queue: DaemonCommitQueue::default(),
                     reserve,
                 };
                 Ok::<_, StoreError>((db, state))
@@ -139,7 +139,7 @@ impl DaemonFile {
 
     /// Makes a small change, in one commit with those of others who wait.
     async fn together(&self, small: Small, lease: &Lease) -> Result<Did> {
-        let mut answer = self.state.line.join(small, lease)?;
+        let mut answer = self.state.queue.join(small, lease)?;
         loop {
             let mut held = tokio::select! {
                 biased;
@@ -149,7 +149,7 @@ impl DaemonFile {
             let state = self.state.clone();
             let serve = move || -> Result<()> {
                 let db = held.as_mut().ok_or(StoreError::Closed)?;
-                state.line.serve(db, state.durability);
+                state.queue.serve(db, state.durability);
                 Ok(())
             };
             let served = self.world.storage.run(serve).await.map_err(StoreError::from).flatten();

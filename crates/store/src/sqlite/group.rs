@@ -12,13 +12,13 @@ use super::daemon::FLUSH_EVERY;
 use super::index::{self, Backlog};
 use super::pool::AgentFile;
 use super::queue::{self, Queued};
-use super::sql::{Fault, explain, raise};
+use super::sql::{CommandFault, explain, raise};
 use super::{audit, turn_reads};
 use crate::agent::{AgentCommand, Committed};
 use crate::audit::AuditEntry;
 use crate::chain::Link;
 use crate::error::{Result, StoreError};
-use crate::feed::{self, Change, Feed};
+use crate::feed::{self, Feed, FeedChange};
 use crate::lease::Lease;
 use crate::store::Durability;
 use insula_domain::id::AgentId;
@@ -63,8 +63,7 @@ impl Waiting {
         Self { writing: Writing::Records(records), traits, lease, reply }
     }
 
-    /// What it changes, for the feed.
-    fn changes(&self, agent: &AgentId) -> Vec<Change> {
+    fn changes(&self, agent: &AgentId) -> Vec<FeedChange> {
         match &self.writing {
             Writing::Batch(batch) => feed::of_agent(agent, batch),
             Writing::Records(_) => Vec::new(),
@@ -79,9 +78,9 @@ impl Waiting {
 
 /// The line before one file.
 #[derive(Default)]
-pub(crate) struct Line(Mutex<VecDeque<Waiting>>);
+pub(crate) struct CommitQueue(Mutex<VecDeque<Waiting>>);
 
-impl Line {
+impl CommitQueue {
     fn lock(&self) -> MutexGuard<'_, VecDeque<Waiting>> {
         // Valid after every single statement.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -95,14 +94,14 @@ impl Line {
     ) -> Result<oneshot::Receiver<Result<Committed>>, usize> {
         let (reply, answer) = oneshot::channel();
         let traits = Traits::of(&batch);
-        let mut line = self.lock();
-        if line.len() >= WAITING_MAX {
-            line.retain(|waiting| !waiting.reply.is_closed());
-            if line.len() >= WAITING_MAX {
-                return Err(line.len());
+        let mut queue = self.lock();
+        if queue.len() >= WAITING_MAX {
+            queue.retain(|waiting| !waiting.reply.is_closed());
+            if queue.len() >= WAITING_MAX {
+                return Err(queue.len());
             }
         }
-        line.push_back(Waiting { writing: Writing::Batch(batch), traits, lease, reply });
+        queue.push_back(Waiting { writing: Writing::Batch(batch), traits, lease, reply });
         Ok(answer)
     }
 
@@ -113,16 +112,16 @@ impl Line {
 
     /// Takes the next ones out of the line, as far as `fit` goes.
     pub(crate) fn take(&self, fit: impl Fn(Traits) -> bool) -> Vec<Waiting> {
-        let mut line = self.lock();
+        let mut queue = self.lock();
         let mut group = Vec::new();
         while group.len() < GROUP_MAX
-            && let Some(waiting) = line.pop_front()
+            && let Some(waiting) = queue.pop_front()
         {
             if waiting.reply.is_closed() {
                 continue;
             }
             if !fit(waiting.traits) {
-                line.push_front(waiting);
+                queue.push_front(waiting);
                 break;
             }
             group.push(waiting);
@@ -212,7 +211,7 @@ pub(crate) fn commit(
         let mut changes = waiting.changes(agent);
         // A commit that failed may have been made all the same: what is kept in memory is read
         // again. An answer only counts when it is durable.
-        changes.retain(|it| result.is_ok() || !matches!(it, Change::Approval { .. }));
+        changes.retain(|it| result.is_ok() || !matches!(it, FeedChange::Approval { .. }));
         changes.iter().for_each(|change| feed.tell(change));
     }
     let replies = group.into_iter().map(|waiting| waiting.reply);
@@ -320,7 +319,7 @@ impl Work<'_> {
         &self,
         waiting: &'w Waiting,
         seen: &mut Option<&'w Lease>,
-    ) -> Result<Committed, Fault> {
+    ) -> Result<Committed, CommandFault> {
         if *seen != Some(&waiting.lease) {
             raise(self.sql, self.path, &waiting.lease)?;
             *seen = Some(&waiting.lease);
@@ -376,21 +375,21 @@ mod tests {
     use crate::lease::{Claim, Owned};
     use std::sync::Arc;
 
-    fn join(line: &Line) -> Result<oneshot::Receiver<Result<Committed>>, usize> {
+    fn join(queue: &CommitQueue) -> Result<oneshot::Receiver<Result<Committed>>, usize> {
         let claim = Arc::new(Claim::new("test", 1));
-        line.join(Vec::new(), Lease { what: Owned::Daemon, claim })
+        queue.join(Vec::new(), Lease { what: Owned::Daemon, claim })
     }
 
     #[test]
     fn a_line_is_bounded_and_drops_those_who_left() {
-        let line = Line::default();
-        let mut waiting: Vec<_> = (0..WAITING_MAX).map(|_| join(&line).unwrap()).collect();
-        assert_eq!(join(&line).unwrap_err(), WAITING_MAX);
+        let queue = CommitQueue::default();
+        let mut waiting: Vec<_> = (0..WAITING_MAX).map(|_| join(&queue).unwrap()).collect();
+        assert_eq!(join(&queue).unwrap_err(), WAITING_MAX);
         waiting.drain(..2);
-        waiting.push(join(&line).unwrap());
+        waiting.push(join(&queue).unwrap());
         let mut taken = 0;
         loop {
-            let group = line.take(|_| true);
+            let group = queue.take(|_| true);
             assert!(group.len() <= GROUP_MAX);
             if group.is_empty() {
                 break;

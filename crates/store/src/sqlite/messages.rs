@@ -2,8 +2,8 @@
 
 use super::index;
 use super::scopes::{self, Scope};
-use super::sessions::Place;
-use super::sql::{Fault, bad_value};
+use super::sessions::WritableSession;
+use super::sql::{CommandFault, bad_value};
 use crate::error::StoreError;
 use crate::message::{
     MESSAGE_PAGE_BYTES_MAX, MESSAGE_PAGE_MAX, MESSAGES_PER_SESSION_MAX, Message, MessageSeq,
@@ -65,7 +65,7 @@ pub(crate) fn newest(
 }
 
 /// The place after the newest message.
-pub(crate) fn next(sql: &Connection, session: SessionId) -> Result<MessageSeq, Fault> {
+pub(crate) fn next(sql: &Connection, session: SessionId) -> Result<MessageSeq, CommandFault> {
     let last = last(sql, session)?.0;
     if last >= MESSAGES_PER_SESSION_MAX {
         return Err(full());
@@ -73,7 +73,7 @@ pub(crate) fn next(sql: &Connection, session: SessionId) -> Result<MessageSeq, F
     Ok(MessageSeq(last + 1))
 }
 
-fn full() -> Fault {
+fn full() -> CommandFault {
     let max = usize::try_from(MESSAGES_PER_SESSION_MAX).unwrap_or(usize::MAX);
     StoreError::TooLong { what: "a session", len: max.saturating_add(1), max }.into()
 }
@@ -81,11 +81,11 @@ fn full() -> Fault {
 /// Writes a message at a place that [`next`] gave.
 pub(crate) fn put(
     sql: &Connection,
-    place: &Place,
+    place: &WritableSession,
     seq: MessageSeq,
     turn: Option<TurnId>,
     message: &NewMessage,
-) -> Result<(), Fault> {
+) -> Result<(), CommandFault> {
     let id = id_of(place.session, seq);
     let scope = place.scope.or_intern(sql, &message.scope)?;
     sql.prepare_cached("INSERT INTO message VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?
@@ -110,10 +110,10 @@ pub(crate) fn put(
 /// Appends messages; the place of the first.
 pub(crate) fn append(
     sql: &Connection,
-    place: &Place,
+    place: &WritableSession,
     turn: Option<TurnId>,
     messages: &[NewMessage],
-) -> Result<MessageSeq, Fault> {
+) -> Result<MessageSeq, CommandFault> {
     let first = next(sql, place.session)?;
     for (seq, message) in (first.0..).map(MessageSeq).zip(messages) {
         if seq.0 > MESSAGES_PER_SESSION_MAX {

@@ -4,7 +4,7 @@
 use super::anchors::ToAnchor;
 use super::audit;
 use super::daemon::{DaemonFile, tell};
-use super::group::Line;
+use super::group::CommitQueue;
 use super::index::Backlog;
 use super::open::{self, Absent};
 use super::outbox;
@@ -14,7 +14,7 @@ use super::sql::Db;
 use super::turn_reads;
 use crate::chain::{Chain, Head, Link};
 use crate::error::{Result, StoreError};
-use crate::feed::Change;
+use crate::feed::FeedChange;
 use crate::key::AuditKey;
 use crate::store::{Durability, StoreOptions};
 use insula_domain::id::AgentId;
@@ -56,7 +56,7 @@ pub(crate) struct Slot {
     /// Its number among all slots there were.
     pub(crate) incarnation: u64,
     /// The batches that wait to be committed.
-    pub(crate) line: Line,
+    pub(crate) queue: CommitQueue,
     state: Arc<tokio::sync::Mutex<State>>,
     /// How often something was erased from it.
     pub(crate) erasures: AtomicU64,
@@ -127,22 +127,22 @@ impl Drop for Ticket {
 }
 
 /// A slot that is held: nobody else works with its file.
-pub(crate) struct Held {
+pub(crate) struct SlotGuard {
     state: OwnedMutexGuard<State>,
     // After the state, so that whoever is told finds the slot free.
-    _told: Told,
+    _told: NotifyOnDrop,
 }
 
 /// Tells those who wait for a free slot, when dropped.
-struct Told(Arc<OpenSet>);
+struct NotifyOnDrop(Arc<OpenSet>);
 
-impl Drop for Told {
+impl Drop for NotifyOnDrop {
     fn drop(&mut self) {
         self.0.changed.notify_waiters();
     }
 }
 
-impl Held {
+impl SlotGuard {
     /// The open file.
     pub(crate) fn file(&mut self) -> Result<&mut AgentFile> {
         match &mut *self.state {
@@ -225,7 +225,7 @@ impl Pool {
             Arc::new(Slot {
                 id: id.clone(),
                 incarnation: self.incarnations.fetch_add(1, Ordering::Relaxed),
-                line: Line::default(),
+                queue: CommitQueue::default(),
                 state: Arc::new(tokio::sync::Mutex::new(State::Closed)),
                 erasures: AtomicU64::new(0),
                 last_use: AtomicU64::new(0),
@@ -236,7 +236,7 @@ impl Pool {
     }
 
     /// Waits for a slot and holds it.
-    pub(crate) async fn hold(&self, slot: &Slot) -> Result<Held> {
+    pub(crate) async fn hold(&self, slot: &Slot) -> Result<SlotGuard> {
         let state = slot.state.clone().lock_owned().await;
         if matches!(*state, State::Retired) {
             return Err(StoreError::Retired { agent: slot.id.clone() });
@@ -247,7 +247,7 @@ impl Pool {
         let number = self.uses.fetch_add(1, Ordering::Relaxed) + 1;
         slot.last_use.store(number, Ordering::Relaxed);
         slot.last_use_ms.store(self.elapsed_ms(), Ordering::Relaxed);
-        Ok(Held { state, _told: Told(self.open.clone()) })
+        Ok(SlotGuard { state, _told: NotifyOnDrop(self.open.clone()) })
     }
 
     fn elapsed_ms(&self) -> u64 {
@@ -258,9 +258,9 @@ impl Pool {
     pub(crate) async fn open(
         &self,
         slot: &Arc<Slot>,
-        mut held: Held,
+        mut held: SlotGuard,
         absent: Absent,
-    ) -> Result<Option<Held>> {
+    ) -> Result<Option<SlotGuard>> {
         if matches!(*held.state, State::Open(_)) {
             return Ok(Some(held));
         }
@@ -269,7 +269,7 @@ impl Pool {
         let path = self.path(&slot.id);
         let chain = Chain::of_agent(&self.options.audit_key, slot.id.as_str());
         let durability = self.options.durability;
-        let job = move || -> Result<Option<Held>> {
+        let job = move || -> Result<Option<SlotGuard>> {
             let Some(db) = open::open(&path, &schema::AGENT, durability, absent)? else {
                 return Ok(None);
             };
@@ -323,10 +323,10 @@ impl Pool {
         false
     }
 
-    /// Closes the file of a slot. An agent without unfinished turns and deliveries stops being busy; see
-    /// `busy` for why that is safe here.
+    /// Closes the file of a slot. An agent without unfinished turns and deliveries stops being
+    /// busy; see `busy` for why that is safe here.
     async fn close(&self, slot: &Slot, mut state: OwnedMutexGuard<State>, next: State) {
-        let told = Told(self.open.clone());
+        let told = NotifyOnDrop(self.open.clone());
         let job = move || {
             let used = match &*state {
                 State::Open(file) => file.db.read(|sql| {
@@ -342,7 +342,7 @@ impl Pool {
             };
             *state = next;
             // What can't be read is looked at again at the next start.
-            (used.unwrap_or_default(), flushed, Held { state, _told: told })
+            (used.unwrap_or_default(), flushed, SlotGuard { state, _told: told })
         };
         let closed = match self.run(job).await {
             Ok((used, Some(head), held)) => {
@@ -398,7 +398,7 @@ impl Pool {
         }
         drop(slots);
         // Nobody is let in by what is gone.
-        self.daemon.feed.tell(&Change::Access(id.clone()));
+        self.daemon.feed.tell(&FeedChange::Access(id.clone()));
     }
 
     pub(crate) async fn shutdown(&self) {

@@ -11,7 +11,7 @@ use crate::audit::TAIL_LOST;
 use crate::conformance::{agent, entry};
 use crate::key::AuditKey;
 use crate::store::Durability;
-use crate::{AgentCommand, AuditReport, DaemonCommand, Owner, Store, StoreOptions};
+use crate::{AgentCommand, AuditReport, DaemonCommand, LeaseHolder, Store, StoreOptions};
 use insula_world::World;
 use rusqlite::Connection;
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ impl Daemon {
         Self { home: tempfile::tempdir().unwrap() }
     }
 
-    async fn open(&self, durability: Durability) -> Owner {
+    async fn open(&self, durability: Durability) -> LeaseHolder {
         let mut options = StoreOptions::new(self.home.path(), AuditKey::from_bytes([9; 32]));
         options.durability = durability;
         let store = Store::open(options, World::real().unwrap()).await.unwrap();
@@ -72,7 +72,7 @@ fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
-async fn told(owner: &Owner, kinds: &[&str]) {
+async fn told(owner: &LeaseHolder, kinds: &[&str]) {
     for kind in kinds {
         owner.daemon().commit(vec![DaemonCommand::Audit(entry(kind))]).await.unwrap();
         let own = vec![AgentCommand::Audit(entry(kind))];
@@ -80,7 +80,7 @@ async fn told(owner: &Owner, kinds: &[&str]) {
     }
 }
 
-async fn both(owner: &Owner) -> [AuditReport; 2] {
+async fn both(owner: &LeaseHolder) -> [AuditReport; 2] {
     let daemon = owner.daemon().audit_verify().await.unwrap();
     [daemon, owner.agent(&agent("a")).audit_verify().await.unwrap()]
 }
@@ -91,15 +91,15 @@ const AGENT: &str = "agents/a/agent.db";
 #[tokio::test]
 async fn a_tail_that_the_power_took_is_told_and_the_chain_goes_on() {
     for (cut, other) in [(DAEMON, 1), (AGENT, 0)] {
-        let house = Daemon::new();
-        let owner = house.open(Durability::Process).await;
+        let daemon = Daemon::new();
+        let owner = daemon.open(Durability::Process).await;
         told(&owner, &["one", "two"]).await;
-        let kept = house.keep(cut);
+        let kept = daemon.keep(cut);
         told(&owner, &["three", "four", "five"]).await;
-        let house = house.killed();
-        house.put_back(cut, &kept);
+        let daemon = daemon.killed();
+        daemon.put_back(cut, &kept);
 
-        let owner = house.open(Durability::Process).await;
+        let owner = daemon.open(Durability::Process).await;
         let reports = both(&owner).await;
         let lost = &reports[1 - other];
         assert_eq!((lost.ok, lost.records, lost.lost), (true, 2, 3), "{cut}: {lost:?}");
@@ -122,7 +122,7 @@ async fn a_tail_that_the_power_took_is_told_and_the_chain_goes_on() {
         // And after a restart in order.
         owner.store().shutdown().await;
         drop(owner);
-        let owner = house.open(Durability::Power).await;
+        let owner = daemon.open(Durability::Power).await;
         assert!(both(&owner).await.iter().all(|report| report.ok), "{cut}");
     }
 }
@@ -130,24 +130,24 @@ async fn a_tail_that_the_power_took_is_told_and_the_chain_goes_on() {
 #[tokio::test]
 async fn a_crash_before_the_anchor_follows_is_no_forgery() {
     for cut in [DAEMON, AGENT] {
-        let house = Daemon::new();
-        let owner = house.open(Durability::Process).await;
+        let daemon = Daemon::new();
+        let owner = daemon.open(Durability::Process).await;
         told(&owner, &["one", "two"]).await;
-        let kept = house.keep(cut);
+        let kept = daemon.keep(cut);
         told(&owner, &["three"]).await;
-        let house = house.killed();
-        house.put_back(cut, &kept);
-        let anchors = [fs::read(house.home.path().join("audit.anchor")).unwrap(), Vec::new()];
-        let daemon_before = house.keep(DAEMON);
-        let owner = house.open(Durability::Process).await;
+        let daemon = daemon.killed();
+        daemon.put_back(cut, &kept);
+        let anchors = [fs::read(daemon.home.path().join("audit.anchor")).unwrap(), Vec::new()];
+        let daemon_before = daemon.keep(DAEMON);
+        let owner = daemon.open(Durability::Process).await;
         told(&owner, &["four", "five"]).await;
         // The chain has its new records, and what is known of it elsewhere is from before.
-        let house = house.killed();
+        let daemon = daemon.killed();
         match cut {
-            DAEMON => fs::write(house.home.path().join("audit.anchor"), &anchors[0]).unwrap(),
-            _ => house.put_back(DAEMON, &daemon_before),
+            DAEMON => fs::write(daemon.home.path().join("audit.anchor"), &anchors[0]).unwrap(),
+            _ => daemon.put_back(DAEMON, &daemon_before),
         }
-        let owner = house.open(Durability::Process).await;
+        let owner = daemon.open(Durability::Process).await;
         let at = usize::from(cut == AGENT);
         let report = &both(&owner).await[at];
         assert!(report.ok && report.lost == 1, "{cut}: {report:?}");
@@ -157,18 +157,18 @@ async fn a_crash_before_the_anchor_follows_is_no_forgery() {
 #[tokio::test]
 async fn a_tail_that_was_on_the_disk_is_not_lost_but_cut() {
     for durability in [Durability::Process, Durability::Power] {
-        let house = Daemon::new();
-        let owner = house.open(durability).await;
+        let daemon = Daemon::new();
+        let owner = daemon.open(durability).await;
         told(&owner, &["one", "two", "three"]).await;
         // In order: what was written is on the disk.
         owner.store().shutdown().await;
         drop(owner);
         for database in [DAEMON, AGENT] {
-            let sql = Connection::open(house.home.path().join(database)).unwrap();
+            let sql = Connection::open(daemon.home.path().join(database)).unwrap();
             super::tests::without_triggers(&sql).unwrap();
             sql.execute_batch("DELETE FROM audit WHERE seq = 3").unwrap();
         }
-        let owner = house.open(durability).await;
+        let owner = daemon.open(durability).await;
         for report in both(&owner).await {
             assert_eq!((report.ok, report.broken_at, report.lost), (false, Some(3), 0));
         }
@@ -182,12 +182,12 @@ async fn a_tail_that_was_on_the_disk_is_not_lost_but_cut() {
 #[tokio::test]
 async fn what_is_rewritten_after_a_power_cut_is_found_in_both_modes() {
     for durability in [Durability::Process, Durability::Power] {
-        let house = Daemon::new();
-        let owner = house.open(durability).await;
+        let daemon = Daemon::new();
+        let owner = daemon.open(durability).await;
         told(&owner, &["one", "two", "three"]).await;
-        let house = house.killed();
+        let daemon = daemon.killed();
         for database in [DAEMON, AGENT] {
-            let sql = Connection::open(house.home.path().join(database)).unwrap();
+            let sql = Connection::open(daemon.home.path().join(database)).unwrap();
             super::tests::without_triggers(&sql).unwrap();
             sql.execute_batch(
                 "DELETE FROM audit WHERE seq = 3;
@@ -195,7 +195,7 @@ async fn what_is_rewritten_after_a_power_cut_is_found_in_both_modes() {
             )
             .unwrap();
         }
-        let owner = house.open(durability).await;
+        let owner = daemon.open(durability).await;
         for report in both(&owner).await {
             assert_eq!((report.ok, report.broken_at), (false, Some(2)), "{durability:?}");
         }
@@ -204,13 +204,13 @@ async fn what_is_rewritten_after_a_power_cut_is_found_in_both_modes() {
 
 #[tokio::test]
 async fn a_record_that_was_put_in_excuses_nothing() {
-    let house = Daemon::new();
-    let owner = house.open(Durability::Power).await;
+    let daemon = Daemon::new();
+    let owner = daemon.open(Durability::Power).await;
     told(&owner, &["one", "two", "three"]).await;
     let last = owner.daemon().audit_tail(1).await.unwrap().remove(0);
     owner.store().shutdown().await;
     drop(owner);
-    let sql = Connection::open(house.home.path().join(DAEMON)).unwrap();
+    let sql = Connection::open(daemon.home.path().join(DAEMON)).unwrap();
     super::tests::without_triggers(&sql).unwrap();
     let mac: String = last.mac.iter().map(|byte| format!("{byte:02x}")).collect();
     sql.execute(
@@ -219,23 +219,23 @@ async fn a_record_that_was_put_in_excuses_nothing() {
     )
     .unwrap();
     drop(sql);
-    let owner = house.open(Durability::Power).await;
+    let owner = daemon.open(Durability::Power).await;
     let report = owner.daemon().audit_verify().await.unwrap();
     assert_eq!((report.ok, report.broken_at), (false, Some(3)));
 }
 
 #[tokio::test]
 async fn at_most_so_many_records_are_lost() {
-    let house = Daemon::new();
-    let owner = house.open(Durability::Process).await;
-    let kept = house.keep(DAEMON);
+    let daemon = Daemon::new();
+    let owner = daemon.open(Durability::Process).await;
+    let kept = daemon.keep(DAEMON);
     let many = super::daemon::FLUSH_EVERY;
     for _ in 0..many {
         told(&owner, &["one"]).await;
     }
-    let house = house.killed();
-    house.put_back(DAEMON, &kept);
-    let owner = house.open(Durability::Process).await;
+    let daemon = daemon.killed();
+    daemon.put_back(DAEMON, &kept);
+    let owner = daemon.open(Durability::Process).await;
     // So far back was on the disk: this is no power cut.
     let report = owner.daemon().audit_verify().await.unwrap();
     assert_eq!((report.ok, report.broken_at), (false, Some(1)), "{report:?}");

@@ -5,7 +5,7 @@ use super::index;
 use super::lineage;
 use super::messages::{self, first_id, last_id};
 use super::scopes::{self, Scope};
-use super::sql::Fault;
+use super::sql::CommandFault;
 use crate::error::StoreError;
 use crate::message::MessageSeq;
 use crate::session::{
@@ -20,7 +20,7 @@ const SELECT: &str = "SELECT session.id, key, scope.name, label, title, created_
     ended_at, forgotten, summary_upto, summary FROM session JOIN scope ON scope.id = session.scope";
 
 /// A session to write to, and its scope.
-pub(crate) struct Place {
+pub(crate) struct WritableSession {
     pub(crate) session: SessionId,
     pub(crate) scope: Scope,
     /// Whether it is a child's: work for a conversation, and none itself.
@@ -28,7 +28,7 @@ pub(crate) struct Place {
 }
 
 /// Finds the current session of a key in this scope, or begins one.
-pub(crate) fn open(sql: &Connection, open: &OpenSession) -> Result<Place, Fault> {
+pub(crate) fn open(sql: &Connection, open: &OpenSession) -> Result<WritableSession, CommandFault> {
     let current = sql
         .prepare_cached(
             "SELECT session.id, scope.id, scope.name, parent NOT NULL FROM session
@@ -38,7 +38,7 @@ pub(crate) fn open(sql: &Connection, open: &OpenSession) -> Result<Place, Fault>
         .optional()?;
     match current {
         Some(place) if place.scope.name == open.scope => return Ok(place),
-        Some(Place { session, .. }) => end(sql, &SessionRef::Id(session), open.at)?,
+        Some(WritableSession { session, .. }) => end(sql, &SessionRef::Id(session), open.at)?,
         None => {}
     }
     let scope = Scope { id: scopes::intern(sql, &open.scope)?, name: open.scope.clone() };
@@ -48,11 +48,11 @@ pub(crate) fn open(sql: &Connection, open: &OpenSession) -> Result<Place, Fault>
              VALUES (?1, ?2, ?3, ?4, ?4)",
         )?
         .insert((&open.key, scope.id, &open.label, open.at.as_millis()))?;
-    Ok(Place { session: counted(id)?, scope, is_child: false })
+    Ok(WritableSession { session: counted(id)?, scope, is_child: false })
 }
 
 /// The id of a new session, while there is room for it.
-pub(crate) fn counted(id: i64) -> Result<SessionId, Fault> {
+pub(crate) fn counted(id: i64) -> Result<SessionId, CommandFault> {
     if id > SESSIONS_MAX {
         let (len, max) = (usize::MAX, usize::try_from(SESSIONS_MAX).unwrap_or(usize::MAX));
         return Err(StoreError::TooLong { what: "the list of sessions", len, max }.into());
@@ -60,13 +60,17 @@ pub(crate) fn counted(id: i64) -> Result<SessionId, Fault> {
     Ok(SessionId(id))
 }
 
-fn place(row: &Row<'_>) -> rusqlite::Result<Place> {
+fn place(row: &Row<'_>) -> rusqlite::Result<WritableSession> {
     let scope = Scope { id: row.get(1)?, name: row.get(2)? };
-    Ok(Place { session: SessionId(row.get(0)?), scope, is_child: row.get(3)? })
+    Ok(WritableSession { session: SessionId(row.get(0)?), scope, is_child: row.get(3)? })
 }
 
 /// Ends a session, if it is there and goes on.
-pub(crate) fn end(sql: &Connection, session: &SessionRef, at: Timestamp) -> Result<(), Fault> {
+pub(crate) fn end(
+    sql: &Connection,
+    session: &SessionRef,
+    at: Timestamp,
+) -> Result<(), CommandFault> {
     match session {
         SessionRef::Id(id) => sql
             .prepare_cached("UPDATE session SET ended_at = ?2 WHERE id = ?1 AND ended_at IS NULL")?
@@ -79,7 +83,10 @@ pub(crate) fn end(sql: &Connection, session: &SessionRef, at: Timestamp) -> Resu
 }
 
 /// A session that can be written to.
-pub(crate) fn resolve(sql: &Connection, session: &SessionRef) -> Result<Place, Fault> {
+pub(crate) fn resolve(
+    sql: &Connection,
+    session: &SessionRef,
+) -> Result<WritableSession, CommandFault> {
     let found = match session {
         SessionRef::Id(id) => sql
             .prepare_cached(
@@ -110,7 +117,7 @@ pub(crate) fn title(
     sql: &Connection,
     session: &SessionRef,
     title: Option<&str>,
-) -> Result<(), Fault> {
+) -> Result<(), CommandFault> {
     let id = resolve(sql, session)?.session;
     sql.prepare_cached("UPDATE session SET title = ?2 WHERE id = ?1")?.execute((id.0, title))?;
     Ok(())
@@ -121,7 +128,7 @@ pub(crate) fn summarise(
     sql: &Connection,
     session: &SessionRef,
     summary: Option<Summary>,
-) -> Result<(), Fault> {
+) -> Result<(), CommandFault> {
     let id = resolve(sql, session)?.session;
     if let Some(Summary { upto, message }) = summary {
         let last = messages::last(sql, id)?;
@@ -138,7 +145,11 @@ pub(crate) fn summarise(
 }
 
 /// Marks a session as used.
-pub(crate) fn touch(sql: &Connection, session: &SessionRef, at: Timestamp) -> Result<(), Fault> {
+pub(crate) fn touch(
+    sql: &Connection,
+    session: &SessionRef,
+    at: Timestamp,
+) -> Result<(), CommandFault> {
     let id = resolve(sql, session)?.session;
     sql.prepare_cached("UPDATE session SET touched_at = max(touched_at, ?2) WHERE id = ?1")?
         .execute((id.0, at.as_millis()))?;
@@ -147,10 +158,14 @@ pub(crate) fn touch(sql: &Connection, session: &SessionRef, at: Timestamp) -> Re
 
 /// Erases all that was said in a session. A session that is not there, or was forgotten
 /// already, has nothing to erase.
-pub(crate) fn forget(sql: &Connection, session: SessionId, at: Timestamp) -> Result<(), Fault> {
+pub(crate) fn forget(
+    sql: &Connection,
+    session: SessionId,
+    at: Timestamp,
+) -> Result<(), CommandFault> {
     match resolve(sql, &SessionRef::Id(session)) {
         Ok(_) => {}
-        Err(Fault::Refused(StoreError::NoSession { .. })) => return Ok(()),
+        Err(CommandFault::Refused(StoreError::NoSession { .. })) => return Ok(()),
         Err(fault) => return Err(fault),
     }
     let (low, high) = (first_id(session), last_id(session));
@@ -159,7 +174,7 @@ pub(crate) fn forget(sql: &Connection, session: SessionId, at: Timestamp) -> Res
         .query_row([session.0], |row| row.get(0))
         .optional()?;
     if let Some(key) = current {
-        super::door::forget(sql, &key)?;
+        super::ingress::forget(sql, &key)?;
     }
     index::forget(sql, low, high)?;
     super::approvals::forget(sql, session)?;

@@ -12,26 +12,26 @@ use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
 /// Why a command could not be applied.
-pub(crate) enum Fault {
+pub(crate) enum CommandFault {
     /// SQLite could not.
     Sql(rusqlite::Error),
     /// It asks for what can't be had.
     Refused(StoreError),
 }
 
-impl From<rusqlite::Error> for Fault {
+impl From<rusqlite::Error> for CommandFault {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sql(error)
     }
 }
 
-impl From<StoreError> for Fault {
+impl From<StoreError> for CommandFault {
     fn from(error: StoreError) -> Self {
         Self::Refused(error)
     }
 }
 
-impl Fault {
+impl CommandFault {
     /// The error for the caller.
     pub(crate) fn explain(self, file: &Path) -> StoreError {
         match self {

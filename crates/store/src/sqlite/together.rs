@@ -65,9 +65,9 @@ struct Waiting {
 
 /// The line before the daemon's database.
 #[derive(Default)]
-pub(crate) struct Line(Mutex<VecDeque<Waiting>>);
+pub(crate) struct DaemonCommitQueue(Mutex<VecDeque<Waiting>>);
 
-impl Line {
+impl DaemonCommitQueue {
     fn lock(&self) -> MutexGuard<'_, VecDeque<Waiting>> {
         // Valid after every single statement.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -76,30 +76,30 @@ impl Line {
     /// Gets in line.
     pub(crate) fn join(&self, small: Small, lease: &Lease) -> Result<Answer> {
         let (reply, answer) = oneshot::channel();
-        let mut line = self.lock();
-        if line.len() >= WAITING_MAX {
-            line.retain(|waiting| !waiting.reply.is_closed());
-            if line.len() >= WAITING_MAX {
-                let (what, waiting) = (lease.what.clone(), line.len());
+        let mut queue = self.lock();
+        if queue.len() >= WAITING_MAX {
+            queue.retain(|waiting| !waiting.reply.is_closed());
+            if queue.len() >= WAITING_MAX {
+                let (what, waiting) = (lease.what.clone(), queue.len());
                 return Err(StoreError::Overloaded { what, waiting });
             }
         }
-        line.push_back(Waiting { small, lease: lease.clone(), reply });
+        queue.push_back(Waiting { small, lease: lease.clone(), reply });
         Ok(answer)
     }
 
     /// The next ones, all of one claim. Who has gone is left out: nothing was promised to them.
     fn take(&self) -> Vec<Waiting> {
-        let mut line = self.lock();
+        let mut queue = self.lock();
         let mut group: Vec<Waiting> = Vec::new();
         while group.len() < GROUP_MAX
-            && let Some(waiting) = line.pop_front()
+            && let Some(waiting) = queue.pop_front()
         {
             if waiting.reply.is_closed() {
                 continue;
             }
             if group.first().is_some_and(|first| first.lease != waiting.lease) {
-                line.push_front(waiting);
+                queue.push_front(waiting);
                 break;
             }
             group.push(waiting);
@@ -163,8 +163,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("insula.db");
         let mut db = open(&path, &DAEMON, Durability::Process, Absent::Create).unwrap().unwrap();
-        let line = Line::default();
-        let join = |small, epoch| line.join(small, &lease(epoch)).unwrap();
+        let queue = DaemonCommitQueue::default();
+        let join = |small, epoch| queue.join(small, &lease(epoch)).unwrap();
         let kept = |db: &Db| -> i64 {
             db.read(|sql| sql.query_row("SELECT count(*) FROM event", [], |row| row.get(0)))
                 .unwrap()
@@ -175,7 +175,7 @@ mod tests {
         let mut note = join(Small::Note { key: "k".into(), value: "v".into() }, 2);
         let mut late = join(reserve("3", "c"), 1);
         assert_eq!(kept(&db), 0, "nothing is written before somebody has the file");
-        line.serve(&mut db, Durability::Power);
+        queue.serve(&mut db, Durability::Power);
         assert_eq!(one.try_recv().unwrap().unwrap(), Did::Reserved(Reserved::New));
         assert_eq!(two.try_recv().unwrap().unwrap(), Did::Reserved(Reserved::New));
         let seen = Did::Reserved(Reserved::Seen(agent("a")));
@@ -183,9 +183,9 @@ mod tests {
         assert_eq!(note.try_recv().unwrap().unwrap(), Did::Noted);
         assert!(late.try_recv().is_err(), "another claim has a commit of its own");
         assert_eq!(kept(&db), 2, "who left reserved nothing");
-        line.serve(&mut db, Durability::Power);
+        queue.serve(&mut db, Durability::Power);
         assert!(matches!(late.try_recv().unwrap(), Err(StoreError::Fenced { .. })));
-        line.serve(&mut db, Durability::Power);
+        queue.serve(&mut db, Durability::Power);
         assert_eq!(kept(&db), 2);
     }
 
@@ -197,22 +197,22 @@ mod tests {
         let refuse = "CREATE TRIGGER refuse BEFORE INSERT ON event WHEN NEW.event = 'bad'
                       BEGIN SELECT raise(ABORT, 'no'); END";
         db.read(|sql| sql.execute_batch(refuse)).unwrap();
-        let line = Line::default();
-        let join = |event: &str| line.join(reserve(event, "a"), &lease(1)).unwrap();
+        let queue = DaemonCommitQueue::default();
+        let join = |event: &str| queue.join(reserve(event, "a"), &lease(1)).unwrap();
         let mut answers = ["1", "bad", "2"].map(join);
-        line.serve(&mut db, Durability::Power);
+        queue.serve(&mut db, Durability::Power);
         let told = answers.each_mut().map(|answer| answer.try_recv().unwrap().is_ok());
         assert_eq!(told, [true, false, true]);
     }
 
     #[test]
     fn a_line_is_bounded_and_drops_those_who_left() {
-        let line = Line::default();
-        let join = || line.join(reserve("1", "a"), &lease(1));
+        let queue = DaemonCommitQueue::default();
+        let join = || queue.join(reserve("1", "a"), &lease(1));
         let mut waiting: Vec<_> = (0..WAITING_MAX).map(|_| join().unwrap()).collect();
         assert!(join().is_err());
         waiting.pop();
         waiting.push(join().unwrap());
-        assert_eq!(line.take().len(), GROUP_MAX);
+        assert_eq!(queue.take().len(), GROUP_MAX);
     }
 }

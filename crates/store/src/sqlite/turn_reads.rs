@@ -37,7 +37,7 @@ pub(crate) fn steps(sql: &Connection, turn: TurnId) -> rusqlite::Result<Vec<Step
 
 /// Whether a turn is not finished, or a message waits for one.
 pub(crate) fn any_unfinished(sql: &Connection) -> rusqlite::Result<bool> {
-    if super::door::any_waiting(sql)? {
+    if super::ingress::any_waiting(sql)? {
         return Ok(true);
     }
     sql.prepare_cached(&format!("SELECT 1 FROM turn WHERE {UNFINISHED} LIMIT 1"))?.exists([])

@@ -4,10 +4,10 @@ use super::lineage;
 use super::messages;
 use super::outbox::write as outbox;
 use super::scopes::Scope;
-use super::sessions::{self, Place};
-use super::sql::{Fault, bad_value};
+use super::sessions::{self, WritableSession};
+use super::sql::{CommandFault, bad_value};
 use super::usage::{self, Payer};
-use crate::agent::Outcome;
+use crate::agent::CommandOutcome;
 use crate::chain::Chain;
 use crate::error::StoreError;
 use crate::message::{MessageSeq, NewMessage, Role};
@@ -48,12 +48,12 @@ pub(crate) fn step_number(id: i64) -> u32 {
 /// A turn that goes on.
 pub(crate) struct Going {
     pub(crate) id: TurnId,
-    pub(crate) place: Place,
+    pub(crate) place: WritableSession,
     principal: Actor,
 }
 
 /// A turn, if it is there and goes on.
-pub(crate) fn going(sql: &Connection, id: TurnId) -> Result<Going, Fault> {
+pub(crate) fn going(sql: &Connection, id: TurnId) -> Result<Going, CommandFault> {
     let found = sql
         .prepare_cached(
             "SELECT turn.session, scope.id, scope.name, turn.principal, turn.status,
@@ -65,7 +65,7 @@ pub(crate) fn going(sql: &Connection, id: TurnId) -> Result<Going, Fault> {
             let status = TurnStatus::from_code(row.get(4)?).ok_or_else(|| bad_value(4))?;
             let scope = Scope { id: row.get(1)?, name: row.get(2)? };
             let is_child = row.get(5)?;
-            let place = Place { session: SessionId(row.get(0)?), scope, is_child };
+            let place = WritableSession { session: SessionId(row.get(0)?), scope, is_child };
             Ok((Going { id, place, principal: actor(row, 3)? }, status))
         })
         .optional()?;
@@ -77,7 +77,7 @@ pub(crate) fn going(sql: &Connection, id: TurnId) -> Result<Going, Fault> {
 }
 
 /// What became of a message that came before.
-fn known(sql: &Connection, key: Option<&IdempotencyKey>) -> Result<Option<Accepted>, Fault> {
+fn known(sql: &Connection, key: Option<&IdempotencyKey>) -> Result<Option<Accepted>, CommandFault> {
     let Some(IdempotencyKey { who, key, request }) = key else { return Ok(None) };
     let found = sql
         .prepare_cached(
@@ -124,9 +124,13 @@ pub(crate) fn prune_idempotency(sql: &Connection, before: Timestamp) -> rusqlite
 }
 
 /// Takes a message in and begins its turn.
-pub(crate) fn accept(sql: &Connection, chain: &Chain, accept: &Accept) -> Result<Outcome, Fault> {
+pub(crate) fn accept(
+    sql: &Connection,
+    chain: &Chain,
+    accept: &Accept,
+) -> Result<CommandOutcome, CommandFault> {
     if let Some(known) = known(sql, accept.idempotency.as_ref())? {
-        return Ok(Outcome::Accepted(known));
+        return Ok(CommandOutcome::Accepted(known));
     }
     let place = sessions::open(sql, &accept.session)?;
     let session = place.session;
@@ -137,11 +141,15 @@ pub(crate) fn accept(sql: &Connection, chain: &Chain, accept: &Accept) -> Result
     if let Some(to) = &accept.origin {
         outbox::begin_turn(sql, chain, (turn, session), to, accept.message.at)?;
     }
-    Ok(Outcome::Accepted(Accepted::New { turn, session, seq }))
+    Ok(CommandOutcome::Accepted(Accepted::New { turn, session, seq }))
 }
 
 /// Puts messages into a turn that has just begun.
-pub(crate) fn beside(sql: &Connection, turn: TurnId, new: &[NewMessage]) -> Result<(), Fault> {
+pub(crate) fn beside(
+    sql: &Connection,
+    turn: TurnId,
+    new: &[NewMessage],
+) -> Result<(), CommandFault> {
     let Going { place, .. } = going(sql, turn)?;
     for message in new {
         let seq = messages::next(sql, place.session)?;
@@ -166,7 +174,7 @@ pub(crate) fn begin(
 }
 
 /// Takes a turn that is over out of what the model sees.
-pub(crate) fn replace(sql: &Connection, turn: TurnId) -> Result<(), Fault> {
+pub(crate) fn replace(sql: &Connection, turn: TurnId) -> Result<(), CommandFault> {
     let changed = sql
         .prepare_cached("UPDATE turn SET replaced = 1 WHERE id = ?1 AND status <> 0")?
         .execute([turn.0])?;
@@ -179,20 +187,24 @@ pub(crate) fn replace(sql: &Connection, turn: TurnId) -> Result<(), Fault> {
 }
 
 /// Takes a message into a turn under way.
-pub(crate) fn join(sql: &Connection, join: &Join) -> Result<Outcome, Fault> {
+pub(crate) fn join(sql: &Connection, join: &Join) -> Result<CommandOutcome, CommandFault> {
     if let Some(known) = known(sql, join.idempotency.as_ref())? {
-        return Ok(Outcome::Accepted(known));
+        return Ok(CommandOutcome::Accepted(known));
     }
     let turn = going(sql, join.turn)?;
     let at = join.message.at;
     let seq = say(sql, &turn, &join.message)?;
     journal(sql, &turn, kind::JOINED, at, (None, None), Some(seq))?;
     remember(sql, join.idempotency.as_ref(), turn.id, at)?;
-    Ok(Outcome::Accepted(Accepted::New { turn: turn.id, session: turn.place.session, seq }))
+    Ok(CommandOutcome::Accepted(Accepted::New { turn: turn.id, session: turn.place.session, seq }))
 }
 
 /// Journals a step.
-pub(crate) fn step(sql: &Connection, turn: TurnId, step: &NewStep) -> Result<Outcome, Fault> {
+pub(crate) fn step(
+    sql: &Connection,
+    turn: TurnId,
+    step: &NewStep,
+) -> Result<CommandOutcome, CommandFault> {
     let turn = going(sql, turn)?;
     let (number, message) = match step {
         NewStep::Answered { message, usage } => {
@@ -215,10 +227,10 @@ pub(crate) fn step(sql: &Connection, turn: TurnId, step: &NewStep) -> Result<Out
             (journal(sql, &turn, kind::SPENT, *at, (None, None), None)?, None)
         }
     };
-    Ok(Outcome::Stepped { number, message })
+    Ok(CommandOutcome::Stepped { number, message })
 }
 
-fn say(sql: &Connection, turn: &Going, message: &NewMessage) -> Result<MessageSeq, Fault> {
+fn say(sql: &Connection, turn: &Going, message: &NewMessage) -> Result<MessageSeq, CommandFault> {
     messages::append(sql, &turn.place, Some(turn.id), std::slice::from_ref(message))
 }
 
@@ -229,7 +241,7 @@ fn journal(
     at: Timestamp,
     (call, name): (Option<&str>, Option<&str>),
     message: Option<MessageSeq>,
-) -> Result<u32, Fault> {
+) -> Result<u32, CommandFault> {
     let ids = steps_of(turn.id.0);
     let last: Option<i64> = sql
         .prepare_cached("SELECT max(id) FROM step WHERE id BETWEEN ?1 AND ?2")?
@@ -251,7 +263,7 @@ fn journal(
 }
 
 /// Adds to what a turn, and whoever pays for it, has used.
-fn spend(sql: &Connection, turn: &Going, usage: Usage, at: Timestamp) -> Result<(), Fault> {
+fn spend(sql: &Connection, turn: &Going, usage: Usage, at: Timestamp) -> Result<(), CommandFault> {
     if usage.is_zero() {
         return Ok(());
     }
@@ -273,7 +285,10 @@ fn payer(turn: &Going) -> Payer<'_> {
 }
 
 /// Ends a turn.
-pub(crate) fn conclude(sql: &Connection, conclude: &Conclude) -> Result<Outcome, Fault> {
+pub(crate) fn conclude(
+    sql: &Connection,
+    conclude: &Conclude,
+) -> Result<CommandOutcome, CommandFault> {
     let turn = going(sql, conclude.turn)?;
     let messages = &conclude.messages;
     let first = match messages.is_empty() {
@@ -320,7 +335,7 @@ pub(crate) fn conclude(sql: &Connection, conclude: &Conclude) -> Result<Outcome,
         lineage::charge(sql, turn.id, conclude.usage)?;
         sessions::end(sql, &SessionRef::Id(turn.place.session), conclude.at)?;
     }
-    Ok(Outcome::Concluded { first, reply })
+    Ok(CommandOutcome::Concluded { first, reply })
 }
 
 /// Which of these messages is the assistant's last.

@@ -7,17 +7,18 @@
 
 use crate::common::{agent, agent_db, open};
 use insula_store::{
-    AgentCommand, AgentLease, DeliveryId, DeliveryState, Entry, Forget, FragmentId, Frozen,
-    MessageSeq, NewFragment, Origin, Outcome, Remember, SessionId, Source, Store, Target,
+    AgentCommand, AgentLease, CommandOutcome, DeliveryId, DeliveryState, Forget, FragmentId,
+    Frozen, MemoryEntry, MemoryList, MemoryOrigin, MemorySource, MessageSeq, NewFragment, Remember,
+    SessionId, Store,
 };
 use insula_world::Timestamp;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-fn origin() -> Origin {
-    Origin {
-        source: Source::Tool,
+fn origin() -> MemoryOrigin {
+    MemoryOrigin {
+        source: MemorySource::Tool,
         principal: "telegram:1".into(),
         platform: "telegram".into(),
         session: Some(SessionId(1)),
@@ -33,11 +34,11 @@ fn origin() -> Origin {
 async fn learn(a: &AgentLease, scope: &str, texts: &[&str]) -> Vec<FragmentId> {
     let new = |text: &&str| {
         let text = (*text).to_owned();
-        Entry::New(NewFragment { text, blocked: None, parents: Vec::new() })
+        MemoryEntry::New(NewFragment { text, blocked: None, parents: Vec::new() })
     };
     let change = Remember {
         scope: scope.into(),
-        target: Target::Memory,
+        target: MemoryList::Memory,
         expects: Vec::new(),
         entries: texts.iter().map(new).collect(),
         origin: origin(),
@@ -45,7 +46,7 @@ async fn learn(a: &AgentLease, scope: &str, texts: &[&str]) -> Vec<FragmentId> {
     };
     let done = a.commit(vec![AgentCommand::Remember(Box::new(change))]).await.unwrap();
     match done.outcomes.into_iter().next() {
-        Some(Outcome::Remembered(ids)) => ids,
+        Some(CommandOutcome::Remembered(ids)) => ids,
         other => panic!("{other:?}"),
     }
 }
@@ -129,10 +130,11 @@ async fn checked_after(spoil: &str) -> Option<String> {
         blocked: Some("override".into()),
         parents: ids[..1].to_vec(),
     };
-    let entries = ids.iter().copied().map(Entry::Keep).chain([Entry::New(blocked)]).collect();
+    let entries =
+        ids.iter().copied().map(MemoryEntry::Keep).chain([MemoryEntry::New(blocked)]).collect();
     let change = Remember {
         scope: "chat:1".into(),
-        target: Target::Memory,
+        target: MemoryList::Memory,
         expects: ids,
         entries,
         origin: origin(),
@@ -210,12 +212,23 @@ async fn tampering_with_provenance_or_words_shows() {
 /// These names are read by people and by programs that get them as JSON.
 #[test]
 fn lists_origins_deliveries_and_numbers_have_names() {
-    assert_eq!(Target::ALL.map(Target::as_str), ["memory", "user"]);
-    assert_eq!(Target::ALL.map(|target| Target::parse(target.as_str())), Target::ALL.map(Some));
-    assert_eq!(Target::parse("other"), None);
-    let sources =
-        [Source::Said, Source::Tool, Source::Import, Source::ExternalEdit, Source::Shared];
-    assert_eq!(sources.map(Source::as_str), ["said", "tool", "import", "external edit", "shared"]);
+    assert_eq!(MemoryList::ALL.map(MemoryList::as_str), ["memory", "user"]);
+    assert_eq!(
+        MemoryList::ALL.map(|target| MemoryList::parse(target.as_str())),
+        MemoryList::ALL.map(Some)
+    );
+    assert_eq!(MemoryList::parse("other"), None);
+    let sources = [
+        MemorySource::Said,
+        MemorySource::Tool,
+        MemorySource::Import,
+        MemorySource::ExternalEdit,
+        MemorySource::Shared,
+    ];
+    assert_eq!(
+        sources.map(MemorySource::as_str),
+        ["said", "tool", "import", "external edit", "shared"]
+    );
     assert_eq!(
         DeliveryState::ALL.map(DeliveryState::as_str),
         ["waiting", "sending", "uncertain", "sent", "held", "failed"]

@@ -5,7 +5,6 @@ use serde_json::{Map, Value, json};
 /// Somebody on the platform.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct User {
-    /// The id.
     pub id: i64,
     /// What people call them.
     pub name: String,
@@ -56,7 +55,6 @@ impl Draft {
         self
     }
 
-    /// With a photo.
     #[must_use]
     pub fn photo(self, content: &[u8]) -> Self {
         self.with_file("photo", "image/jpeg", "", content)

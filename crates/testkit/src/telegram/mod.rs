@@ -49,7 +49,6 @@ impl Shared {
 pub struct Asked {
     /// The bot's token.
     pub token: String,
-    /// The method.
     pub method: String,
     /// Its arguments, files left out.
     pub arguments: Map<String, Value>,
@@ -65,14 +64,14 @@ pub struct Telegram {
 impl Telegram {
     /// Starts the platform on loopback of `world`.
     pub async fn start(world: &World) -> io::Result<Self> {
-        let door = world.network.listen(SocketAddr::from(([127, 0, 0, 1], 0))).await?;
-        let address = door.local_addr()?;
+        let listener = world.network.listen(SocketAddr::from(([127, 0, 0, 1], 0))).await?;
+        let address = listener.local_addr()?;
         let shared = Arc::new(Shared {
             world: world.clone(),
             state: Mutex::default(),
             change: watch::channel(0).0,
         });
-        tokio::spawn(serve::accept(door, shared.clone()));
+        tokio::spawn(serve::accept(listener, shared.clone()));
         Ok(Self { address, shared })
     }
 

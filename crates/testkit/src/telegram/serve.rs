@@ -15,8 +15,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 /// How long the platform waits before it calls a webhook again that failed.
 const WEBHOOK_AGAIN: Duration = Duration::from_secs(1);
 
-pub(super) async fn accept(door: Box<dyn Listener>, shared: Arc<Shared>) {
-    while let Ok((stream, _)) = door.accept().await {
+pub(super) async fn accept(listener: Box<dyn Listener>, shared: Arc<Shared>) {
+    while let Ok((stream, _)) = listener.accept().await {
         tokio::spawn(serve(stream, shared.clone()));
     }
 }

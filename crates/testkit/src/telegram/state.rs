@@ -41,12 +41,7 @@ pub enum Trouble {
         retry_after: Option<u64>,
     },
     /// It is not done: something else answers.
-    Answer {
-        /// The status.
-        status: u16,
-        /// The body.
-        body: String,
-    },
+    Answer { status: u16, body: String },
 }
 
 /// A message of a bot, as it reads now.
@@ -54,11 +49,9 @@ pub enum Trouble {
 pub struct Sent {
     /// The bot's name.
     pub bot: String,
-    /// The method it was sent by.
     pub method: String,
     /// The chat; in a direct message, the user.
     pub chat: i64,
-    /// The topic.
     pub topic: Option<i64>,
     /// Its id.
     pub message: i64,

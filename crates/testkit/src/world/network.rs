@@ -27,7 +27,7 @@ pub struct MemoryNetwork {
 
 #[derive(Default)]
 struct State {
-    doors: BTreeMap<SocketAddr, mpsc::Sender<Arrival>>,
+    listeners: BTreeMap<SocketAddr, mpsc::Sender<Arrival>>,
     ports_given: u16,
     names: BTreeMap<String, Vec<IpAddr>>,
 }
@@ -55,12 +55,12 @@ impl Network for MemoryNetwork {
             address.set_port(state.next_port()?);
         }
         // A door whose listener is gone is free again.
-        if state.doors.get(&address).is_some_and(|door| !door.is_closed()) {
+        if state.listeners.get(&address).is_some_and(|listener| !listener.is_closed()) {
             return Err(io::ErrorKind::AddrInUse.into());
         }
-        let (door, arrivals) = mpsc::channel(BACKLOG_LEN_MAX);
-        state.doors.insert(address, door);
-        Ok(Box::new(Door { address, arrivals: tokio::sync::Mutex::new(arrivals) }))
+        let (listener, arrivals) = mpsc::channel(BACKLOG_LEN_MAX);
+        state.listeners.insert(address, listener);
+        Ok(Box::new(VirtualListener { address, arrivals: tokio::sync::Mutex::new(arrivals) }))
     }
 
     async fn resolve(&self, host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
@@ -75,25 +75,25 @@ impl Network for MemoryNetwork {
     }
 
     async fn connect(&self, address: SocketAddr) -> io::Result<Box<dyn Stream>> {
-        let (door, from) = {
+        let (listener, from) = {
             let mut state = locked(&self.state);
-            let door = state.doors.get(&address).cloned();
-            let door = door.ok_or(io::ErrorKind::ConnectionRefused)?;
-            (door, SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), state.next_port()?))
+            let listener = state.listeners.get(&address).cloned();
+            let listener = listener.ok_or(io::ErrorKind::ConnectionRefused)?;
+            (listener, SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), state.next_port()?))
         };
         let (ours, theirs) = tokio::io::duplex(PIPE_LEN_MAX);
-        door.send((theirs, from)).await.map_err(|_| io::ErrorKind::ConnectionRefused)?;
+        listener.send((theirs, from)).await.map_err(|_| io::ErrorKind::ConnectionRefused)?;
         Ok(Box::new(ours))
     }
 }
 
-struct Door {
+struct VirtualListener {
     address: SocketAddr,
     arrivals: tokio::sync::Mutex<mpsc::Receiver<Arrival>>,
 }
 
 #[async_trait]
-impl Listener for Door {
+impl Listener for VirtualListener {
     async fn accept(&self) -> io::Result<(Box<dyn Stream>, SocketAddr)> {
         match self.arrivals.lock().await.recv().await {
             Some((stream, from)) => Ok((Box::new(stream), from)),
@@ -118,10 +118,10 @@ mod tests {
     #[tokio::test]
     async fn a_connection_carries_bytes_both_ways() {
         let network = MemoryNetwork::default();
-        let door = network.listen(any()).await.unwrap();
-        let mut ours = network.connect(door.local_addr().unwrap()).await.unwrap();
-        let (mut theirs, from) = door.accept().await.unwrap();
-        assert_ne!(from, door.local_addr().unwrap());
+        let listener = network.listen(any()).await.unwrap();
+        let mut ours = network.connect(listener.local_addr().unwrap()).await.unwrap();
+        let (mut theirs, from) = listener.accept().await.unwrap();
+        assert_ne!(from, listener.local_addr().unwrap());
         let mut got = [0; 4];
         ours.write_all(b"ping").await.unwrap();
         theirs.read_exact(&mut got).await.unwrap();
@@ -136,11 +136,11 @@ mod tests {
     #[tokio::test]
     async fn nobody_listening_refuses_and_a_taken_address_is_taken() {
         let network = MemoryNetwork::default();
-        let door = network.listen(any()).await.unwrap();
-        let address = door.local_addr().unwrap();
+        let listener = network.listen(any()).await.unwrap();
+        let address = listener.local_addr().unwrap();
         let taken = network.listen(address).await;
         assert_eq!(taken.err().unwrap().kind(), io::ErrorKind::AddrInUse);
-        drop(door);
+        drop(listener);
         let refused = network.connect(address).await;
         assert_eq!(refused.err().unwrap().kind(), io::ErrorKind::ConnectionRefused);
         network.listen(address).await.unwrap();

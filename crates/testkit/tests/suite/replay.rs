@@ -26,11 +26,11 @@ async fn transcript(world: World, handles: Handles) -> Vec<String> {
         });
     }
 
-    let door = world.network.listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
-    let address = door.local_addr().unwrap();
+    let listener = world.network.listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
+    let address = listener.local_addr().unwrap();
     let (server, server_log) = (world.clone(), log.clone());
     tokio::spawn(async move {
-        let (mut stream, from) = door.accept().await.unwrap();
+        let (mut stream, from) = listener.accept().await.unwrap();
         let mut word = String::new();
         stream.read_to_string(&mut word).await.unwrap();
         server_log.send(format!("{} {word} from {from}", server.clock.now())).unwrap();

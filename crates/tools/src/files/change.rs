@@ -1,8 +1,8 @@
 //! Changing files: one or several, all of them or none.
 
-use super::{Desk, FILE_BYTES_MAX};
-use crate::workspace::states::{Lines, Replaces, Version};
-use crate::workspace::{FileError, Loaded, Parents, Spot, Staged};
+use super::{FILE_BYTES_MAX, FileAccess};
+use crate::workspace::states::{LineRange, Replaces, Version};
+use crate::workspace::{FileError, Loaded, Parents, ResolvedPath, Staged};
 use rustix::fs::Stat;
 use std::collections::BTreeSet;
 
@@ -35,7 +35,7 @@ pub(crate) type Edit = Box<dyn FnOnce(&str) -> Result<Edited, String> + Send>;
 pub(crate) struct Edited {
     pub(crate) text: String,
     /// Lines of the old text, each with how many lines of the new one stand in their place.
-    pub(crate) changes: Vec<(Lines, usize)>,
+    pub(crate) changes: Vec<(LineRange, usize)>,
     /// What is worth telling about how the places were found.
     pub(crate) notes: Vec<String>,
 }
@@ -49,36 +49,36 @@ pub(crate) struct Report {
 
 /// One wish, worked out and waiting.
 enum Ready {
-    Put { staged: Staged, version: Version, changes: Option<Vec<(Lines, usize)>>, said: String },
-    Remove { spot: Spot, loaded: Loaded, said: String },
+    Put { staged: Staged, version: Version, changes: Option<Vec<(LineRange, usize)>>, said: String },
+    Remove { resolved: ResolvedPath, loaded: Loaded, said: String },
 }
 
 /// New content for one place.
 struct New {
-    spot: Spot,
+    resolved: ResolvedPath,
     bytes: Vec<u8>,
     before: Option<Loaded>,
     /// Whose rights it gets, where it replaces nothing.
     like: Option<Stat>,
-    changes: Option<Vec<(Lines, usize)>>,
+    changes: Option<Vec<(LineRange, usize)>>,
     said: String,
 }
 
 /// One wish with the places it concerns.
 struct Placed {
-    spot: Spot,
-    to: Option<Spot>,
+    resolved: ResolvedPath,
+    to: Option<ResolvedPath>,
     act: Act,
 }
 
-impl Desk {
+impl FileAccess {
     /// Does all of it. Until everything is worked out and written beside its place, nothing
     /// has changed; then each file is put in place in one step.
     pub(crate) fn change(&self, wishes: Vec<Wish>) -> Result<Report, FileError> {
         let mut placed = self.place_all(wishes)?;
         let keys: Vec<_> =
-            placed.iter().flat_map(|it| [Some(&it.spot), it.to.as_ref()]).flatten().collect();
-        let distinct: BTreeSet<_> = keys.iter().map(|spot| &spot.key).collect();
+            placed.iter().flat_map(|it| [Some(&it.resolved), it.to.as_ref()]).flatten().collect();
+        let distinct: BTreeSet<_> = keys.iter().map(|resolved| &resolved.key).collect();
         if distinct.len() < keys.len() {
             let what = "one file is changed twice in this call; put its changes together";
             return Err(FileError::Unfit(what.to_owned()));
@@ -89,7 +89,7 @@ impl Desk {
         let mut ready = Vec::new();
         for it in &mut placed {
             // Only what is seen under the lock counts.
-            it.spot.look_again()?;
+            it.resolved.look_again()?;
             if let Some(to) = &mut it.to {
                 to.look_again()?;
             }
@@ -123,8 +123,8 @@ impl Desk {
                 Act::Write(_) | Act::Create(_) => Parents::Make,
                 Act::Edit(..) | Act::Remove => Parents::Expect,
             };
-            let spot = workspace.locate(&path, parents)?;
-            spot.check_writable()?;
+            let resolved = workspace.locate(&path, parents)?;
+            resolved.check_writable()?;
             let to = match &act {
                 Act::Edit(_, Some(to)) => {
                     let to = workspace.locate(to, Parents::Make)?;
@@ -133,7 +133,7 @@ impl Desk {
                 }
                 _ => None,
             };
-            placed.push(Placed { spot, to, act });
+            placed.push(Placed { resolved, to, act });
         }
         Ok(placed)
     }
@@ -145,9 +145,9 @@ impl Desk {
         ready: &mut Vec<Ready>,
         notes: &mut Vec<String>,
     ) -> Result<(), FileError> {
-        let Placed { spot, to, act } = placed;
-        let shown = spot.shown.clone();
-        let before = spot.load(FILE_BYTES_MAX)?;
+        let Placed { resolved, to, act } = placed;
+        let shown = resolved.shown.clone();
+        let before = resolved.load(FILE_BYTES_MAX)?;
         let missing = || FileError::Missing(format!("`{shown}` does not exist"));
         match act {
             Act::Create(_) if before.is_some() => Err(FileError::Refused(format!(
@@ -155,38 +155,38 @@ impl Desk {
             ))),
             Act::Write(bytes) | Act::Create(bytes) => {
                 if let Some(loaded) = &before {
-                    notes.extend(self.judge(&spot, loaded, &Replaces::Everything)?);
+                    notes.extend(self.judge(&resolved, loaded, &Replaces::Everything)?);
                 }
                 let verb = if before.is_some() { "wrote" } else { "made" };
                 let said = format!("{verb} {shown} ({})", size(&bytes));
-                let new = New { spot, bytes, before, like: None, changes: None, said };
+                let new = New { resolved, bytes, before, like: None, changes: None, said };
                 ready.push(self.put(new, notes)?);
                 Ok(())
             }
             Act::Remove => {
                 let loaded = before.ok_or_else(missing)?;
-                notes.extend(self.judge(&spot, &loaded, &Replaces::Everything)?);
-                ready.push(Ready::Remove { spot, loaded, said: format!("removed {shown}") });
+                notes.extend(self.judge(&resolved, &loaded, &Replaces::Everything)?);
+                ready.push(Ready::Remove { resolved, loaded, said: format!("removed {shown}") });
                 Ok(())
             }
             Act::Edit(edit, _) => {
                 let loaded = before.ok_or_else(missing)?;
                 // What the edit says about a text that has changed meanwhile helps nobody.
-                let early = self.judge(&spot, &loaded, &Replaces::Lines(Vec::new()))?;
+                let early = self.judge(&resolved, &loaded, &Replaces::Lines(Vec::new()))?;
                 let unfit = |what: String| FileError::Unfit(format!("`{shown}`: {what}"));
                 let text = std::str::from_utf8(&loaded.bytes).map_err(|_| {
                     unfit("not UTF-8 text; write it whole with write_file".to_owned())
                 })?;
                 let edited = edit(text).map_err(unfit)?;
                 let lines = edited.changes.iter().map(|(lines, _)| lines.clone()).collect();
-                let late = self.judge(&spot, &loaded, &Replaces::Lines(lines))?;
+                let late = self.judge(&resolved, &loaded, &Replaces::Lines(lines))?;
                 notes.extend(early.or(late));
                 notes.extend(edited.notes.iter().map(|note| format!("{shown}: {note}")));
                 let bytes = edited.text.into_bytes();
                 let Some(to) = to else {
                     let said = format!("changed {shown} ({})", size(&bytes));
                     let (before, changes) = (Some(loaded), Some(edited.changes));
-                    let new = New { spot, bytes, before, like: None, changes, said };
+                    let new = New { resolved, bytes, before, like: None, changes, said };
                     ready.push(self.put(new, notes)?);
                     return Ok(());
                 };
@@ -198,21 +198,21 @@ impl Desk {
                 }
                 // Whoever moves a file without having seen all of it could not judge what it
                 // takes away from where it was.
-                notes.extend(self.judge(&spot, &loaded, &Replaces::Everything)?);
+                notes.extend(self.judge(&resolved, &loaded, &Replaces::Everything)?);
                 let said = format!("made {} ({})", to.shown, size(&bytes));
                 let like = Some(loaded.stat);
-                let new = New { spot: to, bytes, before: None, like, changes: None, said };
+                let new = New { resolved: to, bytes, before: None, like, changes: None, said };
                 ready.push(self.put(new, notes)?);
-                ready.push(Ready::Remove { spot, loaded, said: format!("removed {shown}") });
+                ready.push(Ready::Remove { resolved, loaded, said: format!("removed {shown}") });
                 Ok(())
             }
         }
     }
 
     fn put(&self, new: New, notes: &mut Vec<String>) -> Result<Ready, FileError> {
-        let New { spot, bytes, before, like, changes, said } = new;
+        let New { resolved, bytes, before, like, changes, said } = new;
         if bytes.len() as u64 > FILE_BYTES_MAX {
-            let what = format!("`{}` would have more than {FILE_BYTES_MAX} bytes", spot.shown);
+            let what = format!("`{}` would have more than {FILE_BYTES_MAX} bytes", resolved.shown);
             return Err(FileError::Unfit(what));
         }
         // A file of several names is replaced under this one: what it is called elsewhere is
@@ -221,13 +221,13 @@ impl Desk {
             let others = loaded.stat.st_nlink - 1;
             notes.push(format!(
                 "{} had {others} more hard links, which keep the old content",
-                spot.shown
+                resolved.shown
             ));
         }
         let version = Version::of(&bytes);
         let like = like.or(before.as_ref().map(|it| it.stat));
-        spot.check_room(self.floor, bytes.len())?;
-        let mut staged = spot.stage(&bytes, like.as_ref(), &self.states.staged)?;
+        resolved.check_room(self.floor, bytes.len())?;
+        let mut staged = resolved.stage(&bytes, like.as_ref(), &self.states.staged)?;
         if let Some(before) = &before {
             staged = staged.replacing(before);
         }
@@ -237,8 +237,8 @@ impl Desk {
     fn finish(&self, ready: Ready) -> Result<String, FileError> {
         match ready {
             Ready::Put { staged, version, changes, said } => {
-                let key = staged.spot.key.clone();
-                let shown = staged.spot.shown.clone();
+                let key = staged.resolved.key.clone();
+                let shown = staged.resolved.shown.clone();
                 staged.put()?;
                 self.note_change(&shown);
                 match changes {
@@ -247,10 +247,10 @@ impl Desk {
                 }
                 Ok(said)
             }
-            Ready::Remove { spot, loaded, said } => {
-                spot.remove(&loaded)?;
-                self.note_change(&spot.shown);
-                self.states.removed(&self.reader, &spot.key);
+            Ready::Remove { resolved, loaded, said } => {
+                resolved.remove(&loaded)?;
+                self.note_change(&resolved.shown);
+                self.states.removed(&self.reader, &resolved.key);
                 Ok(said)
             }
         }

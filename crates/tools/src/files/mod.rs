@@ -6,9 +6,11 @@ pub(crate) mod text;
 
 pub(crate) use change::{Act, Edited, Wish};
 
-use crate::output::{ToolError, Words};
-use crate::workspace::states::{FileStates, Lines, Reader, Replaces, Seen, Version};
-use crate::workspace::{FileError, Folder, Granted, Loaded, Parents, Place, Spot, Workspace};
+use crate::output::{QuotedSource, ToolError};
+use crate::workspace::states::{FileReader, FileStates, LineRange, Replaces, Seen, Version};
+use crate::workspace::{
+    AgentFolders, FileError, GivenFolder, Granted, Loaded, Parents, ResolvedPath, Workspace,
+};
 use insula_domain::disk::Floor;
 use insula_domain::{AccessMode, StaleWrites};
 use insula_world::{Clock, World};
@@ -24,19 +26,19 @@ pub(crate) const FILE_BYTES_MAX: u64 = 8 * 1024 * 1024;
 /// Files, as far as one conversation of one agent reaches.
 #[derive(Clone)]
 pub struct Files {
-    desk: Arc<Desk>,
+    access: Arc<FileAccess>,
     world: World,
 }
 
 /// What a file tool works with, on a thread that may wait.
-pub(crate) struct Desk {
-    place: Arc<Place>,
+pub(crate) struct FileAccess {
+    place: Arc<AgentFolders>,
     own: Option<Granted>,
     /// Where long output is kept, below the home of the daemon.
     output: Option<PathBuf>,
     opened: Mutex<Option<Arc<Workspace>>>,
     pub(crate) states: Arc<FileStates>,
-    pub(crate) reader: Reader,
+    pub(crate) reader: FileReader,
     pub(crate) stale_writes: StaleWrites,
     pub(crate) floor: Floor,
     /// The files that were changed by this hand, as models know them.
@@ -65,12 +67,13 @@ const CALL_MAX: Duration = Duration::from_secs(10);
 impl Files {
     /// The files of one conversation: the folders in `place`, and before them `own`, where
     /// the conversation has a folder of its own; `output` is a folder below the home for what
-    /// programs print, which can be read once something is in it. Nothing is opened until a tool needs it.
+    /// programs print, which can be read once something is in it. Nothing is opened until a tool
+    /// needs it.
     pub fn new(
-        place: Arc<Place>,
+        place: Arc<AgentFolders>,
         own: Option<Granted>,
         states: Arc<FileStates>,
-        reader: Reader,
+        reader: FileReader,
         stale_writes: StaleWrites,
         output: Option<PathBuf>,
         world: World,
@@ -78,15 +81,20 @@ impl Files {
         let opened = Mutex::default();
         let changed = Mutex::default();
         let floor = Floor::default();
-        let desk =
-            Desk { place, own, output, opened, states, reader, stale_writes, floor, changed };
-        Self { desk: Arc::new(desk), world }
+        let access =
+            FileAccess { place, own, output, opened, states, reader, stale_writes, floor, changed };
+        Self { access: Arc::new(access), world }
     }
 
     /// The same files for a child: it reaches the folders of `place` and no others, does at
     /// most `mode` in what is the conversation's own, and has seen nothing yet.
-    pub fn for_child(&self, place: Arc<Place>, mode: AccessMode, reader: Reader) -> Self {
-        let Desk { own, output, states, stale_writes, floor, .. } = &*self.desk;
+    pub fn for_child(
+        &self,
+        place: Arc<AgentFolders>,
+        mode: AccessMode,
+        reader: FileReader,
+    ) -> Self {
+        let FileAccess { own, output, states, stale_writes, floor, .. } = &*self.access;
         let own = own.clone().map(|own| Granted { mode: own.mode.min(mode), ..own });
         let (states, output) = (states.clone(), output.clone());
         Self::new(place, own, states, reader, *stale_writes, output, self.world.clone())
@@ -95,33 +103,37 @@ impl Files {
 
     /// The files that were changed through this hand, by paths that models know.
     pub fn changed(&self) -> Vec<String> {
-        self.desk.changed().iter().cloned().collect()
+        self.access.changed().iter().cloned().collect()
     }
 
     /// Counts what somebody did on behalf of whoever has this hand.
     pub fn also_changed(&self, paths: &[String]) {
-        paths.iter().for_each(|path| self.desk.note_change(path));
+        paths.iter().for_each(|path| self.access.note_change(path));
     }
 
     /// The same files, with another part of their disk left alone. For when they are made.
     #[must_use]
     pub fn leaving(mut self, floor: Floor) -> Self {
-        if let Some(desk) = Arc::get_mut(&mut self.desk) {
-            desk.floor = floor;
+        if let Some(access) = Arc::get_mut(&mut self.access) {
+            access.floor = floor;
         }
         self
     }
 
     /// The folders as programs may be given them, the first one first. Those that are missing
     /// and are not made are left out.
-    pub async fn folders(&self) -> Result<Vec<Folder>, ToolError> {
-        self.work(|desk, _| desk.workspace()?.given()).await
+    pub async fn folders(&self) -> Result<Vec<GivenFolder>, ToolError> {
+        self.work(|access, _| access.workspace()?.given()).await
     }
 
     /// Keeps what a program printed, or what came from outside, in a file of this
     /// conversation; its path.
-    pub async fn keep_output(&self, bytes: Vec<u8>, words: Words) -> Result<String, ToolError> {
-        self.work(move |desk, _| desk.keep_output(&bytes, words)).await
+    pub async fn keep_output(
+        &self,
+        bytes: Vec<u8>,
+        words: QuotedSource,
+    ) -> Result<String, ToolError> {
+        self.work(move |access, _| access.keep_output(&bytes, words)).await
     }
 
     /// Keeps what somebody sent along in a file of this conversation, by its content: `kind` is
@@ -131,21 +143,21 @@ impl Files {
         bytes: Vec<u8>,
         kind: &'static str,
     ) -> Result<(String, [u8; 32]), ToolError> {
-        self.work(move |desk, _| desk.keep_attachment(&bytes, kind)).await
+        self.work(move |access, _| access.keep_attachment(&bytes, kind)).await
     }
 
     /// Does blocking work, away from the threads that serve.
     pub(crate) async fn work<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Desk, &Patience) -> Result<T, FileError> + Send + 'static,
+        work: impl FnOnce(&FileAccess, &Patience) -> Result<T, FileError> + Send + 'static,
     ) -> Result<T, ToolError> {
-        let desk = self.desk.clone();
+        let access = self.access.clone();
         let clock = self.world.clock.clone();
         let abandoned = Arc::new(AtomicBool::new(false));
         let _guard = Abandon(abandoned.clone());
         let until = clock.elapsed() + CALL_MAX;
         let patience = Patience { clock, until, abandoned };
-        match self.world.storage.run(move || work(&desk, &patience)).await {
+        match self.world.storage.run(move || work(&access, &patience)).await {
             Ok(done) => done.map_err(ToolError::from),
             Err(stopped) => Err(ToolError::Hand(crate::HandError(stopped.to_string()))),
         }
@@ -161,7 +173,7 @@ impl Drop for Abandon {
     }
 }
 
-impl Desk {
+impl FileAccess {
     fn changed(&self) -> std::sync::MutexGuard<'_, BTreeSet<String>> {
         self.changed.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -186,7 +198,7 @@ impl Desk {
         Ok(workspace)
     }
 
-    fn keep_output(&self, bytes: &[u8], words: Words) -> Result<String, FileError> {
+    fn keep_output(&self, bytes: &[u8], words: QuotedSource) -> Result<String, FileError> {
         let Some(output) = &self.output else {
             return Err(FileError::Unfit("there is no place for output here".to_owned()));
         };
@@ -212,35 +224,41 @@ impl Desk {
     }
 
     /// Reads a file whole.
-    pub(crate) fn load(&self, path: &str) -> Result<(Spot, Loaded), FileError> {
-        let spot = self.workspace()?.locate(path, Parents::Expect)?;
-        match spot.load(FILE_BYTES_MAX)? {
-            Some(loaded) => Ok((spot, loaded)),
+    pub(crate) fn load(&self, path: &str) -> Result<(ResolvedPath, Loaded), FileError> {
+        let resolved = self.workspace()?.locate(path, Parents::Expect)?;
+        match resolved.load(FILE_BYTES_MAX)? {
+            Some(loaded) => Ok((resolved, loaded)),
             None => Err(FileError::Missing(format!("`{path}` does not exist"))),
         }
     }
 
     /// Notes that the reader saw lines of what was loaded.
-    pub(crate) fn saw(&self, spot: &Spot, loaded: &Loaded, parts: &[Lines], total: usize) {
+    pub(crate) fn saw(
+        &self,
+        resolved: &ResolvedPath,
+        loaded: &Loaded,
+        parts: &[LineRange],
+        total: usize,
+    ) {
         let version = Version::of(&loaded.bytes);
         for lines in parts {
             let seen = Seen::lines(lines.clone(), total);
-            self.states.read(&self.reader, &spot.key, version, seen, total);
+            self.states.read(&self.reader, &resolved.key, version, seen, total);
         }
     }
 
     /// Judges a write over `loaded`; a warning where it may happen all the same.
     fn judge(
         &self,
-        spot: &Spot,
+        resolved: &ResolvedPath,
         loaded: &Loaded,
         replaces: &Replaces,
     ) -> Result<Option<String>, FileError> {
         let version = Version::of(&loaded.bytes);
-        let Err(stale) = self.states.judge(&self.reader, &spot.key, version, replaces) else {
+        let Err(stale) = self.states.judge(&self.reader, &resolved.key, version, replaces) else {
             return Ok(None);
         };
-        let shown = &spot.shown;
+        let shown = &resolved.shown;
         match self.stale_writes {
             StaleWrites::Warn => {
                 Ok(Some(format!("warning: `{shown}` was written although {stale}")))

@@ -3,7 +3,7 @@
 use super::find::{self, Likeness};
 use crate::files::Edited;
 use crate::files::text::{Document, Ending};
-use crate::workspace::states::Lines;
+use crate::workspace::states::LineRange;
 
 /// One place of a file and what becomes of it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -17,7 +17,6 @@ pub(super) struct Hunk {
     pub(super) hint: Option<usize>,
 }
 
-/// One line of a hunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum HunkLine {
     Keep(String),
@@ -54,7 +53,7 @@ impl Hunk {
 }
 
 struct Change {
-    old: Lines,
+    old: LineRange,
     new: Vec<String>,
 }
 
@@ -85,7 +84,7 @@ fn settle(
     hunk: &Hunk,
     cursor: usize,
     taken: &[Change],
-) -> Result<(Lines, Likeness), String> {
+) -> Result<(LineRange, Likeness), String> {
     let lines = &document.lines;
     let mut from = cursor;
     for anchor in &hunk.anchors {
@@ -216,7 +215,7 @@ impl<'t> LineCount<'t> {
 
 fn replace_exact(document: &Document, flat: &str, old: &str, new: &str, found: &[usize]) -> Edited {
     let breaks = |text: &str| text.matches('\n').count();
-    let mut changes: Vec<(Lines, usize)> = Vec::new();
+    let mut changes: Vec<(LineRange, usize)> = Vec::new();
     let mut count = LineCount::new(flat);
     for at in found {
         let start = count.line_of(*at);

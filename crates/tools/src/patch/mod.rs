@@ -60,7 +60,7 @@ impl Tool for Patch {
 
     async fn run(&self, hands: &Hands<'_>, value: &Cleared) -> Result<Output, ToolError> {
         let wishes = wishes(arguments(value)?)?;
-        let report = hands.files()?.work(move |desk, _| desk.change(wishes)).await?;
+        let report = hands.files()?.work(move |access, _| access.change(wishes)).await?;
         let lines = report.done.into_iter().chain(report.notes);
         Ok(Output::Text(lines.collect::<Vec<_>>().join("\n")))
     }

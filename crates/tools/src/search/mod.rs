@@ -2,7 +2,7 @@
 
 mod walk;
 
-use crate::files::{Desk, Patience};
+use crate::files::{FileAccess, Patience};
 use crate::workspace::FileError;
 use crate::{Cleared, Hands, Output, Piece, Tool, ToolError, arguments, path_argument};
 use async_trait::async_trait;
@@ -91,7 +91,7 @@ impl Tool for SearchFiles {
         let query = Query::new(&asked)?;
         let path = asked.path.unwrap_or_else(|| ".".to_owned());
 
-        hands.files()?.work(move |desk, patience| search(desk, patience, &path, query)).await
+        hands.files()?.work(move |access, patience| search(access, patience, &path, query)).await
     }
 }
 
@@ -141,8 +141,13 @@ fn glob(text: &str) -> Result<GlobMatcher, ToolError> {
     Ok(glob.compile_matcher())
 }
 
-fn search(desk: &Desk, patience: &Patience, path: &str, query: Query) -> Result<Output, FileError> {
-    let workspace = desk.workspace()?;
+fn search(
+    access: &FileAccess,
+    patience: &Patience,
+    path: &str,
+    query: Query,
+) -> Result<Output, FileError> {
+    let workspace = access.workspace()?;
     let mut results = Results::new(query.offset, query.limit);
     let mut searcher = match &query.looking {
         Looking::Lines { context, .. } => Some(searcher(*context)),

@@ -70,7 +70,6 @@ pub(super) struct Walk<'w> {
 /// What a walk carries along.
 struct Way<'w> {
     patience: &'w Patience,
-    /// Where it began.
     begin: Begin,
     /// The path where it began, as it is shown.
     base: String,
@@ -87,7 +86,7 @@ enum Start {
     File(Walked, OsString),
 }
 
-type Visit<'v> = dyn FnMut(&Found<'_>) -> ControlFlow<()> + 'v;
+type OnFile<'v> = dyn FnMut(&Found<'_>) -> ControlFlow<()> + 'v;
 
 impl<'w> Walk<'w> {
     /// Opens where the search begins: a folder, or one file.
@@ -117,7 +116,7 @@ impl<'w> Walk<'w> {
     }
 
     /// Visits every file; says what was left out, if anything.
-    pub(super) fn run(self, visit: &mut Visit<'_>) -> Option<&'static str> {
+    pub(super) fn run(self, visit: &mut OnFile<'_>) -> Option<&'static str> {
         let Self { start, mut way } = self;
         match start {
             Start::Folder(folder) => {
@@ -140,7 +139,7 @@ impl Way<'_> {
         folder: &Walked,
         below: &Path,
         depth: usize,
-        visit: &mut Visit<'_>,
+        visit: &mut OnFile<'_>,
     ) -> ControlFlow<()> {
         if depth == DEPTH_MAX {
             self.left_out = Some("folders too deep were left out");
@@ -174,7 +173,7 @@ impl Way<'_> {
         entry: &Entry,
         below: &Path,
         depth: usize,
-        visit: &mut Visit<'_>,
+        visit: &mut OnFile<'_>,
     ) -> ControlFlow<()> {
         self.seen += 1;
         if self.seen > ENTRIES_MAX {

@@ -6,7 +6,6 @@ use crate::{Cleared, Tool, arguments};
 use async_trait::async_trait;
 use serde::Deserialize;
 
-/// Lists skills.
 pub struct SkillsList;
 
 /// Bytes of a list: what is more is narrowed by category.

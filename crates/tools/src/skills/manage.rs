@@ -1,7 +1,7 @@
 //! `skill_manage`: changes the agent's own skills. Whoever is no admin needs an approval,
 //! which the gate sees to.
 
-use super::Change;
+use super::SkillChange;
 use crate::hands::Hands;
 use crate::output::{Output, ToolError};
 use crate::{Cleared, Risk, Tool, arguments};
@@ -68,27 +68,27 @@ impl Tool for SkillManage {
     }
 }
 
-fn change(given: Arguments) -> Result<(String, Change), ToolError> {
+fn change(given: Arguments) -> Result<(String, SkillChange), ToolError> {
     let missing = |what: &str| ToolError::Arguments(format!("`{what}` is missing"));
     let Arguments { action, name, content, category, file_path, file_text, old_string, new_string } =
         given;
     let change = match action {
         Action::Create => {
-            Change::Create { content: content.ok_or_else(|| missing("content"))?, category }
+            SkillChange::Create { content: content.ok_or_else(|| missing("content"))?, category }
         }
-        Action::Edit => Change::Edit { content: content.ok_or_else(|| missing("content"))? },
-        Action::Patch => Change::Patch {
+        Action::Edit => SkillChange::Edit { content: content.ok_or_else(|| missing("content"))? },
+        Action::Patch => SkillChange::Patch {
             file: file_path,
             old: old_string.ok_or_else(|| missing("old_string"))?,
             new: new_string.ok_or_else(|| missing("new_string"))?,
         },
-        Action::Delete => Change::Delete,
-        Action::WriteFile => Change::WriteFile {
+        Action::Delete => SkillChange::Delete,
+        Action::WriteFile => SkillChange::WriteFile {
             file: file_path.ok_or_else(|| missing("file_path"))?,
             content: file_text.or(content).ok_or_else(|| missing("file_text"))?,
         },
         Action::RemoveFile => {
-            Change::RemoveFile { file: file_path.ok_or_else(|| missing("file_path"))? }
+            SkillChange::RemoveFile { file: file_path.ok_or_else(|| missing("file_path"))? }
         }
     };
     Ok((name, change))

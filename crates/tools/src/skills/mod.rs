@@ -15,9 +15,7 @@ use async_trait::async_trait;
 /// A skill, as a list shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Brief {
-    /// Its name.
     pub name: String,
-    /// What it is for.
     pub description: String,
     /// What it is listed under.
     pub category: Option<String>,
@@ -25,7 +23,7 @@ pub struct Brief {
 
 /// A change of one of the agent's own skills.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
+pub enum SkillChange {
     /// A new skill, by its `SKILL.md`.
     Create {
         /// The whole text.
@@ -73,5 +71,5 @@ pub trait Skills: Send + Sync {
     async fn view(&self, name: &str, file: Option<&str>) -> Result<String, ToolError>;
 
     /// Changes one of the agent's own; what was done, in words.
-    async fn change(&self, name: &str, change: Change) -> Result<String, ToolError>;
+    async fn change(&self, name: &str, change: SkillChange) -> Result<String, ToolError>;
 }

@@ -17,7 +17,7 @@ mod text;
 use crate::hands::HandError;
 use crate::output::ToolError;
 use async_trait::async_trait;
-use readable::Found;
+use readable::PageContent;
 
 pub(crate) use text::beginning;
 
@@ -46,7 +46,7 @@ pub enum SearchKind {
 }
 
 /// Work that takes a processor a while.
-pub type Work = Box<dyn FnOnce() -> Found + Send>;
+pub type Work = Box<dyn FnOnce() -> PageContent + Send>;
 
 /// What a program made of what it was given.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -74,7 +74,7 @@ pub trait Web: Send + Sync {
     async fn ask(&self, path_and_query: &str) -> Result<Page, ToolError>;
 
     /// Does work away from the threads that serve. A panic comes back as an error.
-    async fn apart(&self, work: Work) -> Result<Found, HandError>;
+    async fn apart(&self, work: Work) -> Result<PageContent, HandError>;
 
     /// Runs a command of ours over bytes of others, in the agent's sandbox: with neither its
     /// files nor its network, nor anything of its environment.

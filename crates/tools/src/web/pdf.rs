@@ -3,7 +3,7 @@
 //! Such documents are programs more than texts, and other people's: they are read where reading
 //! them wrong can touch nothing. What is here says what is run, and what came of it.
 
-use super::readable::{Found, Readable, finish};
+use super::readable::{PageContent, Readable, finish};
 use super::{Converted, Web, charset, html, text};
 use crate::ToolError;
 
@@ -30,9 +30,9 @@ pub(crate) async fn read(web: &dyn Web, document: Vec<u8>) -> Result<Readable, T
         return Ok(Readable::nothing(why));
     }
     let converted = web.convert(COMMAND, document).await?;
-    match web.apart(Box::new(move || Found::Text(readable(&converted)))).await? {
-        Found::Text(readable) => Ok(readable),
-        Found::Pdf(_) => Ok(Readable::default()),
+    match web.apart(Box::new(move || PageContent::Text(readable(&converted)))).await? {
+        PageContent::Text(readable) => Ok(readable),
+        PageContent::Pdf(_) => Ok(Readable::default()),
     }
 }
 

@@ -16,7 +16,6 @@ pub const TEXT_BYTES_MAX: usize = 2 << 20;
 pub struct Readable {
     /// What it calls itself.
     pub title: Option<String>,
-    /// The text.
     pub text: String,
     /// What the reader should know: it is cut, or why there is nothing.
     pub note: Option<String>,
@@ -30,7 +29,7 @@ impl Readable {
 
 /// What an answer turned out to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
+pub enum PageContent {
     /// Something that was read.
     Text(Readable),
     /// A document that has yet to be.
@@ -38,12 +37,12 @@ pub enum Found {
 }
 
 /// Reads an answer, all but documents.
-pub fn read(page: Page) -> Found {
+pub fn read(page: Page) -> PageContent {
     let Page { url, content_type, content_encoding, body, .. } = page;
     let body =
         match unpack(body, content_encoding.as_deref().unwrap_or_default(), UNPACKED_BYTES_MAX) {
             Ok(body) => body,
-            Err(error) => return Found::Text(Readable::nothing(error.to_string())),
+            Err(error) => return PageContent::Text(Readable::nothing(error.to_string())),
         };
     let content_type = content_type.unwrap_or_default();
     let media = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
@@ -57,7 +56,7 @@ pub fn read(page: Page) -> Found {
                 read.is_cut.then(|| "the page is larger than what is read of one".to_owned());
             Readable { title: read.title, text: read.text, note }
         }
-        Kind::Pdf => return Found::Pdf(body),
+        Kind::Pdf => return PageContent::Pdf(body),
         Kind::Json if body.len() <= JSON_BYTES_MAX => {
             let laid_out = serde_json::from_slice::<serde_json::Value>(&body)
                 .and_then(|value| serde_json::to_string_pretty(&value));
@@ -80,7 +79,7 @@ pub fn read(page: Page) -> Found {
         Kind::Html => "there is no text on the page; it may be made by scripts, which are not run",
         _ => "it is empty",
     };
-    Found::Text(finish(readable, empty))
+    PageContent::Text(finish(readable, empty))
 }
 
 /// What was read, no longer than may be, and with a word where there is nothing.
@@ -166,8 +165,8 @@ mod tests {
 
     fn read(page: Page) -> Readable {
         match super::read(page) {
-            Found::Text(readable) => readable,
-            Found::Pdf(document) => Readable::nothing(format!("PDF of {}", document.len())),
+            PageContent::Text(readable) => readable,
+            PageContent::Pdf(document) => Readable::nothing(format!("PDF of {}", document.len())),
         }
     }
 

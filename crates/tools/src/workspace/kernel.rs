@@ -29,12 +29,12 @@ const PRIVATE_FOLDER: Mode = Mode::RWXU;
 
 /// Which file or folder this is, whatever it is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Identity {
+pub(crate) struct FileIdentity {
     device: u64,
     inode: u64,
 }
 
-impl Identity {
+impl FileIdentity {
     pub(crate) fn of(folder: impl AsFd) -> Result<Self, Errno> {
         fstat(folder).map(|stat| Self::from_stat(&stat))
     }
@@ -48,7 +48,7 @@ impl Identity {
 /// Tells whether a file was replaced or written to between two looks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fingerprint {
-    identity: Identity,
+    identity: FileIdentity,
     size: i64,
     modified: (i64, i64),
     changed: (i64, i64),
@@ -58,7 +58,7 @@ impl Fingerprint {
     #[allow(clippy::unnecessary_cast, reason = "the types differ between architectures")]
     pub(crate) fn of(stat: &Stat) -> Self {
         Self {
-            identity: Identity::from_stat(stat),
+            identity: FileIdentity::from_stat(stat),
             size: stat.st_size as i64,
             modified: (stat.st_mtime as i64, stat.st_mtime_nsec as i64),
             changed: (stat.st_ctime as i64, stat.st_ctime_nsec as i64),
@@ -148,8 +148,8 @@ fn again<T>(mut walk: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
 }
 
 /// The folders from `folder` up to `top`, both included; an error when `top` is not above it.
-pub(crate) fn up_to(folder: impl AsFd, top: Identity) -> Result<Vec<Identity>, Errno> {
-    let mut seen = vec![Identity::of(&folder)?];
+pub(crate) fn up_to(folder: impl AsFd, top: FileIdentity) -> Result<Vec<FileIdentity>, Errno> {
+    let mut seen = vec![FileIdentity::of(&folder)?];
     let mut at: Option<OwnedFd> = None;
     while seen.last() != Some(&top) {
         if seen.len() > DEPTH_MAX {
@@ -158,7 +158,7 @@ pub(crate) fn up_to(folder: impl AsFd, top: Identity) -> Result<Vec<Identity>, E
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let here = at.as_ref().map_or(folder.as_fd(), AsFd::as_fd);
         let above = openat(here, "..", flags, Mode::empty())?;
-        let identity = Identity::of(&above)?;
+        let identity = FileIdentity::of(&above)?;
         // The top of everything is its own parent.
         if seen.last() == Some(&identity) {
             return Err(Errno::XDEV);

@@ -5,20 +5,20 @@
 //! Nothing here knows an agent, and there is nothing another agent could be named by.
 
 mod error;
+mod folders;
 mod kernel;
-mod place;
-mod spot;
+mod resolved_path;
 pub mod states;
 
 pub use error::FileError;
 pub(crate) use error::head;
+pub use folders::{Absent, AgentFolders, GivenFolder, Granted, Site};
 pub(crate) use kernel::Entry;
-pub use place::{Absent, Folder, Granted, Place, Site};
-pub(crate) use spot::{Loaded, Spot, Staged};
+pub(crate) use resolved_path::{Loaded, ResolvedPath, Staged};
 
+use folders::{Common, Root};
 use insula_domain::AccessMode;
-use kernel::Identity;
-use place::{Common, Root};
+use kernel::FileIdentity;
 use rustix::fd::OwnedFd;
 use rustix::fs::{FileType, Stat};
 use rustix::io::Errno;
@@ -50,7 +50,7 @@ pub(crate) struct Workspace {
 /// one file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FileKey {
-    folder: Identity,
+    folder: FileIdentity,
     name: OsString,
 }
 
@@ -76,7 +76,7 @@ impl Workspace {
     /// Opens the folders of a conversation: its own, if it has one, before those it shares,
     /// and last the one with its `output`, if there is any.
     pub(crate) fn open(
-        place: &Place,
+        place: &AgentFolders,
         own: Option<&Granted>,
         output: Option<&Path>,
     ) -> Result<Self, FileError> {
@@ -151,7 +151,7 @@ impl Workspace {
     }
 
     /// The folders that were given, as programs are given them.
-    pub(crate) fn given(&self) -> Result<Vec<Folder>, FileError> {
+    pub(crate) fn given(&self) -> Result<Vec<GivenFolder>, FileError> {
         self.roots.iter().take(self.given).map(|root| root.folder()).collect()
     }
 
@@ -161,7 +161,7 @@ impl Workspace {
     }
 
     /// Finds the file a path leads to, or where it would be.
-    pub(crate) fn locate(&self, path: &str, parents: Parents) -> Result<Spot, FileError> {
+    pub(crate) fn locate(&self, path: &str, parents: Parents) -> Result<ResolvedPath, FileError> {
         let begin = self.begin(path)?;
         let failed = |error| FileError::of(path, error);
         if path.ends_with('/') {
@@ -190,11 +190,11 @@ impl Workspace {
                 rest = above.join(target);
                 continue;
             }
-            let identity = Identity::of(&folder).map_err(failed)?;
+            let identity = FileIdentity::of(&folder).map_err(failed)?;
             let key = FileKey { folder: identity, name: name.clone() };
             let shown = begin.shown(path);
             let is_foreign = begin.is_foreign(&name);
-            return Ok(Spot { folder, name, shown, key, mode, found, is_foreign });
+            return Ok(ResolvedPath { folder, name, shown, key, mode, found, is_foreign });
         }
         Err(failed(Errno::LOOP))
     }
@@ -235,7 +235,7 @@ impl Begin {
 
     /// Whether a file of this name below here has somebody else's words.
     pub(crate) fn is_foreign(&self, name: &OsStr) -> bool {
-        self.is_output && place::is_foreign(name)
+        self.is_output && folders::is_foreign(name)
     }
 
     /// Opens the folder the path begins in, whatever follows.

@@ -23,9 +23,9 @@ const LOCKS: usize = 64;
 
 /// One that reads and writes: a conversation of the agent, or a child in it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Reader(Arc<str>);
+pub struct FileReader(Arc<str>);
 
-impl Reader {
+impl FileReader {
     /// A reader by a name that no other reader of the same agent has.
     pub fn new(name: &str) -> Self {
         Self(name.into())
@@ -44,7 +44,7 @@ impl Version {
 }
 
 /// Which lines of a file: counted from 0, the end excluded.
-pub type Lines = Range<usize>;
+pub type LineRange = Range<usize>;
 
 /// How much of a version somebody has seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,16 +52,16 @@ pub enum Seen {
     /// All of it.
     Whole,
     /// These lines: sorted, with gaps between them.
-    Parts(Vec<Lines>),
+    Parts(Vec<LineRange>),
 }
 
 impl Seen {
     /// These lines of `total`.
-    pub fn lines(lines: Lines, total: usize) -> Self {
+    pub fn lines(lines: LineRange, total: usize) -> Self {
         if lines.start == 0 && lines.end >= total { Self::Whole } else { Self::Parts(vec![lines]) }
     }
 
-    fn has(&self, lines: &Lines) -> bool {
+    fn has(&self, lines: &LineRange) -> bool {
         match self {
             Self::Whole => true,
             Self::Parts(parts) => {
@@ -76,7 +76,7 @@ impl Seen {
         };
         parts.extend(more);
         parts.sort_by_key(|part| (part.start, part.end));
-        let mut joined: Vec<Lines> = Vec::new();
+        let mut joined: Vec<LineRange> = Vec::new();
         for part in parts {
             match joined.last_mut() {
                 Some(last) if part.start <= last.end => last.end = last.end.max(part.end),
@@ -92,7 +92,7 @@ impl Seen {
 
     /// What of the new version was seen, after `changes` to the old one: each some lines and
     /// how many came in their place. Whoever changes lines knows the new ones.
-    fn after(&self, changes: &[(Lines, usize)]) -> Self {
+    fn after(&self, changes: &[(LineRange, usize)]) -> Self {
         let Self::Parts(parts) = self else { return Self::Whole };
         let moved = parts.iter().map(|part| {
             let by = |edge: usize| {
@@ -113,7 +113,7 @@ pub enum Replaces {
     /// The whole file.
     Everything,
     /// These lines of it.
-    Lines(Vec<Lines>),
+    Lines(Vec<LineRange>),
 }
 
 /// Why a write would go over something its writer does not know.
@@ -188,8 +188,8 @@ impl<K: Clone + Eq + std::hash::Hash, V> Recent<K, V> {
 
 #[derive(Debug)]
 struct Known {
-    views: Recent<(Reader, FileKey), View>,
-    writers: Recent<FileKey, (Reader, Version)>,
+    views: Recent<(FileReader, FileKey), View>,
+    writers: Recent<FileKey, (FileReader, Version)>,
 }
 
 /// What the readers of one agent have seen.
@@ -238,7 +238,14 @@ impl FileStates {
     }
 
     /// Notes that `reader` saw lines of a version that has `total` of them.
-    pub fn read(&self, reader: &Reader, key: &FileKey, version: Version, seen: Seen, total: usize) {
+    pub fn read(
+        &self,
+        reader: &FileReader,
+        key: &FileKey,
+        version: Version,
+        seen: Seen,
+        total: usize,
+    ) {
         let mut known = self.known();
         let pair = (reader.clone(), key.clone());
         let seen = match known.views.get(&pair) {
@@ -251,7 +258,7 @@ impl FileStates {
     /// Decides about a write of `reader` over the version that stands there now.
     pub fn judge(
         &self,
-        reader: &Reader,
+        reader: &FileReader,
         key: &FileKey,
         now: Version,
         replaces: &Replaces,
@@ -275,7 +282,7 @@ impl FileStates {
     }
 
     /// Notes that `reader` replaced a whole file.
-    pub fn wrote(&self, reader: &Reader, key: &FileKey, version: Version) {
+    pub fn wrote(&self, reader: &FileReader, key: &FileKey, version: Version) {
         let mut known = self.known();
         known.views.put((reader.clone(), key.clone()), View { version, seen: Seen::Whole });
         known.writers.put(key.clone(), (reader.clone(), version));
@@ -284,10 +291,10 @@ impl FileStates {
     /// Notes that `reader` replaced lines of a file.
     pub fn changed(
         &self,
-        reader: &Reader,
+        reader: &FileReader,
         key: &FileKey,
         version: Version,
-        changes: &[(Lines, usize)],
+        changes: &[(LineRange, usize)],
     ) {
         let mut known = self.known();
         let pair = (reader.clone(), key.clone());
@@ -298,7 +305,7 @@ impl FileStates {
     }
 
     /// Notes that a file is gone.
-    pub fn removed(&self, reader: &Reader, key: &FileKey) {
+    pub fn removed(&self, reader: &FileReader, key: &FileKey) {
         let mut known = self.known();
         known.views.remove(&(reader.clone(), key.clone()));
         known.writers.remove(key);

@@ -5,7 +5,7 @@ use super::*;
 use std::ffi::OsString;
 
 fn key(name: &str) -> FileKey {
-    let folder = super::super::Identity::of(std::io::stderr()).unwrap();
+    let folder = super::super::FileIdentity::of(std::io::stderr()).unwrap();
     FileKey { folder, name: OsString::from(name) }
 }
 
@@ -18,7 +18,7 @@ const EVERYTHING: Replaces = Replaces::Everything;
 #[test]
 fn a_write_is_judged_by_what_its_writer_has_seen() {
     let states = FileStates::default();
-    let (ann, ben) = (Reader::new("ann"), Reader::new("ben"));
+    let (ann, ben) = (FileReader::new("ann"), FileReader::new("ben"));
     let (file, one, two) = (key("f"), version("one"), version("two"));
     assert_eq!(states.judge(&ann, &file, one, &EVERYTHING), Err(Stale::Unread));
     states.read(&ann, &file, one, Seen::Whole, 3);
@@ -36,8 +36,8 @@ fn a_write_is_judged_by_what_its_writer_has_seen() {
 #[test]
 fn parts_add_up_and_only_replaced_lines_have_to_be_seen() {
     let states = FileStates::default();
-    let (ann, file, one) = (Reader::new("ann"), key("f"), version("one"));
-    let lines = |lines: Lines| Replaces::Lines(vec![lines]);
+    let (ann, file, one) = (FileReader::new("ann"), key("f"), version("one"));
+    let lines = |lines: LineRange| Replaces::Lines(vec![lines]);
     states.read(&ann, &file, one, Seen::lines(0..3, 10), 10);
     assert_eq!(states.judge(&ann, &file, one, &lines(1..3)), Ok(()));
     assert_eq!(states.judge(&ann, &file, one, &lines(2..4)), Err(Stale::Partial));
@@ -54,11 +54,11 @@ fn parts_add_up_and_only_replaced_lines_have_to_be_seen() {
 #[test]
 fn what_was_seen_moves_with_the_lines() {
     let states = FileStates::default();
-    let (ann, file) = (Reader::new("ann"), key("f"));
+    let (ann, file) = (FileReader::new("ann"), key("f"));
     states.read(&ann, &file, version("one"), Seen::lines(10..20, 100), 100);
     states.changed(&ann, &file, version("two"), &[(12..14, 5)]);
     let judge =
-        |lines: Lines| states.judge(&ann, &file, version("two"), &Replaces::Lines(vec![lines]));
+        |lines: LineRange| states.judge(&ann, &file, version("two"), &Replaces::Lines(vec![lines]));
     assert_eq!(judge(10..23), Ok(()));
     assert_eq!(judge(22..24), Err(Stale::Partial));
     assert_eq!(judge(9..10), Err(Stale::Partial));
@@ -67,7 +67,7 @@ fn what_was_seen_moves_with_the_lines() {
 #[test]
 fn what_is_forgotten_counts_as_unread() {
     let states = FileStates::default();
-    let (ann, one) = (Reader::new("ann"), version("one"));
+    let (ann, one) = (FileReader::new("ann"), version("one"));
     for number in 0..=VIEWS_MAX {
         states.read(&ann, &key(&number.to_string()), one, Seen::Whole, 1);
     }

@@ -18,8 +18,14 @@ const FILES: usize = 20;
 const EDITS: usize = 3;
 
 /// Adds a line to a file by whichever tool, reading again as often as it is refused.
-async fn append(desk: &Desk, reader: &str, path: &str, line: &str, refused: &AtomicUsize) {
-    let files = desk.files(reader);
+async fn append(
+    fixture: &FileFixture,
+    reader: &str,
+    path: &str,
+    line: &str,
+    refused: &AtomicUsize,
+) {
+    let files = fixture.files(reader);
     loop {
         let shown = call(&files, "read_file", json!({"path": path})).await.unwrap();
         let lines: Vec<&str> =
@@ -50,17 +56,18 @@ async fn append(desk: &Desk, reader: &str, path: &str, line: &str, refused: &Ato
 async fn five_conversations_edit_twenty_files_and_nothing_is_lost() {
     let names: Vec<String> = (0..FILES).map(|number| format!("f{number}")).collect();
     let start: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "begin\n")).collect();
-    let desk = Arc::new(Desk { world: World::real().unwrap(), ..Desk::new(&start) });
+    let fixture =
+        Arc::new(FileFixture { world: World::real().unwrap(), ..FileFixture::new(&start) });
     let refused = Arc::new(AtomicUsize::new(0));
     let writers = (0..WRITERS).map(|writer| {
-        let (desk, names, refused) = (desk.clone(), names.clone(), refused.clone());
+        let (fixture, names, refused) = (fixture.clone(), names.clone(), refused.clone());
         tokio::spawn(async move {
             for edit in 0..EDITS {
                 for step in 0..FILES {
                     // Each begins elsewhere, and they meet.
                     let path = &names[(step * (writer + 1) + edit) % FILES];
                     let line = format!("writer {writer} edit {edit}{}", "!".repeat(step % 2));
-                    append(&desk, &format!("w{writer}"), path, &line, &refused).await;
+                    append(&fixture, &format!("w{writer}"), path, &line, &refused).await;
                 }
             }
         })
@@ -71,7 +78,7 @@ async fn five_conversations_edit_twenty_files_and_nothing_is_lost() {
     // How often each line stands in all files together is how often it was written.
     let mut counts = std::collections::BTreeMap::<String, usize>::new();
     for name in &names {
-        for line in desk.get(name).lines().skip(1) {
+        for line in fixture.get(name).lines().skip(1) {
             *counts.entry(line.trim_end_matches('!').to_owned()).or_default() += 1;
         }
     }
@@ -85,14 +92,15 @@ async fn five_conversations_edit_twenty_files_and_nothing_is_lost() {
 async fn patches_over_several_files_in_any_order_neither_lock_up_nor_lose() {
     let names: Vec<String> = (0..FILES).map(|number| format!("g{number}")).collect();
     let start: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "0\n")).collect();
-    let desk = Arc::new(Desk { world: World::real().unwrap(), ..Desk::new(&start) });
+    let fixture =
+        Arc::new(FileFixture { world: World::real().unwrap(), ..FileFixture::new(&start) });
     let writers = (0..WRITERS).map(|writer| {
-        let (desk, mut names) = (desk.clone(), names.clone());
+        let (fixture, mut names) = (fixture.clone(), names.clone());
         if writer % 2 == 1 {
             names.reverse();
         }
         tokio::spawn(async move {
-            let files = desk.files(&format!("w{writer}"));
+            let files = fixture.files(&format!("w{writer}"));
             let mut done = 0;
             while done < EDITS {
                 let mut patch = "*** Begin Patch\n".to_owned();
@@ -112,6 +120,6 @@ async fn patches_over_several_files_in_any_order_neither_lock_up_nor_lose() {
         writer.await.unwrap();
     }
     for name in &names {
-        assert_eq!(desk.get(name), format!("{}\n", WRITERS * EDITS), "{name}");
+        assert_eq!(fixture.get(name), format!("{}\n", WRITERS * EDITS), "{name}");
     }
 }

@@ -14,87 +14,90 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt};
 
 #[tokio::test]
 async fn a_new_file_is_made_with_its_folders() {
-    let desk = Desk::new(&[]);
-    let said = desk.call("write_file", json!({"path": "a/b/c.txt", "content": "one\ntwo"})).await;
+    let fixture = FileFixture::new(&[]);
+    let said =
+        fixture.call("write_file", json!({"path": "a/b/c.txt", "content": "one\ntwo"})).await;
     assert_eq!(said.unwrap(), "made a/b/c.txt (2 lines, 7 bytes)");
-    assert_eq!(desk.get("a/b/c.txt"), "one\ntwo");
+    assert_eq!(fixture.get("a/b/c.txt"), "one\ntwo");
     // Its writer knows it.
-    desk.call("write_file", json!({"path": "a/b/c.txt", "content": "x"})).await.unwrap();
-    assert_eq!(desk.get("a/b/c.txt"), "x");
-    let names: Vec<_> = std::fs::read_dir(desk.path("a/b")).unwrap().collect();
+    fixture.call("write_file", json!({"path": "a/b/c.txt", "content": "x"})).await.unwrap();
+    assert_eq!(fixture.get("a/b/c.txt"), "x");
+    let names: Vec<_> = std::fs::read_dir(fixture.path("a/b")).unwrap().collect();
     assert_eq!(names.len(), 1, "nothing is left over");
     for path in ["a/b", "a/", ".", ""] {
-        let error = desk.error("write_file", json!({"path": path, "content": "x"})).await;
+        let error = fixture.error("write_file", json!({"path": path, "content": "x"})).await;
         assert!(error.contains("folder") || error.contains("empty"), "{path}: {error}");
     }
-    let error = desk.error("write_file", json!({"path": "a/b/c.txt/d", "content": "x"})).await;
+    let error = fixture.error("write_file", json!({"path": "a/b/c.txt/d", "content": "x"})).await;
     assert!(error.contains("a part of it is a file"), "{error}");
 }
 
 #[tokio::test]
 async fn what_was_not_seen_is_not_written_over() {
-    let desk = Desk::new(&[("f", "1\n2\n3\n4\n")]);
+    let fixture = FileFixture::new(&[("f", "1\n2\n3\n4\n")]);
     let write = |content: &str| json!({"path": "f", "content": content});
-    let unread = desk.error("write_file", write("x")).await;
+    let unread = fixture.error("write_file", write("x")).await;
     assert!(unread.contains("you have not read it") && unread.contains("read_file"), "{unread}");
-    desk.call("read_file", json!({"path": "f", "limit": 2})).await.unwrap();
-    let partial = desk.error("write_file", write("x")).await;
+    fixture.call("read_file", json!({"path": "f", "limit": 2})).await.unwrap();
+    let partial = fixture.error("write_file", write("x")).await;
     assert!(partial.contains("not read all"), "{partial}");
     // A change of lines that were seen is fine, of others not.
     let patch = |old: &str, new: &str| json!({"mode": "replace", "path": "f", "old_string": old, "new_string": new});
-    desk.call("patch", patch("2", "two")).await.unwrap();
-    assert!(desk.error("patch", patch("3", "three")).await.contains("not read all"));
-    desk.call("read_file", json!({"path": "f", "offset": 3})).await.unwrap();
-    desk.call("patch", patch("3", "three")).await.unwrap();
-    desk.call("write_file", write("1\n")).await.unwrap();
-    desk.put("f", "from outside\n");
-    let changed = desk.error("write_file", write("x")).await;
+    fixture.call("patch", patch("2", "two")).await.unwrap();
+    assert!(fixture.error("patch", patch("3", "three")).await.contains("not read all"));
+    fixture.call("read_file", json!({"path": "f", "offset": 3})).await.unwrap();
+    fixture.call("patch", patch("3", "three")).await.unwrap();
+    fixture.call("write_file", write("1\n")).await.unwrap();
+    fixture.put("f", "from outside\n");
+    let changed = fixture.error("write_file", write("x")).await;
     assert!(changed.contains("it has changed since you read it"), "{changed}");
-    let (ann, ben) = (desk.files("ann"), desk.files("ben"));
+    let (ann, ben) = (fixture.files("ann"), fixture.files("ben"));
     for files in [&ann, &ben] {
         call(files, "read_file", json!({"path": "f"})).await.unwrap();
     }
     call(&ben, "write_file", write("ben\n")).await.unwrap();
     let sibling = call(&ann, "write_file", write("ann\n")).await.unwrap_err().to_string();
     assert!(sibling.contains("another conversation or a child"), "{sibling}");
-    assert_eq!(desk.get("f"), "ben\n");
+    assert_eq!(fixture.get("f"), "ben\n");
 }
 
 #[tokio::test]
 async fn where_the_operator_says_so_it_is_written_with_a_warning() {
-    let desk = Desk { stale_writes: StaleWrites::Warn, ..Desk::new(&[("f", "old")]) };
-    let said = desk.call("write_file", json!({"path": "f", "content": "new"})).await.unwrap();
+    let fixture =
+        FileFixture { stale_writes: StaleWrites::Warn, ..FileFixture::new(&[("f", "old")]) };
+    let said = fixture.call("write_file", json!({"path": "f", "content": "new"})).await.unwrap();
     assert!(said.contains("warning: `f` was written although you have not read it"), "{said}");
-    assert_eq!(desk.get("f"), "new");
+    assert_eq!(fixture.get("f"), "new");
 }
 
 #[tokio::test]
 async fn rights_stay_and_other_names_of_a_file_keep_its_content() {
-    let desk = Desk::new(&[("run.sh", "old")]);
-    std::fs::set_permissions(desk.path("run.sh"), PermissionsExt::from_mode(0o4750)).unwrap();
+    let fixture = FileFixture::new(&[("run.sh", "old")]);
+    std::fs::set_permissions(fixture.path("run.sh"), PermissionsExt::from_mode(0o4750)).unwrap();
     // Somebody else's file that got a name in here is not written through.
-    std::fs::hard_link(desk.path("run.sh"), desk.home.path().join("theirs")).unwrap();
-    desk.call("read_file", json!({"path": "run.sh"})).await.unwrap();
-    let said = desk.call("write_file", json!({"path": "run.sh", "content": "new"})).await.unwrap();
+    std::fs::hard_link(fixture.path("run.sh"), fixture.home.path().join("theirs")).unwrap();
+    fixture.call("read_file", json!({"path": "run.sh"})).await.unwrap();
+    let said =
+        fixture.call("write_file", json!({"path": "run.sh", "content": "new"})).await.unwrap();
     assert!(said.contains("1 more hard links, which keep the old content"), "{said}");
-    let meta = std::fs::metadata(desk.path("run.sh")).unwrap();
+    let meta = std::fs::metadata(fixture.path("run.sh")).unwrap();
     assert_eq!((meta.mode() & 0o7777, meta.nlink()), (0o750, 1));
-    assert_eq!(desk.home.read("theirs").unwrap(), "old");
+    assert_eq!(fixture.home.read("theirs").unwrap(), "old");
 }
 
 #[tokio::test]
 async fn a_link_inside_is_followed_and_stays_a_link() {
-    let desk = Desk::new(&[("real/f", "old")]);
-    std::os::unix::fs::symlink("real", desk.path("folder")).unwrap();
-    std::os::unix::fs::symlink("folder/f", desk.path("link")).unwrap();
-    desk.call("read_file", json!({"path": "real/f"})).await.unwrap();
+    let fixture = FileFixture::new(&[("real/f", "old")]);
+    std::os::unix::fs::symlink("real", fixture.path("folder")).unwrap();
+    std::os::unix::fs::symlink("folder/f", fixture.path("link")).unwrap();
+    fixture.call("read_file", json!({"path": "real/f"})).await.unwrap();
     // One file, whatever it is called: what was read by one name may be written by another.
-    desk.call("write_file", json!({"path": "link", "content": "new"})).await.unwrap();
-    assert_eq!(desk.get("real/f"), "new");
-    assert!(std::fs::symlink_metadata(desk.path("link")).unwrap().is_symlink());
-    std::os::unix::fs::symlink("nowhere/x", desk.path("dangling")).unwrap();
-    desk.call("write_file", json!({"path": "dangling", "content": "made"})).await.unwrap();
-    assert_eq!(desk.get("nowhere/x"), "made");
+    fixture.call("write_file", json!({"path": "link", "content": "new"})).await.unwrap();
+    assert_eq!(fixture.get("real/f"), "new");
+    assert!(std::fs::symlink_metadata(fixture.path("link")).unwrap().is_symlink());
+    std::os::unix::fs::symlink("nowhere/x", fixture.path("dangling")).unwrap();
+    fixture.call("write_file", json!({"path": "dangling", "content": "made"})).await.unwrap();
+    assert_eq!(fixture.get("nowhere/x"), "made");
 }
 
 const SEVERAL: &str = "*** Begin Patch\n*** Update File: a\n-one\n+ONE\n*** Update File: b\n*** Move to: sub/c\n two\n+three\n*** Add File: new\n+hello\n*** Delete File: gone\n*** End Patch";
@@ -102,40 +105,43 @@ const SEVERAL: &str = "*** Begin Patch\n*** Update File: a\n-one\n+ONE\n*** Upda
 #[tokio::test]
 async fn several_files_change_together() {
     let files = [("a", "one\n"), ("b", "two\n"), ("gone", "x\n")];
-    let desk = Desk::new(&files);
+    let fixture = FileFixture::new(&files);
     for (path, _) in files {
-        desk.call("read_file", json!({"path": path})).await.unwrap();
+        fixture.call("read_file", json!({"path": path})).await.unwrap();
     }
-    let said = desk.call("patch", json!({"mode": "patch", "patch": SEVERAL})).await.unwrap();
+    let said = fixture.call("patch", json!({"mode": "patch", "patch": SEVERAL})).await.unwrap();
     assert_eq!(said.lines().count(), 5, "{said}");
     assert_eq!(
-        (desk.get("a"), desk.get("sub/c"), desk.get("new")),
+        (fixture.get("a"), fixture.get("sub/c"), fixture.get("new")),
         ("ONE\n".into(), "two\nthree\n".into(), "hello\n".into())
     );
-    assert!(!desk.path("b").exists() && !desk.path("gone").exists());
+    assert!(!fixture.path("b").exists() && !fixture.path("gone").exists());
 }
 
 #[tokio::test]
 async fn one_file_that_does_not_fit_leaves_all_as_they_were() {
     let files = [("a", "one\n"), ("b", "two\n"), ("gone", "x\n")];
-    let desk = Desk::new(&files);
+    let fixture = FileFixture::new(&files);
     for (path, _) in &files[..2] {
-        desk.call("read_file", json!({"path": path})).await.unwrap();
+        fixture.call("read_file", json!({"path": path})).await.unwrap();
     }
-    let error = desk.error("patch", json!({"mode": "patch", "patch": SEVERAL})).await;
+    let error = fixture.error("patch", json!({"mode": "patch", "patch": SEVERAL})).await;
     assert!(error.contains("`gone` was not written: you have not read it"), "{error}");
     for (path, content) in files {
-        assert_eq!(desk.get(path), content);
+        assert_eq!(fixture.get(path), content);
     }
-    assert!(!desk.path("new").exists());
+    assert!(!fixture.path("new").exists());
     let left: Vec<_> =
-        std::fs::read_dir(desk.path("")).unwrap().map(|it| it.unwrap().file_name()).collect();
+        std::fs::read_dir(fixture.path("")).unwrap().map(|it| it.unwrap().file_name()).collect();
     assert!(!left.iter().any(|name| name.to_string_lossy().starts_with(".insula")), "{left:?}");
     let twice = "*** Begin Patch\n*** Update File: a\n-one\n+1\n*** Update File: ./a\n-one\n+2\n*** End Patch";
-    assert!(desk.error("patch", json!({"mode": "patch", "patch": twice})).await.contains("twice"));
+    assert!(
+        fixture.error("patch", json!({"mode": "patch", "patch": twice})).await.contains("twice")
+    );
     let over = "*** Begin Patch\n*** Add File: a\n+1\n*** End Patch";
     assert!(
-        desk.error("patch", json!({"mode": "patch", "patch": over}))
+        fixture
+            .error("patch", json!({"mode": "patch", "patch": over}))
             .await
             .contains("exists already")
     );
@@ -154,15 +160,15 @@ async fn a_full_disk_leaves_the_old_content() {
         return;
     }
     std::fs::write(folder.path().join("f"), "old").unwrap();
-    let mut desk = Desk::new(&[]);
-    desk.shared.push(shared(folder.path(), insula_domain::AccessMode::Rw));
+    let mut fixture = FileFixture::new(&[]);
+    fixture.shared.push(shared(folder.path(), insula_domain::AccessMode::Rw));
     let path = folder.path().join("f").display().to_string();
-    desk.call("read_file", json!({"path": path})).await.unwrap();
+    fixture.call("read_file", json!({"path": path})).await.unwrap();
     let error =
-        desk.error("write_file", json!({"path": path, "content": "x".repeat(200_000)})).await;
+        fixture.error("write_file", json!({"path": path, "content": "x".repeat(200_000)})).await;
     assert!(error.contains("nearly full"), "{error}");
     assert_eq!(std::fs::read_to_string(folder.path().join("f")).unwrap(), "old");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left over");
-    drop(desk);
+    drop(fixture);
     std::process::Command::new("umount").arg(folder.path()).status().unwrap();
 }

@@ -15,11 +15,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const CANARY: &str = "canary-7f3a";
 
 /// A desk with another agent's file beside it, and links to it in every manner.
-fn besieged() -> Desk {
-    let desk = Desk::new(&[("own", "mine\n"), ("sub/own", "mine\n")]);
-    desk.home.write("home/agents/b/workspace/secret", CANARY).unwrap();
-    desk.home.write("home/config.yaml", CANARY).unwrap();
-    let theirs = desk.root().join("agents/b/workspace");
+fn besieged() -> FileFixture {
+    let fixture = FileFixture::new(&[("own", "mine\n"), ("sub/own", "mine\n")]);
+    fixture.home.write("home/agents/b/workspace/secret", CANARY).unwrap();
+    fixture.home.write("home/config.yaml", CANARY).unwrap();
+    let theirs = fixture.root().join("agents/b/workspace");
     for (target, name) in [
         (theirs.join("secret").display().to_string(), "absolute"),
         (theirs.display().to_string(), "folder"),
@@ -32,14 +32,14 @@ fn besieged() -> Desk {
         ("endless".into(), "endless"),
         ("/etc/passwd".into(), "passwd"),
     ] {
-        symlink(target, desk.path(name)).unwrap();
+        symlink(target, fixture.path(name)).unwrap();
     }
-    desk
+    fixture
 }
 
-fn paths(desk: &Desk) -> Vec<String> {
-    let theirs = desk.root().join("agents/b/workspace/secret").display().to_string();
-    let own = desk.path("").display().to_string();
+fn paths(fixture: &FileFixture) -> Vec<String> {
+    let theirs = fixture.root().join("agents/b/workspace/secret").display().to_string();
+    let own = fixture.path("").display().to_string();
     let mut paths: Vec<String> = [
         "absolute",
         "folder/secret",
@@ -84,7 +84,7 @@ fn paths(desk: &Desk) -> Vec<String> {
     paths.push(format!("{own}/../../b/workspace/secret"));
     paths.push(format!("{own}/../workspace/../../b/workspace/secret"));
     paths.push(format!("{own}//../../b/workspace/secret"));
-    paths.push(format!("{}/config.yaml", desk.root().display()));
+    paths.push(format!("{}/config.yaml", fixture.root().display()));
     paths.push("../".repeat(200) + "etc/passwd");
     paths.push("a/".repeat(5_000));
     paths.push("x".repeat(300));
@@ -94,9 +94,9 @@ fn paths(desk: &Desk) -> Vec<String> {
 
 #[tokio::test]
 async fn no_path_reads_what_was_not_given() {
-    let desk = besieged();
-    for path in paths(&desk) {
-        let error = desk.error("read_file", json!({"path": path})).await;
+    let fixture = besieged();
+    for path in paths(&fixture) {
+        let error = fixture.error("read_file", json!({"path": path})).await;
         assert!(!error.contains(CANARY) && !error.contains("root:x"), "{path}: {error}");
         assert!(error.len() < 5_000, "{path}");
     }
@@ -104,15 +104,15 @@ async fn no_path_reads_what_was_not_given() {
 
 #[tokio::test]
 async fn no_path_lists_or_searches_what_was_not_given() {
-    let desk = besieged();
-    for path in paths(&desk) {
+    let fixture = besieged();
+    for path in paths(&fixture) {
         for target in ["content", "files"] {
             let arguments = json!({"pattern": "*a*", "target": target, "path": path});
             let arguments = match target {
                 "content" => json!({"pattern": "canary|root", "path": path}),
                 _ => arguments,
             };
-            let answer = match desk.call("search_files", arguments).await {
+            let answer = match fixture.call("search_files", arguments).await {
                 Ok(text) => text,
                 Err(error) => error.to_string(),
             };
@@ -120,36 +120,36 @@ async fn no_path_lists_or_searches_what_was_not_given() {
             assert!(!answer.contains(CANARY), "{path}: {answer}");
         }
     }
-    let found = desk.call("search_files", json!({"pattern": "canary"})).await.unwrap();
+    let found = fixture.call("search_files", json!({"pattern": "canary"})).await.unwrap();
     assert_eq!(found, "[nothing was found]\n");
 }
 
 #[tokio::test]
 async fn no_path_writes_what_was_not_given() {
-    let desk = besieged();
-    let before = tree(desk.home.path());
-    for path in paths(&desk) {
+    let fixture = besieged();
+    let before = tree(fixture.home.path());
+    for path in paths(&fixture) {
         // These would be new files of its own, which is fine.
         if ["file:", "\\\\", "agents/", "b:", "SECRET", "~"].iter().any(|own| path.starts_with(own))
         {
             continue;
         }
-        desk.error("write_file", json!({"path": path, "content": "broken"})).await;
+        fixture.error("write_file", json!({"path": path, "content": "broken"})).await;
         let patch = format!("*** Begin Patch\n*** Add File: {path}/x\n+broken\n*** End Patch");
-        let _ = desk.call("patch", json!({"mode": "patch", "patch": patch})).await;
+        let _ = fixture.call("patch", json!({"mode": "patch", "patch": patch})).await;
         let patch = format!("*** Begin Patch\n*** Delete File: {path}\n*** End Patch");
-        desk.error("patch", json!({"mode": "patch", "patch": patch})).await;
-        desk.call("read_file", json!({"path": "own"})).await.unwrap();
+        fixture.error("patch", json!({"mode": "patch", "patch": patch})).await;
+        fixture.call("read_file", json!({"path": "own"})).await.unwrap();
         let patch = format!(
             "*** Begin Patch\n*** Update File: own\n*** Move to: {path}\n mine\n*** End Patch"
         );
-        desk.error("patch", json!({"mode": "patch", "patch": patch})).await;
+        fixture.error("patch", json!({"mode": "patch", "patch": patch})).await;
     }
-    let own = desk.path("");
+    let own = fixture.path("");
     let outside = |tree: &[(std::path::PathBuf, Vec<u8>)]| -> Vec<_> {
         tree.iter().filter(|(path, _)| !path.starts_with(&own)).cloned().collect()
     };
-    assert_eq!(outside(&tree(desk.home.path())), outside(&before));
+    assert_eq!(outside(&tree(fixture.home.path())), outside(&before));
 }
 
 /// Every file below a folder with its content; links are not followed.
@@ -171,7 +171,7 @@ fn tree(path: &std::path::Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
 
 #[tokio::test]
 async fn arguments_that_name_somebody_are_refused() {
-    let desk = besieged();
+    let fixture = besieged();
     for extra in ["agent", "agent_id", "session", "scope", "profile", "user", "workspace", "root"] {
         for (tool, mut arguments) in [
             ("read_file", json!({"path": "own"})),
@@ -183,7 +183,7 @@ async fn arguments_that_name_somebody_are_refused() {
             ("search_files", json!({"pattern": "x"})),
         ] {
             arguments[extra] = json!("b");
-            assert!(desk.error(tool, arguments).await.contains("not valid"), "{tool} {extra}");
+            assert!(fixture.error(tool, arguments).await.contains("not valid"), "{tool} {extra}");
         }
     }
 }
@@ -198,15 +198,15 @@ async fn a_folder_granted_to_read_is_not_written() {
     for (outer, within, writable) in
         [(AccessMode::Ro, AccessMode::Rw, "inner/n"), (AccessMode::Rw, AccessMode::Ro, "n")]
     {
-        let mut desk = Desk::new(&[]);
-        desk.shared = vec![shared(granted.path(), outer), shared(&inner, within)];
+        let mut fixture = FileFixture::new(&[]);
+        fixture.shared = vec![shared(granted.path(), outer), shared(&inner, within)];
         let _ = std::fs::remove_file(granted.path().join("inner/n"));
         let _ = std::fs::remove_file(granted.path().join("alias"));
         symlink("inner", granted.path().join("alias")).unwrap();
-        desk.call("read_file", json!({"path": granted.path().join("f")})).await.unwrap();
+        fixture.call("read_file", json!({"path": granted.path().join("f")})).await.unwrap();
         for name in ["n", "inner/n", "inner/deep/n", "alias/n", "alias/../inner/n"] {
             let path = granted.path().join(name);
-            let made = desk.call("write_file", json!({"path": path, "content": "x"})).await;
+            let made = fixture.call("write_file", json!({"path": path, "content": "x"})).await;
             let expected =
                 name == writable || (within == AccessMode::Rw && name.starts_with("inner"));
             assert_eq!(made.is_ok(), expected, "{outer:?} {name}: {made:?}");
@@ -216,20 +216,21 @@ async fn a_folder_granted_to_read_is_not_written() {
 
 #[tokio::test]
 async fn a_granted_folder_around_the_home_does_not_open_it() {
-    let mut desk = besieged();
-    let around = desk.home.path().to_owned();
-    let (home, secret) = (desk.root(), "agents/b/workspace/secret");
-    desk.shared = vec![shared(&around, AccessMode::Rw)];
+    let mut fixture = besieged();
+    let around = fixture.home.path().to_owned();
+    let (home, secret) = (fixture.root(), "agents/b/workspace/secret");
+    fixture.shared = vec![shared(&around, AccessMode::Rw)];
     for path in [home.join(secret), home.join("config.yaml"), home.clone(), home.join("agents")] {
-        let error = desk.error("read_file", json!({"path": path})).await;
+        let error = fixture.error("read_file", json!({"path": path})).await;
         assert!(error.contains("home of the daemon"), "{error}");
-        let error = desk.error("write_file", json!({"path": path.join("x"), "content": ""})).await;
+        let error =
+            fixture.error("write_file", json!({"path": path.join("x"), "content": ""})).await;
         assert!(error.starts_with("refused") || error.contains("not a folder"), "{error}");
     }
     let search = json!({"pattern": CANARY, "path": around, "limit": 500});
-    assert!(!desk.call("search_files", search).await.unwrap().contains(secret));
+    assert!(!fixture.call("search_files", search).await.unwrap().contains(secret));
     // Its own folder, which is in there too, it still has.
-    desk.call("read_file", json!({"path": desk.path("own")})).await.unwrap();
+    fixture.call("read_file", json!({"path": fixture.path("own")})).await.unwrap();
     let mut whole = besieged();
     whole.shared = vec![shared(&whole.root(), AccessMode::Rw)];
     let error = whole.error("read_file", json!({"path": whole.root().join(secret)})).await;
@@ -239,23 +240,23 @@ async fn a_granted_folder_around_the_home_does_not_open_it() {
 #[tokio::test]
 async fn rule_3_of_the_home_only_an_agents_own_folder_can_be_granted_to_it() {
     for folder in ["vault", "run", "agents", "agents/b", "agents/b/workspace", "notes"] {
-        let mut desk = besieged();
-        let file = desk.root().join(folder).join("secret");
+        let mut fixture = besieged();
+        let file = fixture.root().join(folder).join("secret");
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         std::fs::write(&file, CANARY).unwrap();
-        desk.shared = vec![shared(file.parent().unwrap(), AccessMode::Rw)];
-        let error = desk.error("read_file", json!({"path": file})).await;
+        fixture.shared = vec![shared(file.parent().unwrap(), AccessMode::Rw)];
+        let error = fixture.error("read_file", json!({"path": file})).await;
         assert!(!error.contains(CANARY) && error.contains("granted"), "{folder}: {error}");
-        let error = desk.error("write_file", json!({"path": file, "content": "x"})).await;
+        let error = fixture.error("write_file", json!({"path": file, "content": "x"})).await;
         assert!(!error.is_empty(), "{folder}");
         assert_eq!(std::fs::read_to_string(&file).unwrap(), CANARY, "{folder}");
     }
-    let mut desk = besieged();
-    let notes = desk.root().join("agents/a/notes");
+    let mut fixture = besieged();
+    let notes = fixture.root().join("agents/a/notes");
     std::fs::create_dir_all(&notes).unwrap();
     std::fs::write(notes.join("n"), "mine").unwrap();
-    desk.shared = vec![shared(&notes, AccessMode::Ro)];
-    let read = desk.call("read_file", json!({"path": notes.join("n")})).await.unwrap();
+    fixture.shared = vec![shared(&notes, AccessMode::Ro)];
+    let read = fixture.call("read_file", json!({"path": notes.join("n")})).await.unwrap();
     assert!(read.contains("mine"), "{read}");
 }
 
@@ -264,12 +265,12 @@ async fn a_granted_path_through_a_link_is_not_opened() {
     let real = tempfile::tempdir().unwrap();
     std::fs::create_dir(real.path().join("data")).unwrap();
     symlink("data", real.path().join("link")).unwrap();
-    let mut desk = Desk::new(&[]);
-    desk.shared = vec![
+    let mut fixture = FileFixture::new(&[]);
+    fixture.shared = vec![
         shared(&real.path().join("link"), AccessMode::Rw),
         shared("/nowhere".as_ref(), AccessMode::Ro),
     ];
-    let error = desk.error("read_file", json!({"path": real.path().join("link/x")})).await;
+    let error = fixture.error("read_file", json!({"path": real.path().join("link/x")})).await;
     assert!(
         error.contains("write its real path")
             && error.contains("`/nowhere` was granted and does not exist"),
@@ -289,9 +290,9 @@ impl Drop for Stop<'_> {
 /// through it.
 #[test]
 fn a_folder_swapped_for_a_link_in_the_middle_leads_nowhere() {
-    let desk = besieged();
-    let theirs = desk.root().join("agents/b/workspace");
-    let (turn, trap) = (desk.path("turn"), desk.path("trap"));
+    let fixture = besieged();
+    let theirs = fixture.root().join("agents/b/workspace");
+    let (turn, trap) = (fixture.path("turn"), fixture.path("trap"));
     std::fs::create_dir(&turn).unwrap();
     std::fs::write(turn.join("secret"), "honest").unwrap();
     symlink(&theirs, &trap).unwrap();
@@ -311,18 +312,18 @@ fn a_folder_swapped_for_a_link_in_the_middle_leads_nowhere() {
                 let mut answers = [0, 0];
                 // Until both sides have been seen often, however fast either is.
                 while answers.iter().any(|count| *count < 50) {
-                    let read = desk.call("read_file", json!({"path": "turn/secret"})).await;
+                    let read = fixture.call("read_file", json!({"path": "turn/secret"})).await;
                     let read = read.unwrap_or_else(|error| error.to_string());
                     assert!(!read.contains(CANARY), "{read}");
                     answers[usize::from(read.contains("|honest"))] += 1;
-                    let _ = desk
+                    let _ = fixture
                         .call("write_file", json!({"path": "turn/new", "content": "broken"}))
                         .await;
-                    let _ = desk
+                    let _ = fixture
                         .call("write_file", json!({"path": "turn/deep/new", "content": "broken"}))
                         .await;
                     let found =
-                        desk.call("search_files", json!({"pattern": "canary"})).await.unwrap();
+                        fixture.call("search_files", json!({"pattern": "canary"})).await.unwrap();
                     assert!(!found.contains(CANARY), "{found}");
                 }
             });

@@ -4,7 +4,7 @@
 mod concurrent;
 mod edits;
 mod hostile;
-mod kept;
 mod reading;
+mod saved_output;
 mod searching;
 mod support;

@@ -10,8 +10,8 @@ use crate::support::*;
 use insula_domain::AccessMode;
 use serde_json::json;
 
-fn desk() -> Desk {
-    Desk::new(&[
+fn fixture() -> FileFixture {
+    FileFixture::new(&[
         (".gitignore", "target/\n*.log\n!keep.log\n"),
         (".git/config", "needle\n"),
         (".github/ci.yml", "needle in ci\n"),
@@ -25,73 +25,76 @@ fn desk() -> Desk {
 
 #[tokio::test]
 async fn lines_are_found_with_their_place() {
-    let desk = desk();
-    let found = desk.call("search_files", json!({"pattern": "needle"})).await.unwrap();
+    let fixture = fixture();
+    let found = fixture.call("search_files", json!({"pattern": "needle"})).await.unwrap();
     assert_eq!(
         found,
         ".github/ci.yml:1:needle in ci\nkeep.log:1:needle kept\nsrc/a.rs:2:needle two\nsrc/a.rs:4:needle four\n"
     );
-    let found = desk
+    let found = fixture
         .call("search_files", json!({"pattern": "needle t", "path": "src", "context": 1}))
         .await
         .unwrap();
     assert_eq!(found, "src/a.rs-1-one\nsrc/a.rs:2:needle two\nsrc/a.rs-3-three\n");
     let found =
-        desk.call("search_files", json!({"pattern": "(?i)needle", "file_glob": "*.txt"})).await;
+        fixture.call("search_files", json!({"pattern": "(?i)needle", "file_glob": "*.txt"})).await;
     assert_eq!(found.unwrap(), "src/b.txt:1:Needle\n");
-    let found = desk.call("search_files", json!({"pattern": "two", "path": "src/a.rs"})).await;
+    let found = fixture.call("search_files", json!({"pattern": "two", "path": "src/a.rs"})).await;
     assert_eq!(found.unwrap(), "src/a.rs:2:needle two\n");
     // What is ignored is searched when it is named.
-    let found = desk.call("search_files", json!({"pattern": "needle", "path": "target"})).await;
+    let found = fixture.call("search_files", json!({"pattern": "needle", "path": "target"})).await;
     assert_eq!(found.unwrap(), "target/x.rs:1:needle\n");
 }
 
 #[tokio::test]
 async fn results_come_in_pages_by_file_or_as_counts() {
-    let desk = desk();
+    let fixture = fixture();
     let page = |offset: usize| json!({"pattern": "needle", "limit": 2, "offset": offset});
-    let first = desk.call("search_files", page(0)).await.unwrap();
+    let first = fixture.call("search_files", page(0)).await.unwrap();
     assert!(first.ends_with("[there is more; go on with offset 2]\n"), "{first}");
-    let rest = desk.call("search_files", page(2)).await.unwrap();
+    let rest = fixture.call("search_files", page(2)).await.unwrap();
     assert_eq!(rest, "src/a.rs:2:needle two\nsrc/a.rs:4:needle four\n");
     let mode = |mode: &str| json!({"pattern": "needle", "path": "src", "output_mode": mode});
-    assert_eq!(desk.call("search_files", mode("files_only")).await.unwrap(), "src/a.rs\n");
-    assert_eq!(desk.call("search_files", mode("count")).await.unwrap(), "src/a.rs: 2\n");
+    assert_eq!(fixture.call("search_files", mode("files_only")).await.unwrap(), "src/a.rs\n");
+    assert_eq!(fixture.call("search_files", mode("count")).await.unwrap(), "src/a.rs: 2\n");
     let files = json!({"pattern": "*.rs", "target": "files"});
-    assert_eq!(desk.call("search_files", files).await.unwrap(), "src/a.rs\n");
-    let none = desk.call("search_files", json!({"pattern": "haystack"})).await.unwrap();
+    assert_eq!(fixture.call("search_files", files).await.unwrap(), "src/a.rs\n");
+    let none = fixture.call("search_files", json!({"pattern": "haystack"})).await.unwrap();
     assert_eq!(none, "[nothing was found]\n");
     assert!(
-        desk.error("search_files", json!({"pattern": "("})).await.contains("regular expression")
+        fixture.error("search_files", json!({"pattern": "("})).await.contains("regular expression")
     );
 }
 
 #[tokio::test]
 async fn links_are_not_followed_and_an_answer_is_bounded() {
-    let mut desk = desk();
+    let mut fixture = fixture();
     let outside = tempfile::tempdir().unwrap();
     std::fs::write(outside.path().join("secret"), "needle canary\n").unwrap();
-    std::os::unix::fs::symlink(outside.path(), desk.path("out")).unwrap();
-    std::os::unix::fs::symlink(outside.path().join("secret"), desk.path("file")).unwrap();
-    std::os::unix::fs::symlink(".", desk.path("loop")).unwrap();
-    let found = desk.call("search_files", json!({"pattern": "needle|canary"})).await.unwrap();
+    std::os::unix::fs::symlink(outside.path(), fixture.path("out")).unwrap();
+    std::os::unix::fs::symlink(outside.path().join("secret"), fixture.path("file")).unwrap();
+    std::os::unix::fs::symlink(".", fixture.path("loop")).unwrap();
+    let found = fixture.call("search_files", json!({"pattern": "needle|canary"})).await.unwrap();
     assert!(!found.contains("canary") && !found.contains("loop"), "{found}");
     for path in ["out", "file", "..", "/", outside.path().to_str().unwrap()] {
-        let error = desk.error("search_files", json!({"pattern": "x", "path": path})).await;
+        let error = fixture.error("search_files", json!({"pattern": "x", "path": path})).await;
         assert!(
             error.starts_with("refused") || error.contains("does not exist"),
             "{path}: {error}"
         );
     }
-    desk.put("big", format!("{} needle\n", "x".repeat(400)).repeat(1_000));
+    fixture.put("big", format!("{} needle\n", "x".repeat(400)).repeat(1_000));
     let found =
-        desk.call("search_files", json!({"pattern": "needle", "limit": 500, "path": "big"}));
+        fixture.call("search_files", json!({"pattern": "needle", "limit": 500, "path": "big"}));
     let found = found.await.unwrap();
     assert!(found.len() < 51_000 && found.contains("there is more"), "{}", found.len());
     // A granted folder is searched under its own path.
-    desk = Desk { shared: vec![shared(outside.path(), AccessMode::Ro)], ..Desk::new(&[]) };
+    fixture = FileFixture {
+        shared: vec![shared(outside.path(), AccessMode::Ro)],
+        ..FileFixture::new(&[])
+    };
     let path = outside.path().display().to_string();
     let found =
-        desk.call("search_files", json!({"pattern": "canary", "path": path})).await.unwrap();
+        fixture.call("search_files", json!({"pattern": "canary", "path": path})).await.unwrap();
     assert_eq!(found, format!("{path}/secret:1:needle canary\n"));
 }

@@ -10,8 +10,8 @@ use async_trait::async_trait;
 use insula_domain::{AccessMode, StaleWrites};
 use insula_testkit::Home;
 use insula_tools::hands::{HandError, History, Hit, Search};
-use insula_tools::workspace::states::{FileStates, Reader};
-use insula_tools::workspace::{Absent, Granted, Place, Site};
+use insula_tools::workspace::states::{FileReader, FileStates};
+use insula_tools::workspace::{Absent, AgentFolders, Granted, Site};
 use insula_tools::{Cleared, Files, Hands, Output, ToolError, ToolRef, find};
 use insula_world::World;
 use serde_json::Value;
@@ -36,23 +36,23 @@ impl History for Silence {
 }
 
 /// A home with one agent's folder in it.
-pub struct Desk {
+pub struct FileFixture {
     pub home: Home,
     pub world: World,
     pub states: Arc<FileStates>,
     pub shared: Vec<Granted>,
     pub stale_writes: StaleWrites,
-    pub place: std::sync::Mutex<Option<Arc<Place>>>,
+    pub place: std::sync::Mutex<Option<Arc<AgentFolders>>>,
 }
 
 pub fn shared(path: &Path, mode: AccessMode) -> Granted {
     Granted { site: Site::Path(path.to_owned()), mode, absent: Absent::Leave }
 }
 
-impl Desk {
+impl FileFixture {
     pub fn new(files: &[(&str, &str)]) -> Self {
         let home = Home::empty().unwrap();
-        let desk = Self {
+        let fixture = Self {
             world: insula_testkit::world(1).0,
             home,
             states: Arc::default(),
@@ -60,11 +60,11 @@ impl Desk {
             stale_writes: StaleWrites::Refuse,
             place: Default::default(),
         };
-        std::fs::create_dir_all(desk.path("")).unwrap();
+        std::fs::create_dir_all(fixture.path("")).unwrap();
         for (path, content) in files {
-            desk.put(path, content);
+            fixture.put(path, content);
         }
-        desk
+        fixture
     }
 
     /// The home of the daemon: in a folder of the test, which it has to itself.
@@ -98,9 +98,9 @@ impl Desk {
                 absent: Absent::Make,
             };
             let common = std::iter::once(own).chain(self.shared.iter().cloned()).collect();
-            Arc::new(Place::new(self.root(), None, common).of("agents/a".into()))
+            Arc::new(AgentFolders::new(self.root(), None, common).of("agents/a".into()))
         });
-        let (states, reader) = (self.states.clone(), Reader::new(reader));
+        let (states, reader) = (self.states.clone(), FileReader::new(reader));
         Files::new(place.clone(), None, states, reader, self.stale_writes, None, self.world.clone())
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Works on the store alone, so that a right can also be taken back while no daemon runs.
 
-use super::{AnswerError, Reach, cut, invocation};
+use super::{AnswerError, ApprovalDuration, cut, invocation};
 use insula_registry::access::may_answer;
 use insula_registry::context::AgentContext;
 use insula_registry::daemon::{Actor, Daemon};
@@ -10,8 +10,8 @@ use insula_store::{AgentCommand, AuditEntry, Grant, StoreError};
 use serde_json::json;
 
 /// For how long a grant holds.
-pub fn reach(grant: &Grant) -> Reach {
-    if grant.session.is_some() { Reach::Session } else { Reach::Always }
+pub fn reach(grant: &Grant) -> ApprovalDuration {
+    if grant.session.is_some() { ApprovalDuration::Session } else { ApprovalDuration::Always }
 }
 
 /// What an agent was allowed for longer than once, the newest first.
@@ -21,12 +21,12 @@ pub async fn list(agent: &AgentContext) -> Result<Vec<Grant>, StoreError> {
 
 /// Takes a grant back. A call that has begun goes on; the next one asks again.
 pub async fn revoke(
-    house: &Daemon,
+    daemon: &Daemon,
     agent: &AgentContext,
     id: &str,
     actor: &Actor,
 ) -> Result<Grant, AnswerError> {
-    if !may_answer(house, agent, actor) {
+    if !may_answer(daemon, agent, actor) {
         return Err(AnswerError::NotAdmin(agent.id.clone()));
     }
     let found = list(agent).await?.into_iter().find(|grant| *grant.id == *id);
@@ -40,11 +40,11 @@ pub async fn revoke(
         "granted_by": grant.by.as_str(),
     });
     let audit = AgentCommand::Audit(AuditEntry {
-        at: house.world.clock.now(),
+        at: daemon.world.clock.now(),
         actor: actor.to_string().into(),
         kind: "approval.revoked".into(),
         generation: agent.generation.0,
-        content: house.secrets.known().redact_record_of(&agent.id, content).to_string(),
+        content: daemon.secrets.known().redact_record_of(&agent.id, content).to_string(),
     });
     let revoke = AgentCommand::RevokeGrant { id: grant.id.clone() };
     agent.store.commit(vec![revoke, audit]).await?;

@@ -15,7 +15,7 @@ use insula_registry::access::may_answer;
 use insula_registry::context::AgentContext;
 use insula_registry::daemon::{Actor, Daemon};
 use insula_store::{
-    AgentCommand, Approval, AuditEntry, Change, Decision, Grant, SessionId, StoreError,
+    AgentCommand, Approval, ApprovalDecision, AuditEntry, FeedChange, Grant, SessionId, StoreError,
     Subscription, TurnId,
 };
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ const ID_LEN: usize = 12;
 
 /// For how long something is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub enum Reach {
+pub enum ApprovalDuration {
     /// For the call that waits.
     #[default]
     Once,
@@ -42,7 +42,7 @@ pub enum Reach {
     Always,
 }
 
-impl Reach {
+impl ApprovalDuration {
     /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -60,9 +60,9 @@ impl Reach {
 
 /// What somebody answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
+pub enum ApprovalAnswer {
     /// Yes.
-    Approve(Reach),
+    Approve(ApprovalDuration),
     /// No, and why.
     Deny(Option<String>),
 }
@@ -73,7 +73,7 @@ pub struct Settled {
     /// What it was given to.
     pub approval: Approval,
     /// For how long it is allowed; `None` where it is not.
-    pub reach: Option<Reach>,
+    pub reach: Option<ApprovalDuration>,
 }
 
 /// Why an answer does not count.
@@ -101,21 +101,16 @@ pub enum AnswerError {
 pub struct Question<'q> {
     /// The agent that would do it.
     pub agent: &'q AgentContext,
-    /// The session.
     pub session: SessionId,
-    /// The turn.
     pub turn: TurnId,
-    /// The call.
     pub call: &'q str,
-    /// The tool.
     pub tool: &'q str,
-    /// Its arguments.
     pub arguments: &'q Value,
     /// Where it would begin, if not where programs of the conversation begin anyway; of what is
     /// written to a process, which one that is.
     pub place: Option<&'q str>,
     /// For how long it may be allowed at most.
-    pub widest: Reach,
+    pub widest: ApprovalDuration,
     /// The rule by which it needs an answer.
     pub rule: &'q str,
     /// All of what it would do, as people are shown it and without secrets.
@@ -133,7 +128,7 @@ impl Question<'_> {
 
 /// The questions that wait, of all agents.
 pub struct Approvals {
-    house: Arc<Daemon>,
+    daemon: Arc<Daemon>,
     waiting: Arc<Questions>,
     _subscription: Subscription,
 }
@@ -143,23 +138,23 @@ type Questions = Mutex<BTreeMap<Box<str>, Waiting>>;
 struct Waiting {
     agent: AgentId,
     approval: Approval,
-    widest: Reach,
+    widest: ApprovalDuration,
     /// Whether somebody decides it at this moment, after which nobody else can.
     is_taken: bool,
-    tell: oneshot::Sender<Decision>,
+    tell: oneshot::Sender<ApprovalDecision>,
 }
 
 impl Approvals {
     /// Nothing waits yet.
-    pub fn new(house: Arc<Daemon>) -> Self {
+    pub fn new(daemon: Arc<Daemon>) -> Self {
         let waiting = Arc::<Questions>::default();
         let questions = waiting.clone();
-        let subscription = house.store.changes().subscribe(move |change| {
-            if let Change::Approval { agent, id, decision } = change {
+        let subscription = daemon.store.changes().subscribe(move |change| {
+            if let FeedChange::Approval { agent, id, decision } = change {
                 settle(&questions, agent, id, decision);
             }
         });
-        Self { house, waiting, _subscription: subscription }
+        Self { daemon, waiting, _subscription: subscription }
     }
 
     fn waiting(&self) -> MutexGuard<'_, BTreeMap<Box<str>, Waiting>> {
@@ -178,10 +173,10 @@ impl Approvals {
     }
 
     /// For how long what waits under this id may be allowed at most.
-    pub fn widest(&self, agent: &AgentContext, id: &str) -> Reach {
+    pub fn widest(&self, agent: &AgentContext, id: &str) -> ApprovalDuration {
         let waiting = self.waiting();
         let waits = waiting.get(id).filter(|waits| waits.agent == agent.id);
-        waits.map_or(Reach::Once, |waits| waits.widest)
+        waits.map_or(ApprovalDuration::Once, |waits| waits.widest)
     }
 
     /// The agents at which something waits.
@@ -192,7 +187,7 @@ impl Approvals {
     /// Whether the same invocation was allowed before, for this session or always. That it
     /// was used is audited.
     pub async fn allowed(&self, question: &Question<'_>) -> Result<Option<Grant>, StoreError> {
-        if question.widest == Reach::Once {
+        if question.widest == ApprovalDuration::Once {
             return Ok(None);
         }
         let invocation = question.invocation();
@@ -214,7 +209,7 @@ impl Approvals {
         question: &Question<'_>,
         cancel: &CancellationToken,
         tell: impl FnOnce(&Approval),
-    ) -> Result<Decision, StoreError> {
+    ) -> Result<ApprovalDecision, StoreError> {
         let agent = question.agent;
         let timeout = Duration::from_millis(agent.boundary.approvals.timeout_ms);
         let approval = self.noted(question, timeout).await?;
@@ -237,15 +232,18 @@ impl Approvals {
         let outcome = tokio::select! {
             biased;
             answer = &mut answered => return Ok(heard(answer.ok())),
-            () = cancel.cancelled() => Decision::Stopped,
-            () = self.house.world.clock.sleep(timeout) => Decision::TimedOut,
+            () = cancel.cancelled() => ApprovalDecision::Stopped,
+            () = self.daemon.world.clock.sleep(timeout) => ApprovalDecision::TimedOut,
         };
         // Whoever takes the question decides it: here, or who answers.
         if self.take(&approval.id).is_none() {
             return Ok(heard(answered.await.ok()));
         }
-        let kind =
-            if outcome == Decision::TimedOut { "approval.timed_out" } else { "approval.stopped" };
+        let kind = if outcome == ApprovalDecision::TimedOut {
+            "approval.timed_out"
+        } else {
+            "approval.stopped"
+        };
         let told = json!({ "approval": &*approval.id });
         let audit = self.audit(&Actor::Daemon, kind, question, told);
         let (id, decision) = (approval.id, outcome.clone());
@@ -255,7 +253,7 @@ impl Approvals {
     }
 
     /// Takes a question to decide it; `None` where it is gone, or somebody else does.
-    fn take(&self, id: &str) -> Option<(Approval, Reach)> {
+    fn take(&self, id: &str) -> Option<(Approval, ApprovalDuration)> {
         let mut waiting = self.waiting();
         let waits = waiting.get_mut(id).filter(|waits| !waits.is_taken)?;
         waits.is_taken = true;
@@ -276,7 +274,7 @@ impl Approvals {
             .await?
             .into_iter()
             .find(|it| it.turn == turn && *it.call == *call && it.invocation == invocation);
-        let world = &self.house.world;
+        let world = &self.daemon.world;
         let asked_at = world.clock.now();
         let fresh = || {
             let purpose = ["approval", agent.id.as_str(), &turn.to_string(), call];
@@ -307,10 +305,10 @@ impl Approvals {
         &self,
         agent: &AgentContext,
         id: &str,
-        answer: Answer,
+        answer: ApprovalAnswer,
         actor: &Actor,
     ) -> Result<Settled, AnswerError> {
-        if !may_answer(&self.house, agent, actor) {
+        if !may_answer(&self.daemon, agent, actor) {
             return Err(AnswerError::NotAdmin(agent.id.clone()));
         }
         let by = actor.clone();
@@ -321,21 +319,21 @@ impl Approvals {
             let found = found.ok_or_else(not_waiting)?;
             let asked = is_who_asked(agent, &found.approval.principal, actor);
             let separate = agent.boundary.approvals.separation == Switch::On;
-            if asked && separate && matches!(answer, Answer::Approve(_)) {
+            if asked && separate && matches!(answer, ApprovalAnswer::Approve(_)) {
                 return Err(AnswerError::Separation);
             }
         }
         let (approval, widest) = self.take(id).ok_or_else(not_waiting)?;
         let (kind, reach) = match &answer {
-            Answer::Approve(reach) => ("approval.approved", Some(*reach.min(&widest))),
-            Answer::Deny(_) => ("approval.denied", None),
+            ApprovalAnswer::Approve(reach) => ("approval.approved", Some(*reach.min(&widest))),
+            ApprovalAnswer::Deny(_) => ("approval.denied", None),
         };
         let session = match reach {
-            Some(Reach::Session) => Some(Some(approval.session)),
-            Some(Reach::Always) => Some(None),
-            Some(Reach::Once) | None => None,
+            Some(ApprovalDuration::Session) => Some(Some(approval.session)),
+            Some(ApprovalDuration::Always) => Some(None),
+            Some(ApprovalDuration::Once) | None => None,
         };
-        let at = self.house.world.clock.now();
+        let at = self.daemon.world.clock.now();
         let grant = session.map(|session| Grant {
             id: approval.id.clone(),
             invocation: approval.invocation,
@@ -351,7 +349,7 @@ impl Approvals {
             "approval": &*approval.id,
             "tool": &*approval.tool,
             "rule": &*approval.rule,
-            "scope": reach.map(Reach::as_str),
+            "scope": reach.map(ApprovalDuration::as_str),
             "invocation": invocation::text(&approval.invocation),
             "asked_by": approval.principal.as_str(),
             "turn": approval.turn.0,
@@ -359,10 +357,10 @@ impl Approvals {
         });
         let audit = self.entry(&by, kind, agent, content);
         let decision = match answer {
-            Answer::Approve(_) => Decision::Approved { by },
-            Answer::Deny(reason) => {
+            ApprovalAnswer::Approve(_) => ApprovalDecision::Approved { by },
+            ApprovalAnswer::Deny(reason) => {
                 let reason = reason.map(|reason| cut(&reason, REASON_CHARS_MAX));
-                Decision::Denied { by, reason }
+                ApprovalDecision::Denied { by, reason }
             }
         };
         let settle = AgentCommand::SettleApproval { id: approval.id.clone(), decision, grant };
@@ -400,9 +398,9 @@ impl Approvals {
         agent: &AgentContext,
         content: Value,
     ) -> AgentCommand {
-        let content = self.house.secrets.known().redact_record_of(&agent.id, content);
+        let content = self.daemon.secrets.known().redact_record_of(&agent.id, content);
         AgentCommand::Audit(AuditEntry {
-            at: self.house.world.clock.now(),
+            at: self.daemon.world.clock.now(),
             actor: actor.clone(),
             kind: kind.into(),
             generation: agent.generation.0,
@@ -425,7 +423,7 @@ fn lock(questions: &Questions) -> MutexGuard<'_, BTreeMap<Box<str>, Waiting>> {
 }
 
 /// Tells the turn that waits what was decided.
-fn settle(questions: &Questions, agent: &AgentId, id: &str, decision: &Decision) {
+fn settle(questions: &Questions, agent: &AgentId, id: &str, decision: &ApprovalDecision) {
     let mut waiting = lock(questions);
     if waiting.get(id).is_some_and(|waits| waits.agent == *agent)
         && let Some(waits) = waiting.remove(id)
@@ -443,8 +441,8 @@ fn is_who_asked(agent: &AgentContext, asked: &Actor, actor: &Actor) -> bool {
 }
 
 /// An answer whose sender is gone could not be kept: that is a no.
-fn heard(answer: Option<Decision>) -> Decision {
-    answer.unwrap_or(Decision::TimedOut)
+fn heard(answer: Option<ApprovalDecision>) -> ApprovalDecision {
+    answer.unwrap_or(ApprovalDecision::TimedOut)
 }
 
 /// Takes a question off the list, whatever ends the wait.

@@ -2,24 +2,24 @@
 //! taken out of each argument before it is shown, since nothing would recognise them after.
 
 use insula_domain::command::Unseen;
-use insula_domain::question::{Argument, Call, Folder, TooLong, show};
+use insula_domain::question::{Argument, AskedCall, StartFolder, TooLong, show};
 use serde_json::{Map, Value};
 
 /// Shows a call, in the words that `told` makes of its own. `process` is the command of the
 /// process that would read it, where one would; `unseen` is what nobody looked at before.
 pub(crate) fn shown(
     arguments: &Value,
-    (folder, process): (Folder<'_>, Option<&str>),
+    (folder, process): (StartFolder<'_>, Option<&str>),
     unseen: Option<Unseen>,
     told: impl Fn(String) -> String,
 ) -> Result<String, TooLong> {
     let process = process.map(|command| told(command.to_owned()));
     let folder_told = match folder {
-        Folder::In(folder) => told(folder.to_owned()),
-        Folder::Nowhere | Folder::Usual => String::new(),
+        StartFolder::In(folder) => told(folder.to_owned()),
+        StartFolder::Nowhere | StartFolder::Usual => String::new(),
     };
     let folder = match folder {
-        Folder::In(_) => Folder::In(&folder_told),
+        StartFolder::In(_) => StartFolder::In(&folder_told),
         other => other,
     };
     let argument = |value: &Value| match value {
@@ -32,7 +32,7 @@ pub(crate) fn shown(
         }
         other => vec![("arguments".to_owned(), argument(other))],
     };
-    show(&Call { folder, process: process.as_deref(), unseen, arguments })
+    show(&AskedCall { folder, process: process.as_deref(), unseen, arguments })
 }
 
 /// A value with its fields in the one order that does not depend on who wrote it.
@@ -60,7 +60,7 @@ mod tests {
         let arguments =
             json!({ "to": "ann", "n": { "b": [1], "a": "s3cret" }, "text": "s3cret\nx" });
         let hide = |text: String| text.replace("s3cret", "[secret]");
-        let there = (Folder::In("/x/s3cret"), None);
+        let there = (StartFolder::In("/x/s3cret"), None);
         let seen = shown(&arguments, there, None, hide).unwrap();
         assert_eq!(
             seen,
@@ -70,9 +70,9 @@ mod tests {
             serde_json::from_str(r#"{"text":"s3cret\nx","n":{"a":"s3cret","b":[1]},"to":"ann"}"#)
                 .unwrap();
         assert_eq!(shown(&other, there, None, hide).unwrap(), seen);
-        let nowhere = (Folder::Nowhere, None);
+        let nowhere = (StartFolder::Nowhere, None);
         assert_eq!(shown(&json!([1]), nowhere, None, hide).unwrap(), "arguments = [1]");
-        let read = shown(&json!([1]), (Folder::Usual, Some("sh s3cret")), None, hide).unwrap();
+        let read = shown(&json!([1]), (StartFolder::Usual, Some("sh s3cret")), None, hide).unwrap();
         assert!(read.contains("\n| sh [secret]\n"), "{read}");
     }
 }

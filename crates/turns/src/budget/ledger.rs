@@ -4,7 +4,7 @@
 //! what was used before. What is reserved for a call counts as used until the call is over.
 
 use insula_domain::{AgentId, BudgetLimits};
-use insula_registry::events::{Dimension, Level, Refusal};
+use insula_registry::events::{BudgetLevel, BudgetRefusal, Dimension};
 use insula_world::Timestamp;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -38,12 +38,12 @@ pub enum Key {
 }
 
 impl Key {
-    fn level(&self) -> Level {
+    fn level(&self) -> BudgetLevel {
         match self {
-            Self::Daemon => Level::Daemon,
-            Self::Agent(_) => Level::Agent,
-            Self::Person(_) | Self::Principal(..) => Level::Principal,
-            Self::Context(..) => Level::Context,
+            Self::Daemon => BudgetLevel::Daemon,
+            Self::Agent(_) => BudgetLevel::Agent,
+            Self::Person(_) | Self::Principal(..) => BudgetLevel::Principal,
+            Self::Context(..) => BudgetLevel::Context,
         }
     }
 }
@@ -108,7 +108,7 @@ struct Books {
     look_at: usize,
 }
 
-/// All accounts of a house. Cheap to clone.
+/// All accounts of a daemon. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Ledger {
     books: Arc<Mutex<Books>>,
@@ -165,7 +165,7 @@ impl Ledger {
         &self,
         claims: &[(Key, BudgetLimits)],
         now: Timestamp,
-    ) -> Result<Admission, Refusal> {
+    ) -> Result<Admission, BudgetRefusal> {
         let second = now.as_millis().div_euclid(1_000);
         let claims =
             claims.iter().filter_map(|(key, limits)| Some((key, limits.turns_per_minute?)));
@@ -179,7 +179,7 @@ impl Ledger {
             let taken: u64 = minute.iter().map(|(_, turns)| u64::from(*turns)).sum();
             if taken >= u64::from(most) {
                 let free = minute.front().map(|(at, _)| at.saturating_add(MINUTE_SECONDS));
-                return Err(Refusal {
+                return Err(BudgetRefusal {
                     level: key.level(),
                     dimension: Dimension::TurnsPerMinute,
                     limit: u64::from(most),
@@ -208,14 +208,14 @@ impl Ledger {
         claims: &[(Key, BudgetLimits)],
         estimate: Estimate,
         now: Timestamp,
-    ) -> Result<Hold, Refusal> {
+    ) -> Result<ReservedAmounts, BudgetRefusal> {
         let Estimate { least, usual } = estimate;
         let mut books = self.books();
         let mut holds = Vec::with_capacity(claims.len());
         for (key, limits) in claims {
             let account = books.accounts.entry(key.clone()).or_default();
             account.roll(now);
-            let refusal = |dimension, limit, used| Refusal {
+            let refusal = |dimension, limit, used| BudgetRefusal {
                 level: key.level(),
                 dimension,
                 limit,
@@ -257,7 +257,7 @@ impl Ledger {
                 account.held.add(*amounts);
             }
         }
-        Ok(Hold { ledger: self.clone(), holds })
+        Ok(ReservedAmounts { ledger: self.clone(), holds })
     }
 }
 
@@ -318,12 +318,12 @@ impl Drop for Admission {
 
 /// What is reserved for one call. Dropped, it is given back.
 #[must_use]
-pub struct Hold {
+pub struct ReservedAmounts {
     ledger: Ledger,
     holds: Vec<(Key, Amounts)>,
 }
 
-impl Hold {
+impl ReservedAmounts {
     /// Gives it back and counts what was used instead.
     pub fn settle(mut self, used: Amounts, now: Timestamp) {
         self.give_back(Some((used, now)));
@@ -342,7 +342,7 @@ impl Hold {
     }
 }
 
-impl Drop for Hold {
+impl Drop for ReservedAmounts {
     fn drop(&mut self) {
         if !self.holds.is_empty() {
             self.give_back(None);

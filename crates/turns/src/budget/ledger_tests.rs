@@ -1,8 +1,8 @@
 //! What holds of the ledger whatever is asked of it, in whatever order.
 
-use super::ledger::{Amounts, Estimate, Hold, Key, Ledger};
+use super::ledger::{Amounts, Estimate, Key, Ledger, ReservedAmounts};
 use insula_domain::{AgentId, BudgetLimits};
-use insula_registry::events::{Dimension, Level};
+use insula_registry::events::{BudgetLevel, Dimension};
 use insula_world::Timestamp;
 use proptest::prelude::*;
 use std::time::Duration;
@@ -71,18 +71,18 @@ proptest! {
         let held = |ledger: &Ledger| {
             claims.each_ref().map(|(key, _)| ledger.standing(key, at(0)).unwrap_or_default().1.tokens)
         };
-        let mut calls: Vec<(Hold, [u64; 2])> = Vec::new();
+        let mut calls: Vec<(ReservedAmounts, [u64; 2])> = Vec::new();
         let (mut used, mut over) = (0, [0, 0]);
         for act in acts {
             match act {
                 Act::Reserve { least, more } => {
                     let before = held(&ledger);
                     match ledger.reserve(&claims, estimate(least, least + more), at(0)) {
-                        Ok(hold) => {
+                        Ok(reserved) => {
                             let after = held(&ledger);
                             let held = [after[0] - before[0], after[1] - before[1]];
                             prop_assert!(held.iter().all(|it| (least..=least + more).contains(it)));
-                            calls.push((hold, held));
+                            calls.push((reserved, held));
                         }
                         Err(refusal) => {
                             prop_assert_eq!(refusal.dimension, Dimension::TokensPerDay);
@@ -93,9 +93,9 @@ proptest! {
                     }
                 }
                 Act::Settle { place, beyond } if place < calls.len() => {
-                    let (hold, held) = calls.remove(place);
+                    let (reserved, held) = calls.remove(place);
                     let took = held[0].min(held[1]) + beyond;
-                    hold.settle(tokens(took), at(0));
+                    reserved.settle(tokens(took), at(0));
                     used += took;
                     for (over, held) in over.iter_mut().zip(held) {
                         *over += took.saturating_sub(held);
@@ -161,9 +161,9 @@ fn a_refusal_names_the_first_level_without_room() {
         let refusal = ledger.reserve(&claims(own, all), estimate(10, 20), at(0)).err().unwrap();
         (refusal.level, refusal.to_string())
     };
-    assert_eq!(refused(9, 100).0, Level::Agent);
+    assert_eq!(refused(9, 100).0, BudgetLevel::Agent);
     let (level, text) = refused(10, 9);
-    assert_eq!(level, Level::Daemon);
+    assert_eq!(level, BudgetLevel::Daemon);
     assert_eq!(
         text,
         "the daemon's budget leaves no room for this: `tokens_per_day` is 9; the day begins anew at midnight UTC"

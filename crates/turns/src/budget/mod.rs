@@ -15,7 +15,7 @@ pub mod report;
 #[cfg(test)]
 mod ledger_tests;
 
-pub use insula_registry::events::{Dimension, Level, Refusal};
+pub use insula_registry::events::{BudgetLevel, BudgetRefusal, Dimension};
 
 use insula_config::DaemonConfig;
 use insula_domain::Actor;
@@ -25,7 +25,7 @@ use insula_registry::context::AgentContext;
 use insula_registry::daemon::Daemon;
 use insula_store::{StoreError, Totals, Usage, UsageOf};
 use insula_world::Timestamp;
-use ledger::{Admission, Amounts, Estimate, Hold, Key, Ledger, midnight};
+use ledger::{Admission, Amounts, Estimate, Key, Ledger, ReservedAmounts, midnight};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -33,7 +33,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// For whom something is spent.
 #[derive(Clone, Copy)]
 pub struct Payer<'p> {
-    /// The agent.
     pub agent: &'p AgentContext,
     /// Who talks, as records name them.
     pub principal: &'p Actor,
@@ -48,7 +47,7 @@ pub struct Payer<'p> {
 pub enum BudgetError {
     /// A budget does not allow it.
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Refused(#[from] BudgetRefusal),
     /// Money is limited and nobody knows what the model costs.
     #[error(
         "`usd_per_day` limits what is spent here, and model `{model}` has no price; give it one under `prices` in config.yaml"
@@ -62,20 +61,20 @@ pub enum BudgetError {
     Store(#[from] StoreError),
 }
 
-/// Keeps the budgets of a house.
+/// Keeps the budgets of a daemon.
 pub struct Budgets {
-    house: Arc<Daemon>,
+    daemon: Arc<Daemon>,
     ledger: Ledger,
     /// One at a time adds up what all agents used: the others then find it done.
     adding_up: tokio::sync::Mutex<()>,
-    refusals: [[AtomicU64; Dimension::ALL.len()]; Level::ALL.len()],
+    refusals: [[AtomicU64; Dimension::ALL.len()]; BudgetLevel::ALL.len()],
 }
 
 impl Budgets {
     /// Nothing is counted yet.
-    pub fn new(house: Arc<Daemon>) -> Self {
+    pub fn new(daemon: Arc<Daemon>) -> Self {
         Self {
-            house,
+            daemon,
             ledger: Ledger::default(),
             adding_up: tokio::sync::Mutex::default(),
             refusals: Default::default(),
@@ -83,9 +82,9 @@ impl Budgets {
     }
 
     /// Counts a turn, or says which budget has no room for it.
-    pub fn admit(&self, payer: Payer<'_>) -> Result<Admission, Refusal> {
-        let mut claims = claims(&self.house.snapshot().daemon, payer);
-        let now = self.house.world.clock.now();
+    pub fn admit(&self, payer: Payer<'_>) -> Result<Admission, BudgetRefusal> {
+        let mut claims = claims(&self.daemon.snapshot().daemon, payer);
+        let now = self.daemon.world.clock.now();
         // A turn that no model call could follow must not use up the minute of others.
         let mut days = claims.clone();
         days.retain(|(key, limits)| {
@@ -106,7 +105,7 @@ impl Budgets {
         chain: &Chain,
         request: &Request,
     ) -> Result<Reservation<'_>, BudgetError> {
-        let daemon = self.house.snapshot().daemon.clone();
+        let daemon = self.daemon.snapshot().daemon.clone();
         let (estimate, without_price) = estimate::estimate(&daemon, chain.links(), request);
         let mut held = Vec::new();
         for (key, limits) in claims(&daemon, payer) {
@@ -122,10 +121,10 @@ impl Budgets {
             self.open(&key, payer.agent).await?;
             held.push((key, limits));
         }
-        let hold = self.ledger.reserve(&held, estimate, self.house.world.clock.now());
-        let hold = hold.inspect_err(|refusal| self.count(payer.agent, refusal))?;
+        let reserved = self.ledger.reserve(&held, estimate, self.daemon.world.clock.now());
+        let reserved = reserved.inspect_err(|refusal| self.count(payer.agent, refusal))?;
         let prompt = estimate.least.tokens.saturating_sub(1);
-        Ok(Reservation { budgets: self, daemon, prompt, hold })
+        Ok(Reservation { budgets: self, daemon, prompt, reserved })
     }
 
     /// Opens an account with what the store has of today.
@@ -138,18 +137,18 @@ impl Budgets {
         if self.ledger.knows(key) {
             return Ok(());
         }
-        let now = self.house.world.clock.now();
+        let now = self.daemon.world.clock.now();
         let of = match key {
             Key::Daemon => {
-                let used = used_by_all(&self.house, now).await?;
+                let used = used_by_all(&self.daemon, now).await?;
                 self.ledger.open(Key::Daemon, used.values().sum_up(), now);
                 return Ok(());
             }
             Key::Person(who) => {
                 let mut used = Amounts::default();
-                for id in used_by_all(&self.house, now).await?.keys() {
+                for id in used_by_all(&self.daemon, now).await?.keys() {
                     let of = UsageOf::Principal(who.clone());
-                    let totals = self.house.store.agent(id).usage_of(of, midnight(now)).await?;
+                    let totals = self.daemon.store.agent(id).usage_of(of, midnight(now)).await?;
                     used = [used, amounts(totals.usage)].iter().sum_up();
                 }
                 self.ledger.open(key.clone(), used, now);
@@ -164,7 +163,7 @@ impl Budgets {
         Ok(())
     }
 
-    fn count(&self, agent: &AgentContext, refusal: &Refusal) {
+    fn count(&self, agent: &AgentContext, refusal: &BudgetRefusal) {
         let (level, dimension) = (refusal.level.as_str(), refusal.dimension.as_str());
         tracing::info!(agent = %agent.id, level, dimension, limit = refusal.limit, used = refusal.used, "refused by a budget");
         self.refusals[refusal.level as usize][refusal.dimension as usize]
@@ -172,8 +171,8 @@ impl Budgets {
     }
 
     /// How often each level and dimension refused since the start.
-    pub fn refusals(&self) -> impl Iterator<Item = (Level, Dimension, u64)> {
-        Level::ALL.into_iter().flat_map(move |level| {
+    pub fn refusals(&self) -> impl Iterator<Item = (BudgetLevel, Dimension, u64)> {
+        BudgetLevel::ALL.into_iter().flat_map(move |level| {
             Dimension::ALL.into_iter().map(move |dimension| {
                 let count = &self.refusals[level as usize][dimension as usize];
                 (level, dimension, count.load(Ordering::Relaxed))
@@ -188,14 +187,14 @@ pub struct Reservation<'b> {
     budgets: &'b Budgets,
     daemon: Arc<DaemonConfig>,
     prompt: u64,
-    hold: Hold,
+    reserved: ReservedAmounts,
 }
 
 impl Reservation<'_> {
     /// The call is over: counts what it took, and says so in the words of the journal.
     pub fn settle(self, link: &Link, answer: &Answer) -> Usage {
         let usage = estimate::usage(&self.daemon, link, self.prompt, answer);
-        self.hold.settle(amounts(usage), self.budgets.house.world.clock.now());
+        self.reserved.settle(amounts(usage), self.budgets.daemon.world.clock.now());
         usage
     }
 }
@@ -236,11 +235,11 @@ impl<'a, I: Iterator<Item = &'a Amounts>> SumUp for I {
 /// What each agent that used anything today used. Opens only the databases of agents that are
 /// at work.
 async fn used_by_all(
-    house: &Daemon,
+    daemon: &Daemon,
     now: Timestamp,
 ) -> Result<BTreeMap<AgentId, Amounts>, StoreError> {
     let today = midnight(now);
-    let spending = house.store.daemon().spending(today).await?;
+    let spending = daemon.store.daemon().spending(today).await?;
     let mut used = BTreeMap::new();
     for (agent, day, Totals { usage, .. }) in spending.closed {
         if day == today {
@@ -248,7 +247,7 @@ async fn used_by_all(
         }
     }
     for agent in spending.open {
-        let totals = house.store.agent(&agent).usage_of(UsageOf::Agent, today).await?;
+        let totals = daemon.store.agent(&agent).usage_of(UsageOf::Agent, today).await?;
         if totals != Totals::default() {
             used.insert(agent, amounts(totals.usage));
         }

@@ -18,7 +18,6 @@ const DAY_MS: i64 = 86_400_000;
 pub struct DaemonUsage {
     /// The first moment of the first day.
     pub since: Timestamp,
-    /// All of it.
     pub total: Totals,
     /// Today's part.
     pub today: Totals,
@@ -31,7 +30,6 @@ pub struct DaemonUsage {
 /// What one agent used.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AgentUsage {
-    /// All of it.
     pub total: Totals,
     /// Today's part.
     pub today: Totals,
@@ -42,7 +40,6 @@ pub struct AgentUsage {
 /// What is left of a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Left {
-    /// The limit.
     pub limit: u64,
     /// What is left of it today.
     pub left: u64,
@@ -66,17 +63,17 @@ impl Left {
 }
 
 /// The first moment of the first of the last `days` days, today included.
-pub fn days_ago(house: &Daemon, days: u32) -> Timestamp {
-    let today = midnight(house.world.clock.now()).as_millis();
+pub fn days_ago(daemon: &Daemon, days: u32) -> Timestamp {
+    let today = midnight(daemon.world.clock.now()).as_millis();
     let back = i64::from(days.clamp(1, DAYS_MAX) - 1);
     Timestamp::from_millis(today.saturating_sub(back * DAY_MS))
 }
 
 /// What this home used in the last `days` days. Opens only databases that have more to
 /// tell than is known without.
-pub async fn usage(house: &Daemon, days: u32) -> Result<DaemonUsage, RuntimeError> {
-    let (since, today) = (days_ago(house, days), days_ago(house, 1));
-    let snapshot = house.snapshot();
+pub async fn usage(daemon: &Daemon, days: u32) -> Result<DaemonUsage, RuntimeError> {
+    let (since, today) = (days_ago(daemon, days), days_ago(daemon, 1));
+    let snapshot = daemon.snapshot();
     let mut agents: BTreeMap<AgentId, AgentUsage> = BTreeMap::new();
     for (id, entry) in &snapshot.agents {
         let budget = entry.state.context().map(|it| it.boundary.budget).unwrap_or_default();
@@ -84,7 +81,7 @@ pub async fn usage(house: &Daemon, days: u32) -> Result<DaemonUsage, RuntimeErro
             agents.insert(id.clone(), AgentUsage { budget, ..AgentUsage::default() });
         }
     }
-    let spending = house.store.daemon().spending(since).await?;
+    let spending = daemon.store.daemon().spending(since).await?;
     let mut ask = spending.open;
     for (id, day, totals) in spending.closed {
         if since == today && day == today {
@@ -95,7 +92,7 @@ pub async fn usage(house: &Daemon, days: u32) -> Result<DaemonUsage, RuntimeErro
         }
     }
     for id in ask {
-        let report = house.store.agent(&id).usage_since(since).await?;
+        let report = daemon.store.agent(&id).usage_since(since).await?;
         if report.total != Totals::default() {
             let agent = agents.entry(id).or_default();
             (agent.total, agent.today) = (report.total, of_day(&report, today));
@@ -112,16 +109,16 @@ pub async fn usage(house: &Daemon, days: u32) -> Result<DaemonUsage, RuntimeErro
 
 /// What one agent used in the last `days` days, in detail.
 pub async fn usage_of(
-    house: &Daemon,
+    daemon: &Daemon,
     id: &AgentId,
     days: u32,
 ) -> Result<(AgentUsage, UsageReport), RuntimeError> {
-    let snapshot = house.snapshot();
+    let snapshot = daemon.snapshot();
     let entry = snapshot.agents.get(id);
     let entry = entry.ok_or_else(|| RuntimeError::NoSuchAgent(id.as_str().into()))?;
     let budget = entry.state.context().map(|it| it.boundary.budget).unwrap_or_default();
-    let report = house.store.agent(id).usage_since(days_ago(house, days)).await?;
-    let today = of_day(&report, days_ago(house, 1));
+    let report = daemon.store.agent(id).usage_since(days_ago(daemon, days)).await?;
+    let today = of_day(&report, days_ago(daemon, 1));
     Ok((AgentUsage { total: report.total, today, budget }, report))
 }
 

@@ -1,20 +1,20 @@
 //! Approval: what has to be agreed to is, by an earlier grant, by a model, or by an admin who is
 //! asked.
 
-use super::super::ask::Asked;
+use super::super::ask::ModelCallFailure;
 use super::super::run::{Broken, Turn, TurnContext};
 use super::{Call, Denial, Judged, NotPassed, Unapproved};
-use crate::approvals::{Question, Reach, showing, smart};
+use crate::approvals::{ApprovalDuration, Question, showing, smart};
 use crate::budget::BudgetError;
 use insula_capabilities::programs::Ground;
 use insula_config::agent::GlobalWrites;
 use insula_domain::Actor;
 use insula_domain::command::DangerRule;
-use insula_domain::question::Folder;
+use insula_domain::question::StartFolder;
 use insula_domain::{ApprovalMode, ChildApprovals, MemoryOperation, Scope};
 use insula_registry::events::turn::{ApprovalOutcome, TurnEvent};
 use insula_registry::tokens::Verb;
-use insula_store::{Decision, Usage};
+use insula_store::{ApprovalDecision, Usage};
 use insula_tools::Risk;
 use serde_json::json;
 
@@ -46,14 +46,16 @@ pub(super) async fn of_concern(
     let reader = setting.reader.as_ref();
     let (folder, place, widest) = match (tool.risk(arguments), reader) {
         (Risk::Command(_) | Risk::Code { .. }, _) => {
-            (folder_of(&setting.ground), begins(&setting.ground), Reach::Always)
+            (folder_of(&setting.ground), begins(&setting.ground), ApprovalDuration::Always)
         }
         // Nobody sees where it has gone since it began, so a yes is for what is written now.
         (Risk::Input { .. }, Some(reader)) => {
-            (folder_of(&reader.ground), Some(reader.mark.to_string()), Reach::Once)
+            (folder_of(&reader.ground), Some(reader.mark.to_string()), ApprovalDuration::Once)
         }
-        (Risk::Input { .. }, None) => (Folder::Nowhere, None, Reach::Once),
-        (Risk::None | Risk::ChangeSelf(_), _) => (Folder::Nowhere, None, Reach::Always),
+        (Risk::Input { .. }, None) => (StartFolder::Nowhere, None, ApprovalDuration::Once),
+        (Risk::None | Risk::ChangeSelf(_), _) => {
+            (StartFolder::Nowhere, None, ApprovalDuration::Always)
+        }
     };
     let redaction = turn.redaction();
     let there = (folder, reader.map(|it| it.command.as_str()));
@@ -115,7 +117,7 @@ pub(super) async fn of_global_write(
     }
     not_refused_before(turn, call)?;
     let redaction = turn.redaction();
-    let nowhere = (Folder::Nowhere, None);
+    let nowhere = (StartFolder::Nowhere, None);
     let shown = showing::shown(&judged.arguments, nowhere, None, |text| redaction.told(text));
     let question = Question {
         rule: GLOBAL_WRITE,
@@ -150,7 +152,7 @@ fn asked_for<'q>(cx: &'q TurnContext, call: Call<'q>, judged: &'q Judged) -> Que
         tool: call.name,
         arguments: &judged.arguments,
         place: None,
-        widest: Reach::Always,
+        widest: ApprovalDuration::Always,
         rule: "",
         what: "",
         principal: &cx.principal,
@@ -164,7 +166,7 @@ impl Turn<'_> {
         let Some(now) = &self.now else { return own };
         let now = now.boundary.approvals;
         // A child is asked for only while its agent's children may ask.
-        let is_child = self.cx.kin.line.is_some();
+        let is_child = self.cx.kin.origin.is_some();
         let is_closed = is_child && now.in_children == ChildApprovals::Deny;
         if is_closed { ApprovalMode::Deny } else { own.min(now.mode) }
     }
@@ -190,12 +192,16 @@ impl Turn<'_> {
             });
         });
         let (outcome, by, answer) = match asked.await? {
-            Decision::Approved { by } => (ApprovalOutcome::Approved, Some(by.clone()), Ok(by)),
-            Decision::Denied { by, reason } => {
+            ApprovalDecision::Approved { by } => {
+                (ApprovalOutcome::Approved, Some(by.clone()), Ok(by))
+            }
+            ApprovalDecision::Denied { by, reason } => {
                 (ApprovalOutcome::Denied, Some(by), Err(Unapproved::Denied { reason }))
             }
-            Decision::TimedOut => (ApprovalOutcome::TimedOut, None, Err(Unapproved::Silence)),
-            Decision::Stopped => (ApprovalOutcome::Stopped, None, Err(Unapproved::Silence)),
+            ApprovalDecision::TimedOut => {
+                (ApprovalOutcome::TimedOut, None, Err(Unapproved::Silence))
+            }
+            ApprovalDecision::Stopped => (ApprovalOutcome::Stopped, None, Err(Unapproved::Silence)),
         };
         let told = match outcome {
             ApprovalOutcome::Approved => "approved",
@@ -223,9 +229,17 @@ impl Turn<'_> {
                 self.spent_in_vain(usage).await?;
                 answer.text()
             }
-            Err(Asked::Stopped(_)) => return Err(Broken::Stopped(None, Usage::default())),
-            Err(Asked::OverBudget(BudgetError::Store(error))) => return Err(error.into()),
-            Err(Asked::OverBudget(_) | Asked::TooLong(_) | Asked::Failed(_)) => String::new(),
+            Err(ModelCallFailure::Stopped(_)) => {
+                return Err(Broken::Stopped(None, Usage::default()));
+            }
+            Err(ModelCallFailure::OverBudget(BudgetError::Store(error))) => {
+                return Err(error.into());
+            }
+            Err(
+                ModelCallFailure::OverBudget(_)
+                | ModelCallFailure::TooLong(_)
+                | ModelCallFailure::Failed(_),
+            ) => String::new(),
         };
         let (kind, why) = match smart::is_yes(&said) {
             true => ("approval.approved", None),
@@ -239,6 +253,6 @@ impl Turn<'_> {
 }
 
 /// Where something begins, as people are shown it.
-fn folder_of(ground: &Option<Ground>) -> Folder<'_> {
-    ground.as_ref().map_or(Folder::Usual, |ground| Folder::In(ground.path()))
+fn folder_of(ground: &Option<Ground>) -> StartFolder<'_> {
+    ground.as_ref().map_or(StartFolder::Usual, |ground| StartFolder::In(ground.path()))
 }

@@ -2,7 +2,7 @@
 //! which rule, whether anybody could allow it, and what it can do instead.
 
 use insula_domain::argument::Refused;
-use insula_domain::command::{DangerRule, Finding};
+use insula_domain::command::{CommandFinding, DangerRule};
 use insula_domain::question::TooLong;
 use insula_domain::{Effect, Rule};
 use std::fmt;
@@ -33,7 +33,6 @@ pub enum Denial {
     Hook {
         /// The tool.
         name: String,
-        /// The hook.
         hook: String,
         /// Why.
         reason: String,
@@ -42,7 +41,6 @@ pub enum Denial {
     Boundary {
         /// The tool.
         name: String,
-        /// The effect.
         effect: Effect,
     },
     /// The arguments can't be read.
@@ -55,14 +53,14 @@ pub enum Denial {
         /// The tool.
         name: String,
         /// What stands against it.
-        finding: Finding,
+        finding: CommandFinding,
     },
     /// It needs approval, and did not get it.
     Unapproved {
         /// The tool.
         name: String,
         /// What stands against it.
-        finding: Finding,
+        finding: CommandFinding,
         /// Why there was no approval.
         why: Unapproved,
     },
@@ -71,7 +69,7 @@ pub enum Denial {
         /// The tool.
         name: String,
         /// What stands against it.
-        finding: Finding,
+        finding: CommandFinding,
     },
     /// Every conversation could read what it writes, and that was not allowed.
     Everywhere {
@@ -218,8 +216,8 @@ impl fmt::Display for Denial {
 }
 
 /// What stands against a call, and what of it was not looked at.
-fn found(name: &str, finding: &Finding) -> String {
-    let Finding { rule, piece, unseen } = finding;
+fn found(name: &str, finding: &CommandFinding) -> String {
+    let CommandFinding { rule, piece, unseen } = finding;
     let says = rule.says();
     let unseen = unseen.map(|it| format!("; not looked at: {}", it.says())).unwrap_or_default();
     format!("`{piece}` in this call of `{name}` {says} (rule `{rule}`{unseen})")
@@ -240,7 +238,7 @@ mod tests {
     #[test]
     fn a_refusal_says_what_was_not_looked_at_and_what_to_do() {
         use insula_domain::command::Unseen;
-        let finding = Finding::unseen(Unseen::Code, "python3 x.py");
+        let finding = CommandFinding::unseen(Unseen::Code, "python3 x.py");
         let denial = Denial::Opaque { name: "terminal".to_owned(), finding };
         assert_eq!(denial.rule(), "opaque");
         assert_eq!(

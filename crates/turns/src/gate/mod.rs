@@ -14,7 +14,7 @@ pub use stages::{ARGUMENTS_BYTES_MAX, Tools};
 use super::run::{Broken, Turn};
 use insula_capabilities::programs::{Ground, Reader};
 use insula_domain::Actor;
-use insula_domain::command::Finding;
+use insula_domain::command::CommandFinding;
 use insula_store::{Message, StoreError};
 use insula_tools::{Cleared, ToolRef};
 use serde_json::Value;
@@ -94,7 +94,7 @@ struct Judged {
     tool: ToolRef,
     arguments: Value,
     /// Why somebody has to agree before it runs.
-    concern: Option<Finding>,
+    concern: Option<CommandFinding>,
     setting: Setting,
 }
 

@@ -6,9 +6,10 @@ use super::super::run::Turn;
 use super::{Call, Denial, Judged, NotPassed};
 use insula_capabilities::programs::{Ground, Reader, real};
 use insula_domain::command::{
-    Assessment, DangerRule, Finding, classify_code, classify_in, classify_input, runs_its_input,
+    Assessment, CommandFinding, DangerRule, classify_code, classify_in, classify_input,
+    runs_its_input,
 };
-use insula_domain::{AccessMode, ApprovalMode, Boundary, Effect, OpaqueRule, Switch, Verdict};
+use insula_domain::{AccessMode, ApprovalMode, Boundary, Effect, OpaqueRule, Switch, ToolVerdict};
 use insula_registry::context::AgentContext;
 use insula_registry::tokens::Verb;
 use insula_store::Message;
@@ -30,7 +31,7 @@ pub(super) async fn exposed(turn: &mut Turn<'_>, call: Call<'_>) -> Result<ToolR
     if let Some(denial) = turn.narrowed(name, call.history).await? {
         return Err(denial.into());
     }
-    if let Verdict::Out(rule) = agent.tools().verdict(name) {
+    if let ToolVerdict::Out(rule) = agent.tools().verdict(name) {
         return Err(Denial::NotExposed { name: name.to_owned(), rule }.into());
     }
     let mut tools = turn.shop.built.iter().copied();
@@ -55,7 +56,7 @@ pub(super) fn policy(turn: &Turn<'_>, tool: &ToolRef, call: Call<'_>) -> Result<
 }
 
 fn around<'t>(turn: &Turn<'t>, history: &'t [Message]) -> InTurn<'t> {
-    InTurn { house: &turn.shop.house, cx: turn.cx, history }
+    InTurn { daemon: &turn.shop.daemon, cx: turn.cx, history }
 }
 
 fn parsed(arguments: &str) -> Result<Value, Denial> {
@@ -76,7 +77,7 @@ pub(super) async fn hooks(
     turn: &Turn<'_>,
     call: Call<'_>,
     arguments: &Value,
-) -> Result<Option<Finding>, Denial> {
+) -> Result<Option<CommandFinding>, Denial> {
     turn.before_call(call.name, arguments).await
 }
 
@@ -185,7 +186,7 @@ pub(super) fn classifier(
     tool: &ToolRef,
     arguments: &Value,
     setting: &Setting,
-) -> Result<Option<Finding>, Denial> {
+) -> Result<Option<CommandFinding>, Denial> {
     let mut concern = None;
     for agent in generations(turn) {
         concern = assessed(agent, tool, arguments, setting)?.or(concern);
@@ -198,7 +199,7 @@ fn assessed(
     tool: &ToolRef,
     arguments: &Value,
     setting: &Setting,
-) -> Result<Option<Finding>, Denial> {
+) -> Result<Option<CommandFinding>, Denial> {
     let Setting { reader, ground, home, by, walls } = setting;
     let folder = ground.as_ref().map(Ground::path);
     let foreign = folder.filter(|folder| !is_own(agent, home, folder));
@@ -268,7 +269,7 @@ fn assess(risk: &Risk<'_>, folder: Option<&str>, reader: Option<&Reader>) -> Ass
         },
         Risk::Code { language, text } => classify_code(language, text),
         Risk::ChangeSelf(what) => {
-            Assessment::NeedsApproval(Finding::new(DangerRule::ChangeSelf, what.to_string()))
+            Assessment::NeedsApproval(CommandFinding::new(DangerRule::ChangeSelf, what.to_string()))
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::prompt;
 use insula_config::model::ModelRef;
-use insula_domain::{Boundary, ChildRequest, Effect, Role, Selector, Verdict};
+use insula_domain::{Boundary, ChildRequest, Effect, Role, Selector, ToolVerdict};
 use insula_registry::context::AgentContext;
 use insula_tools::ToolError;
 use insula_tools::delegate::Task;
@@ -11,7 +11,6 @@ use std::sync::Arc;
 /// A child that may be begun.
 #[derive(Clone)]
 pub(super) struct Plan {
-    /// Its context.
     pub(super) agent: Arc<AgentContext>,
     pub(super) role: Role,
     /// What it is to do, in a few words.
@@ -45,7 +44,7 @@ pub(super) fn derive(parent: &Arc<AgentContext>, task: &Task) -> Result<Plan, To
     // Groups and patterns keep what there is; a name that keeps nothing is a mistake.
     for name in asked.unwrap_or_default() {
         let is_name = matches!(Selector::parse(name), Ok(Selector::Tool(_)));
-        if let (true, Verdict::Out(rule)) = (is_name, boundary.tools.verdict(name)) {
+        if let (true, ToolVerdict::Out(rule)) = (is_name, boundary.tools.verdict(name)) {
             return Err(refused(format!("a child of yours can't have the tool `{name}`: {rule}")));
         }
     }
@@ -75,7 +74,7 @@ fn leaf_because(boundary: &Boundary, role: Role) -> Option<String> {
         return None;
     }
     Some(match boundary.tools.verdict("delegate_task") {
-        Verdict::Out(rule) => format!("it could hand nothing on: {rule}"),
-        Verdict::In(_) => "it could hand nothing on".to_owned(),
+        ToolVerdict::Out(rule) => format!("it could hand nothing on: {rule}"),
+        ToolVerdict::In(_) => "it could hand nothing on".to_owned(),
     })
 }

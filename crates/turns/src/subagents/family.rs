@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Where a turn stands among those it belongs with.
 pub(crate) struct Kin {
     /// Where it came from; `None` for the turn of a conversation.
-    pub(crate) line: Option<Line>,
+    pub(crate) origin: Option<ChildOrigin>,
     family: Arc<Family>,
 }
 
 /// Where a child came from, and what it was given.
 #[derive(Debug, Clone)]
-pub(crate) struct Line {
+pub(crate) struct ChildOrigin {
     /// The turn that began it.
     pub(crate) parent: TurnId,
     /// Its number among the children of that turn, after those of the children above: `2.1`.
@@ -41,36 +41,37 @@ impl Kin {
     /// The turn of a conversation.
     pub(crate) fn root(turn: TurnId) -> Self {
         let family = Family { root: turn, started: tokio::sync::Mutex::default() };
-        Self { line: None, family: Arc::new(family) }
+        Self { origin: None, family: Arc::new(family) }
     }
 
     /// A child of this turn.
-    pub(super) fn below(&self, line: Line) -> Self {
-        Self { line: Some(line), family: self.family.clone() }
+    pub(super) fn below(&self, origin: ChildOrigin) -> Self {
+        Self { origin: Some(origin), family: self.family.clone() }
     }
 
     /// How many turns are above it.
     pub(super) fn depth(&self) -> u32 {
-        self.line.as_ref().map_or(0, |line| line.depth)
+        self.origin.as_ref().map_or(0, |origin| origin.depth)
     }
 
     /// The name of this turn's child of that number.
     pub(super) fn name(&self, number: usize) -> Arc<str> {
-        match &self.line {
-            Some(line) => format!("{}.{number}", line.child).into(),
+        match &self.origin {
+            Some(origin) => format!("{}.{number}", origin.child).into(),
             None => number.to_string().into(),
         }
     }
 
     /// Model calls that the turn may make.
     pub(crate) fn iterations_max(&self) -> usize {
-        let of_child = |line: &Line| usize::try_from(line.iterations_max).unwrap_or(usize::MAX);
-        self.line.as_ref().map_or(ITERATIONS_MAX, of_child)
+        let of_child =
+            |origin: &ChildOrigin| usize::try_from(origin.iterations_max).unwrap_or(usize::MAX);
+        self.origin.as_ref().map_or(ITERATIONS_MAX, of_child)
     }
 
     /// Why the turn may not ask a model again, where its parent limited it.
     pub(crate) fn over(&self, spent: Usage) -> Option<String> {
-        let most = self.line.as_ref()?.tokens_max?;
+        let most = self.origin.as_ref()?.tokens_max?;
         let used = spent.input.saturating_add(spent.output);
         (used >= most).then(|| {
             format!("it has used {used} of the {most} tokens that it was given (`max_tokens`)")
@@ -96,7 +97,7 @@ impl Kin {
     }
 }
 
-/// How many children run in the whole house.
+/// How many children run in the whole daemon.
 #[derive(Default, Clone)]
 pub(crate) struct Gauge(Arc<AtomicUsize>);
 

@@ -1,7 +1,7 @@
 //! The hand by which a turn has children: it begins them, waits for them, and gives back all
 //! they held, however they end.
 
-use super::Line;
+use super::ChildOrigin;
 use super::derive::{Plan, derive};
 use super::record;
 use crate::engine::Shop;
@@ -23,8 +23,8 @@ use insula_store::{
     AcceptChild, Accepted, AgentCommand, ChildTurn, Cut, MessageSeq, NewMessage, Part, Role,
     SessionId, StoreError, TurnId, TurnStatus, Usage, Window,
 };
-use insula_tools::delegate::{Delegate, Outcome, Report, Task};
-use insula_tools::{HandError, ToolError, Words};
+use insula_tools::delegate::{ChildReport, Delegate, DelegateOutcome, Task};
+use insula_tools::{HandError, QuotedSource, ToolError};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -53,7 +53,7 @@ struct Begun {
     message: Option<(MessageSeq, NewMessage)>,
     interrupted: BTreeMap<Box<str>, u32>,
     /// Whose words it had read before a crash came.
-    words: Words,
+    words: QuotedSource,
 }
 
 /// Ends the programs of a child when dropped.
@@ -83,7 +83,7 @@ impl<'t> TurnDelegate<'t> {
 
 #[async_trait]
 impl Delegate for TurnDelegate<'_> {
-    async fn delegate(&self, tasks: Vec<Task>) -> Result<Vec<Report>, ToolError> {
+    async fn delegate(&self, tasks: Vec<Task>) -> Result<Vec<ChildReport>, ToolError> {
         let parent = &self.cx.agent;
         let plans: Result<Vec<Plan>, ToolError> =
             tasks.iter().map(|task| derive(parent, task)).collect();
@@ -106,7 +106,7 @@ impl Delegate for TurnDelegate<'_> {
                 parent.boundary.spawn.max_total
             ))
         })?;
-        let mut running: Vec<BoxFuture<'_, (usize, Report)>> = Vec::with_capacity(plans.len());
+        let mut running: Vec<BoxFuture<'_, (usize, ChildReport)>> = Vec::with_capacity(plans.len());
         for (index, plan) in plans.into_iter().enumerate() {
             let number = u32::try_from(index + 1).unwrap_or(u32::MAX);
             let at = known.iter().position(|child| child.number == number);
@@ -117,7 +117,7 @@ impl Delegate for TurnDelegate<'_> {
         }
         // Those for which there is no place wait until one of the others is over.
         let width = usize::try_from(parent.boundary.spawn.max_children).unwrap_or(usize::MAX);
-        let mut reports: Vec<(usize, Report)> =
+        let mut reports: Vec<(usize, ChildReport)> =
             stream::iter(running).buffer_unordered(width.max(1)).collect().await;
         reports.sort_by_key(|(index, _)| *index);
         Ok(reports.into_iter().map(|(_, report)| report).collect())
@@ -132,27 +132,27 @@ impl TurnDelegate<'_> {
         number: u32,
         name: Arc<str>,
         known: Option<ChildTurn>,
-    ) -> Report {
+    ) -> ChildReport {
         let note = plan.leaf_because.as_ref();
         let note = note.map(|why| {
             format!("child {name} was to be an orchestrator and worked as a leaf: {why}")
         });
-        let report = |end| Report {
+        let report = |end| ChildReport {
             child: name.to_string(),
             end,
             changed: Vec::new(),
             note: None,
-            words: Words::Own,
+            words: QuotedSource::Own,
         };
         if known.is_none() && self.cx.live.cancel.is_cancelled() {
-            return report(Outcome::Stopped("it was stopped before it began".to_owned()));
+            return report(DelegateOutcome::Stopped("it was stopped before it began".to_owned()));
         }
         match self.run(plan, number, name.clone(), known).await {
-            Ok(report) => Report { note, ..report },
+            Ok(report) => ChildReport { note, ..report },
             Err(error) => {
                 let (agent, turn) = (&self.cx.agent.id, self.cx.turn);
                 tracing::error!(%agent, %turn, child = &*name, %error, "a child could not be journalled");
-                report(Outcome::Failed(error.to_string()))
+                report(DelegateOutcome::Failed(error.to_string()))
             }
         }
     }
@@ -163,12 +163,12 @@ impl TurnDelegate<'_> {
         number: u32,
         name: Arc<str>,
         known: Option<ChildTurn>,
-    ) -> Result<Report, StoreError> {
+    ) -> Result<ChildReport, StoreError> {
         let (shop, cx) = (self.shop, self.cx);
         let spawn = &cx.agent.boundary.spawn;
         // What it used before a crash came, it has used.
         let before = known.as_ref().map_or(0, |it| it.turn.usage.input + it.turn.usage.output);
-        let line = Line {
+        let origin = ChildOrigin {
             parent: cx.turn,
             child: name.clone(),
             depth: cx.kin.depth() + 1,
@@ -189,13 +189,20 @@ impl TurnDelegate<'_> {
                 Begun { turn, session, message: None, interrupted, words }
             }
             None => {
-                if let Some(reason) = self.objection(&plan, &line).await {
-                    let end =
-                        Outcome::Failed(format!("a hook does not allow this child: {reason}"));
+                if let Some(reason) = self.objection(&plan, &origin).await {
+                    let end = DelegateOutcome::Failed(format!(
+                        "a hook does not allow this child: {reason}"
+                    ));
                     let (child, changed) = (name.to_string(), Vec::new());
-                    return Ok(Report { child, end, changed, note: None, words: Words::Own });
+                    return Ok(ChildReport {
+                        child,
+                        end,
+                        changed,
+                        note: None,
+                        words: QuotedSource::Own,
+                    });
                 }
-                self.begin(&plan, &line, number).await?
+                self.begin(&plan, &origin, number).await?
             }
         };
         let Begun { turn, session, message, interrupted, words } = begun;
@@ -223,10 +230,10 @@ impl TurnDelegate<'_> {
             from: cx.from.clone(),
             interrupted,
             live: Arc::new(live),
-            kin: cx.kin.below(line),
+            kin: cx.kin.below(origin),
             admitted: cx.admitted.like(),
         });
-        if words == Words::Foreign {
+        if words == QuotedSource::Foreign {
             child.seen.add_foreign();
         }
         let limit = Duration::from_millis(spawn.wall_clock_ms);
@@ -235,7 +242,7 @@ impl TurnDelegate<'_> {
         let end = tokio::select! {
             biased;
             end = &mut running => end,
-            () = shop.house.world.clock.sleep(limit) => {
+            () = shop.daemon.world.clock.sleep(limit) => {
                 is_late = true;
                 cancel.cancel();
                 // Whatever it waits for hears that, and it writes down that it was stopped.
@@ -256,23 +263,23 @@ impl TurnDelegate<'_> {
         let (outcome, end) = match end {
             TurnEnd::Replied { text, cut, .. } => {
                 let text = report(child_text(shop, cx, text), cut);
-                (ChildOutcome::Finished, Outcome::Finished(text))
+                (ChildOutcome::Finished, DelegateOutcome::Finished(text))
             }
             TurnEnd::Failed { error } => {
-                (ChildOutcome::Failed, Outcome::Failed(child_text(shop, cx, error)))
+                (ChildOutcome::Failed, DelegateOutcome::Failed(child_text(shop, cx, error)))
             }
             TurnEnd::OverBudget(refusal) => {
-                (ChildOutcome::Failed, Outcome::Failed(refusal.to_string()))
+                (ChildOutcome::Failed, DelegateOutcome::Failed(refusal.to_string()))
             }
             TurnEnd::Stopped if is_late => {
                 let seconds = limit.as_secs();
                 let why = format!(
                     "it took longer than the {seconds} s a child may take (`subagents.timeout`)"
                 );
-                (ChildOutcome::TimedOut, Outcome::Stopped(why))
+                (ChildOutcome::TimedOut, DelegateOutcome::Stopped(why))
             }
             TurnEnd::Stopped => {
-                (ChildOutcome::Stopped, Outcome::Stopped("it was stopped".to_owned()))
+                (ChildOutcome::Stopped, DelegateOutcome::Stopped("it was stopped".to_owned()))
             }
         };
         tell(ChildAct::Ended { outcome });
@@ -282,11 +289,16 @@ impl TurnDelegate<'_> {
         let changed = child.files.changed();
         cx.files.also_changed(&changed);
         let words = child.seen.words();
-        Ok(Report { child: name.to_string(), end, changed, note: None, words })
+        Ok(ChildReport { child: name.to_string(), end, changed, note: None, words })
     }
 
     /// Journals a child that begins.
-    async fn begin(&self, plan: &Plan, line: &Line, number: u32) -> Result<Begun, StoreError> {
+    async fn begin(
+        &self,
+        plan: &Plan,
+        origin: &ChildOrigin,
+        number: u32,
+    ) -> Result<Begun, StoreError> {
         let (shop, cx) = (self.shop, self.cx);
         // A model wrote it: nobody said it, and nothing in it is a note of ours.
         let parts = vec![Part::Beside(plain(&plan.message))];
@@ -297,19 +309,19 @@ impl TurnDelegate<'_> {
             scope: cx.scope.clone(),
             label: cx.seen.text(),
             generation: cx.agent.generation.0,
-            at: shop.house.world.clock.now(),
+            at: shop.daemon.world.clock.now(),
         };
         let accept =
             AcceptChild { parent: cx.turn, step: self.step, number, message: message.clone() };
         let batch = vec![
             AgentCommand::AcceptChild(Box::new(accept)),
-            record::started(shop, cx, line, plan),
+            record::started(shop, cx, origin, plan),
         ];
         let done = cx.agent.store.commit(batch).await?;
         match done.accepted() {
             Some(Accepted::New { turn, session, seq }) => {
                 let message = Some((seq, message));
-                let (interrupted, words) = (BTreeMap::new(), Words::Own);
+                let (interrupted, words) = (BTreeMap::new(), QuotedSource::Own);
                 Ok(Begun { turn, session, message, interrupted, words })
             }
             _ => Err(StoreError::Closed),
@@ -317,36 +329,37 @@ impl TurnDelegate<'_> {
     }
 
     /// What became of a child that was over before a crash.
-    async fn found(&self, name: Arc<str>, known: ChildTurn) -> Result<Report, StoreError> {
+    async fn found(&self, name: Arc<str>, known: ChildTurn) -> Result<ChildReport, StoreError> {
         let turn = known.turn;
         self.pay(turn.usage);
         let last = self.cx.agent.store.messages_tail(turn.session, LAST).await?;
         let reply = last.iter().find(|message| Some(message.seq) == turn.reply);
         let end = match (turn.status, reply) {
-            (TurnStatus::Replied, Some(reply)) => {
-                Outcome::Finished(report(crate::desk::text_of(&reply.parts), turn.cut))
-            }
-            (TurnStatus::Failed, _) => Outcome::Failed(turn.error.unwrap_or_default()),
-            _ => Outcome::Stopped("it was stopped".to_owned()),
+            (TurnStatus::Replied, Some(reply)) => DelegateOutcome::Finished(report(
+                crate::transcript::text_of(&reply.parts),
+                turn.cut,
+            )),
+            (TurnStatus::Failed, _) => DelegateOutcome::Failed(turn.error.unwrap_or_default()),
+            _ => DelegateOutcome::Stopped("it was stopped".to_owned()),
         };
         self.cx.seen.add_all(last.iter().map(|message| &*message.label));
         let changed = record::changed_in(&last);
         self.cx.files.also_changed(&changed);
         let words = self.words_in(turn.session).await?;
-        Ok(Report { child: name.to_string(), end, changed, note: None, words })
+        Ok(ChildReport { child: name.to_string(), end, changed, note: None, words })
     }
 
     /// Whose words a child has read, by its session.
-    async fn words_in(&self, session: SessionId) -> Result<Words, StoreError> {
+    async fn words_in(&self, session: SessionId) -> Result<QuotedSource, StoreError> {
         let (store, mut after) = (&self.cx.agent.store, MessageSeq::START);
         loop {
             let page = store.messages_after(session, after, PAGE).await?;
             if untrusted::is_noted(&page) {
-                return Ok(Words::Foreign);
+                return Ok(QuotedSource::Foreign);
             }
             match page.last() {
                 Some(last) => after = last.seq,
-                None => return Ok(Words::Own),
+                None => return Ok(QuotedSource::Own),
             }
         }
     }

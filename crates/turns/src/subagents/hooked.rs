@@ -1,23 +1,23 @@
 //! Where a turn asks and tells its agent's hooks about its children.
 
-use super::Line;
+use super::ChildOrigin;
 use super::derive::Plan;
 use super::hand::TurnDelegate;
 use crate::run::TurnContext;
-use insula_capabilities::hooks::{self, Decision};
+use insula_capabilities::hooks::{self, HookDecision};
 use insula_domain::hook::HookEvent;
 use insula_registry::events::turn::ChildOutcome;
-use insula_tools::delegate::Outcome;
+use insula_tools::delegate::DelegateOutcome;
 use serde_json::{Value, json};
 
 impl TurnDelegate<'_> {
     /// Before a child begins: why it does not, where a hook says so.
-    pub(super) async fn objection(&self, plan: &Plan, line: &Line) -> Option<String> {
+    pub(super) async fn objection(&self, plan: &Plan, origin: &ChildOrigin) -> Option<String> {
         let fields = || {
             let boundary = &plan.agent.boundary;
             let models: Vec<String> =
                 plan.agent.models.models.iter().map(ToString::to_string).collect();
-            let mut extra = about(line);
+            let mut extra = about(origin);
             extra["tools"] = json!(boundary.tools.exposed().collect::<Vec<_>>());
             extra["models"] = json!(models);
             // The words are a model's: what they hold of secrets is not for hooks.
@@ -32,17 +32,24 @@ impl TurnDelegate<'_> {
             () = self.cx.live.cancel.cancelled() => return Some("the turn was stopped".to_owned()),
         };
         match decision {
-            Decision::Go(_) => None,
-            Decision::Block { reason, .. } => Some(reason),
+            HookDecision::Go(_) => None,
+            HookDecision::Block { reason, .. } => Some(reason),
         }
     }
 
     /// After a child ended.
-    pub(super) async fn stopped(&self, child: &TurnContext, outcome: ChildOutcome, end: &Outcome) {
+    pub(super) async fn stopped(
+        &self,
+        child: &TurnContext,
+        outcome: ChildOutcome,
+        end: &DelegateOutcome,
+    ) {
         let fields = || {
-            let mut extra = child.kin.line.as_ref().map_or_else(|| json!({}), about);
+            let mut extra = child.kin.origin.as_ref().map_or_else(|| json!({}), about);
             extra["outcome"] = json!(outcome.as_str());
-            let (Outcome::Finished(text) | Outcome::Failed(text) | Outcome::Stopped(text)) = end;
+            let (DelegateOutcome::Finished(text)
+            | DelegateOutcome::Failed(text)
+            | DelegateOutcome::Stopped(text)) = end;
             json!({ "text": text, "extra": extra })
         };
         let occasion = self.cx.occasion();
@@ -50,6 +57,6 @@ impl TurnDelegate<'_> {
     }
 }
 
-fn about(line: &Line) -> Value {
-    json!({ "child": &*line.child, "role": line.role.as_str(), "depth": line.depth })
+fn about(origin: &ChildOrigin) -> Value {
+    json!({ "child": &*origin.child, "role": origin.role.as_str(), "depth": origin.depth })
 }

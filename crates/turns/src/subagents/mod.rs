@@ -16,5 +16,5 @@ mod hooked;
 mod prompt;
 mod record;
 
-pub(crate) use family::{Gauge, Kin, Line};
+pub(crate) use family::{ChildOrigin, Gauge, Kin};
 pub(crate) use hand::TurnDelegate;

@@ -1,7 +1,7 @@
 //! What is written down about a child: on the audit trail, when it begins and ends, with the
 //! turn that began it; and in its session, which files it changed.
 
-use super::Line;
+use super::ChildOrigin;
 use super::derive::Plan;
 use crate::engine::Shop;
 use crate::run::Turn;
@@ -11,14 +11,19 @@ use insula_store::{AgentCommand, AuditEntry, Message, NewMessage, Part, Role, Tu
 use serde_json::{Value, json};
 
 /// The record of a child that begins.
-pub(super) fn started(shop: &Shop, cx: &TurnContext, line: &Line, plan: &Plan) -> AgentCommand {
+pub(super) fn started(
+    shop: &Shop,
+    cx: &TurnContext,
+    origin: &ChildOrigin,
+    plan: &Plan,
+) -> AgentCommand {
     let boundary = &plan.agent.boundary;
     let models: Vec<String> = plan.agent.models.models.iter().map(ToString::to_string).collect();
     let content = json!({
-        "parent": line.parent.0,
-        "child": &*line.child,
-        "depth": line.depth,
-        "role": line.role.as_str(),
+        "parent": origin.parent.0,
+        "child": &*origin.child,
+        "depth": origin.depth,
+        "role": origin.role.as_str(),
         "session": cx.session.0,
         "tools": boundary.tools.exposed().collect::<Vec<_>>(),
         "models": models,
@@ -29,18 +34,18 @@ pub(super) fn started(shop: &Shop, cx: &TurnContext, line: &Line, plan: &Plan) -
 
 fn entry(shop: &Shop, cx: &TurnContext, kind: &str, content: Value) -> AgentCommand {
     AgentCommand::Audit(AuditEntry {
-        at: shop.house.world.clock.now(),
+        at: shop.daemon.world.clock.now(),
         actor: cx.principal.clone(),
         kind: kind.into(),
         generation: cx.agent.generation.0,
-        content: shop.house.secrets.known().redact_record_of(&cx.agent.id, content).to_string(),
+        content: shop.daemon.secrets.known().redact_record_of(&cx.agent.id, content).to_string(),
     })
 }
 
 /// The files that a child changed, as it left them in its session.
 pub(super) fn changed_in(messages: &[Message]) -> Vec<String> {
     let list = messages.iter().find(|message| message.principal == Actor::Changed);
-    let text = list.map(|message| crate::desk::text_of(&message.parts)).unwrap_or_default();
+    let text = list.map(|message| crate::transcript::text_of(&message.parts)).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
 }
 
@@ -51,7 +56,7 @@ impl Turn<'_> {
         &self,
         outcome: &TurnOutcome,
     ) -> (Option<NewMessage>, Vec<AgentCommand>) {
-        let Some(line) = &self.cx.kin.line else { return (None, Vec::new()) };
+        let Some(origin) = &self.cx.kin.origin else { return (None, Vec::new()) };
         let outcome = match outcome {
             TurnOutcome::Replied { .. } => "finished",
             TurnOutcome::Failed { .. } => "failed",
@@ -59,9 +64,9 @@ impl Turn<'_> {
         };
         let changed = self.cx.files.changed();
         let content = json!({
-            "parent": line.parent.0,
-            "child": &*line.child,
-            "depth": line.depth,
+            "parent": origin.parent.0,
+            "child": &*origin.child,
+            "depth": origin.depth,
             "turn": self.cx.turn.0,
             "session": self.cx.session.0,
             "outcome": outcome,
@@ -77,10 +82,10 @@ impl Turn<'_> {
 
     /// Says in a record of this turn's that it is a child's, and whose.
     pub(crate) fn with_lineage(&self, content: &mut Value) {
-        if let Some(line) = &self.cx.kin.line {
-            content["parent"] = json!(line.parent.0);
-            content["child"] = json!(&*line.child);
-            content["depth"] = json!(line.depth);
+        if let Some(origin) = &self.cx.kin.origin {
+            content["parent"] = json!(origin.parent.0);
+            content["child"] = json!(&*origin.child);
+            content["depth"] = json!(origin.depth);
         }
     }
 }

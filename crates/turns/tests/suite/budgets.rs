@@ -11,7 +11,7 @@ use insula_store::Part;
 use insula_testkit::upstream::{Step, answer};
 use insula_testkit::world::{Handles, world};
 use insula_testkit::{Upstream, upstream};
-use insula_turns::budget::{Dimension, Level, Refusal};
+use insula_turns::budget::{BudgetLevel, BudgetRefusal, Dimension};
 use insula_turns::{Acknowledge, Engine, Inbound, SubmitError, TurnEnd, TurnEvent};
 use insula_world::World;
 use std::collections::BTreeMap;
@@ -34,14 +34,14 @@ struct Fixture {
     /// Whether the provider breaks off instead of answering.
     broken: Arc<AtomicBool>,
     engine: Engine,
-    house: Arc<Daemon>,
+    daemon: Arc<Daemon>,
 }
 
 /// Who says it where, and what becomes of it.
 #[derive(Debug, PartialEq)]
 enum Said {
     Replied,
-    Refused(Level, Dimension),
+    Refused(BudgetLevel, Dimension),
     Failed(String),
 }
 use Said::{Failed, Refused, Replied};
@@ -55,8 +55,8 @@ async fn open(files: &insula_testkit::Home, world: &World) -> (Engine, Arc<Daemo
     let caps = Capabilities::open(home, lock, world.clone(), BTreeMap::new(), Purpose::Serve)
         .await
         .unwrap();
-    let house = caps.daemon.clone();
-    (Engine::new(caps.clone(), transport), house)
+    let daemon = caps.daemon.clone();
+    (Engine::new(caps.clone(), transport), daemon)
 }
 
 async fn fixture(config: &str) -> Fixture {
@@ -77,14 +77,14 @@ async fn fixture(config: &str) -> Fixture {
     );
     let config = provider + config;
     let files = insula_testkit::Home::with([("config.yaml", config.as_str())]).unwrap();
-    let (engine, house) = open(&files, &world).await;
-    Fixture { files, world, handles, upstream, broken, engine, house }
+    let (engine, daemon) = open(&files, &world).await;
+    Fixture { files, world, handles, upstream, broken, engine, daemon }
 }
 
 impl Fixture {
     async fn say(&self, agent: &str, who: &str, chat: &str) -> Said {
         let id = AgentId::new(agent).unwrap();
-        let entry = &self.house.snapshot().agents[&id];
+        let entry = &self.daemon.snapshot().agents[&id];
         let agent = entry.state.context().expect("the agent serves").clone();
         let address = Address {
             platform: Platform::API,
@@ -109,7 +109,7 @@ impl Fixture {
             idempotency: None,
             agent,
         };
-        let refused = |refusal: &Refusal| Refused(refusal.level, refusal.dimension);
+        let refused = |refusal: &BudgetRefusal| Refused(refusal.level, refusal.dimension);
         let mut handle = match self.engine.submit(inbound).await {
             Ok(handle) => handle,
             Err(SubmitError::Budget(refusal)) => return refused(&refusal),
@@ -127,13 +127,13 @@ impl Fixture {
 
     /// The next process. `orderly` or not: nothing is told that the old one ends.
     async fn restart(self, orderly: bool) -> Self {
-        let Self { files, world, handles, upstream, broken, engine, house } = self;
+        let Self { files, world, handles, upstream, broken, engine, daemon } = self;
         if orderly {
-            house.store.shutdown().await;
+            daemon.store.shutdown().await;
         }
-        drop((engine, house));
-        let (engine, house) = open(&files, &world).await;
-        Self { files, world, handles, upstream, broken, engine, house }
+        drop((engine, daemon));
+        let (engine, daemon) = open(&files, &world).await;
+        Self { files, world, handles, upstream, broken, engine, daemon }
     }
 }
 
@@ -155,8 +155,8 @@ const PERSON_ANYWHERE: [bool; 3] = [false, true, false];
 
 #[tokio::test]
 async fn every_level_and_dimension_refuses_by_name_leaves_others_alone_and_admits_again() {
+    use BudgetLevel::{Agent, Context, Daemon, Principal};
     use Dimension::{TokensPerDay, TurnsPerMinute, UsdPerDay};
-    use Level::{Agent, Context, Daemon, Principal};
     let minute = Duration::from_secs(61);
     let case = |config, level, dimension, later, others| Case {
         config,
@@ -259,16 +259,16 @@ async fn every_level_and_dimension_refuses_by_name_leaves_others_alone_and_admit
         ),
     ];
     for Case { config, refused, later, others } in cases {
-        let house = fixture(&format!("{PRICES}{config}\n")).await;
-        assert_eq!(house.say("a", "ann", "one").await, Replied, "{config}");
-        assert_eq!(house.say("a", "ann", "one").await, refused, "{config}");
+        let fixture = fixture(&format!("{PRICES}{config}\n")).await;
+        assert_eq!(fixture.say("a", "ann", "one").await, Replied, "{config}");
+        assert_eq!(fixture.say("a", "ann", "one").await, refused, "{config}");
         let who = [("b", "ann", "one"), ("a", "bob", "one"), ("a", "ann", "two")];
         for ((agent, who, chat), goes_on) in who.into_iter().zip(others) {
-            let said = house.say(agent, who, chat).await;
+            let said = fixture.say(agent, who, chat).await;
             assert_eq!(said == Replied, goes_on, "{config}: {agent} {who} {chat}: {said:?}");
         }
-        house.handles.clock.advance(later).await;
-        assert_eq!(house.say("a", "ann", "one").await, Replied, "{config}: later");
+        fixture.handles.clock.advance(later).await;
+        assert_eq!(fixture.say("a", "ann", "one").await, Replied, "{config}: later");
     }
 }
 
@@ -283,60 +283,60 @@ async fn a_restart_forgets_nothing_of_the_day_however_it_came() {
     ];
     for config in configs {
         for orderly in [true, false] {
-            let house = fixture(&format!("{PRICES}{config}\n")).await;
-            assert_eq!(house.say("b", "ann", "one").await, Replied, "{config}");
-            let house = house.restart(orderly).await;
+            let fixture = fixture(&format!("{PRICES}{config}\n")).await;
+            assert_eq!(fixture.say("b", "ann", "one").await, Replied, "{config}");
+            let fixture = fixture.restart(orderly).await;
             // The daemon's sum is known although nobody has asked for agent `b` yet.
             let asked = if config.starts_with("budget") { "a" } else { "b" };
-            let said = house.say(asked, "ann", "one").await;
+            let said = fixture.say(asked, "ann", "one").await;
             assert!(matches!(said, Refused(..)), "{config}, orderly: {orderly}: {said:?}");
-            house.handles.clock.advance(DAY).await;
-            assert_eq!(house.say(asked, "ann", "one").await, Replied, "{config}");
+            fixture.handles.clock.advance(DAY).await;
+            assert_eq!(fixture.say(asked, "ann", "one").await, Replied, "{config}");
         }
     }
 }
 
 #[tokio::test]
 async fn a_call_that_fails_gives_back_what_was_reserved() {
-    let house = fixture("agents: {a: {tools: [todo], budget: {tokens_per_day: 1250}}}\n").await;
-    house.broken.store(true, Ordering::SeqCst);
+    let fixture = fixture("agents: {a: {tools: [todo], budget: {tokens_per_day: 1250}}}\n").await;
+    fixture.broken.store(true, Ordering::SeqCst);
     for _ in 0..20 {
-        assert!(matches!(house.say("a", "ann", "one").await, Failed(_)));
+        assert!(matches!(fixture.say("a", "ann", "one").await, Failed(_)));
     }
-    house.broken.store(false, Ordering::SeqCst);
-    assert_eq!(house.say("a", "ann", "two").await, Replied);
-    assert_eq!(house.upstream.seen().len(), 21);
+    fixture.broken.store(false, Ordering::SeqCst);
+    assert_eq!(fixture.say("a", "ann", "two").await, Replied);
+    assert_eq!(fixture.upstream.seen().len(), 21);
 }
 
 #[tokio::test]
 async fn who_is_refused_by_the_minute_leaves_nothing_behind() {
-    let house = fixture("agents: {a: {budget: {turns_per_minute: 1}}}\n").await;
-    house.say("a", "ann", "one").await;
-    let store = house.house.store.agent(&AgentId::new("a").unwrap());
+    let fixture = fixture("agents: {a: {budget: {turns_per_minute: 1}}}\n").await;
+    fixture.say("a", "ann", "one").await;
+    let store = fixture.daemon.store.agent(&AgentId::new("a").unwrap());
     let before = store.sessions(None, 10).await.unwrap();
-    assert!(matches!(house.say("a", "ann", "two").await, Refused(..)));
+    assert!(matches!(fixture.say("a", "ann", "two").await, Refused(..)));
     assert_eq!(store.sessions(None, 10).await.unwrap(), before);
 }
 
 #[tokio::test]
 async fn a_model_without_a_price_is_not_called_where_money_is_limited() {
-    let house = fixture("agents: {a: {budget: {usd_per_day: 5}}, b: {}}\n").await;
-    let said = house.say("a", "ann", "one").await;
+    let fixture = fixture("agents: {a: {budget: {usd_per_day: 5}}, b: {}}\n").await;
+    let said = fixture.say("a", "ann", "one").await;
     assert!(matches!(&said, Failed(error) if error.contains("`up/one` has no price")), "{said:?}");
-    assert_eq!(house.upstream.seen().len(), 0);
-    assert_eq!(house.say("b", "ann", "one").await, Replied);
+    assert_eq!(fixture.upstream.seen().len(), 0);
+    assert_eq!(fixture.say("b", "ann", "one").await, Replied);
 }
 
 #[tokio::test]
 async fn a_limit_that_comes_with_a_reload_counts_what_was_used_before() {
-    let house = fixture("agents: {a: {}}\n").await;
-    assert_eq!(house.say("a", "ann", "one").await, Replied);
-    let config = house.files.read("config.yaml").unwrap();
+    let fixture = fixture("agents: {a: {}}\n").await;
+    assert_eq!(fixture.say("a", "ann", "one").await, Replied);
+    let config = fixture.files.read("config.yaml").unwrap();
     for budget in ["budget: {tokens_per_day: 1250}", ""] {
         let new = config.replace("a: {}", &format!("a: {{{budget}}}"));
-        house.files.write("config.yaml", &new).unwrap();
-        house.house.reload(None, &insula_registry::Actor::Signal).await.unwrap();
-        let said = house.say("a", "ann", "one").await;
+        fixture.files.write("config.yaml", &new).unwrap();
+        fixture.daemon.reload(None, &insula_registry::Actor::Signal).await.unwrap();
+        let said = fixture.say("a", "ann", "one").await;
         assert_eq!(said == Replied, budget.is_empty(), "{budget}: {said:?}");
     }
 }
@@ -345,22 +345,22 @@ async fn a_limit_that_comes_with_a_reload_counts_what_was_used_before() {
 async fn a_report_adds_up_what_the_journal_has() {
     let config =
         "budget: {usd_per_day: 1}\nagents: {a: {budget: {tokens_per_day: 9000}}, b: {}, c: {}}\n";
-    let house = fixture(&format!("{PRICES}{config}")).await;
-    house.say("a", "ann", "one").await;
-    house.handles.clock.advance(DAY).await;
-    house.say("a", "ann", "one").await;
-    house.say("b", "bob", "two").await;
-    for house in [house.restart(true).await] {
-        let today = insula_turns::budget::report::usage(&house.house, 1).await.unwrap();
+    let fixture = fixture(&format!("{PRICES}{config}")).await;
+    fixture.say("a", "ann", "one").await;
+    fixture.handles.clock.advance(DAY).await;
+    fixture.say("a", "ann", "one").await;
+    fixture.say("b", "bob", "two").await;
+    for fixture in [fixture.restart(true).await] {
+        let today = insula_turns::budget::report::usage(&fixture.daemon, 1).await.unwrap();
         let figures = |id: &str, used: &insula_turns::budget::report::DaemonUsage| {
             let agent = &used.agents[&AgentId::new(id).unwrap()];
             (agent.total.turns, agent.total.usage.input, agent.today.turns)
         };
-        assert_eq!(house.house.store.open_count(), 0, "a report of today opens nothing");
+        assert_eq!(fixture.daemon.store.open_count(), 0, "a report of today opens nothing");
         assert_eq!((figures("a", &today), figures("b", &today)), ((1, 1_000, 1), (1, 1_000, 1)));
         assert_eq!(today.agents.len(), 2, "agent `c` has neither used anything nor a budget");
         assert_eq!((today.total.turns, today.total.usage.cost_micros), (2, 4_000));
-        let both = insula_turns::budget::report::usage(&house.house, 2).await.unwrap();
+        let both = insula_turns::budget::report::usage(&fixture.daemon, 2).await.unwrap();
         assert_eq!(figures("a", &both), (2, 2_000, 1));
         assert_eq!(both.total.usage.output, 600);
     }

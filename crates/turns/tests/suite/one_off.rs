@@ -22,7 +22,7 @@ const CANARY: &str = "heliotrope-canary";
 
 struct Fixture {
     files: insula_testkit::Home,
-    house: Arc<Daemon>,
+    daemon: Arc<Daemon>,
     engine: Engine,
 }
 
@@ -36,19 +36,19 @@ async fn open() -> Fixture {
     let transport = Transport::new(&world, &[]).unwrap();
     let caps =
         Capabilities::open(home, lock, world, BTreeMap::new(), Purpose::Serve).await.unwrap();
-    let house = caps.daemon.clone();
+    let daemon = caps.daemon.clone();
     let engine = Engine::new(caps.clone(), transport);
-    Fixture { files, house, engine }
+    Fixture { files, daemon, engine }
 }
 
 impl Fixture {
     fn inbound(&self, text: &str, history: usize, key: Option<&str>) -> Inbound {
-        let agent = self.house.snapshot().agents[&AgentId::new("a").unwrap()].state.clone();
+        let agent = self.daemon.snapshot().agents[&AgentId::new("a").unwrap()].state.clone();
         let agent = agent.context().unwrap().clone();
         let address = Address {
             platform: Platform::API,
             account: AccountId::new("token").unwrap(),
-            chat: ChatId::new(agent.one_off_name(&self.house.world)).unwrap(),
+            chat: ChatId::new(agent.one_off_name(&self.daemon.world)).unwrap(),
             chat_type: ChatType::Dm,
             topic: None,
             parent: None,
@@ -83,7 +83,7 @@ impl Fixture {
     }
 
     async fn states(&self) -> Vec<SessionState> {
-        let store = self.house.store.agent(&AgentId::new("a").unwrap());
+        let store = self.daemon.store.agent(&AgentId::new("a").unwrap());
         store.sessions(None, 100).await.unwrap().iter().map(|session| session.state).collect()
     }
 
@@ -125,43 +125,43 @@ fn has(folder: &Path, text: &str) -> bool {
 
 #[tokio::test]
 async fn what_was_said_is_nowhere_after_the_reply() {
-    let house = open().await;
-    let reply = house.once(&format!("say {CANARY}"), 4, None).await;
+    let fixture = open().await;
+    let reply = fixture.once(&format!("say {CANARY}"), 4, None).await;
     assert_eq!(reply, CANARY);
-    house.settled(0).await;
-    assert_eq!(house.states().await, [SessionState::Forgotten]);
-    assert!(!has(house.files.path(), CANARY), "it is still in a file");
+    fixture.settled(0).await;
+    assert_eq!(fixture.states().await, [SessionState::Forgotten]);
+    assert!(!has(fixture.files.path(), CANARY), "it is still in a file");
 }
 
 #[tokio::test]
 async fn many_are_forgotten_together_and_others_stay() {
-    let house = open().await;
-    let kept = house.inbound("say stays", 0, None);
-    replied(house.engine.submit(kept).await.unwrap()).await;
+    let fixture = open().await;
+    let kept = fixture.inbound("say stays", 0, None);
+    replied(fixture.engine.submit(kept).await.unwrap()).await;
     for number in 0..30 {
-        house.once(&format!("say {number}"), 0, None).await;
+        fixture.once(&format!("say {number}"), 0, None).await;
     }
-    house.settled(1).await;
-    assert_eq!(house.states().await.len(), 31);
+    fixture.settled(1).await;
+    assert_eq!(fixture.states().await.len(), 31);
 }
 
 #[tokio::test]
 async fn with_a_key_the_reply_can_be_had_again() {
-    let house = open().await;
-    let reply = house.once("say again", 3, Some("k")).await;
-    house.settled(1).await;
-    let again = house.engine.submit_once(house.inbound("say again", 3, Some("k"))).await;
+    let fixture = open().await;
+    let reply = fixture.once("say again", 3, Some("k")).await;
+    fixture.settled(1).await;
+    let again = fixture.engine.submit_once(fixture.inbound("say again", 3, Some("k"))).await;
     let Err(SubmitError::Known { turn, .. }) = again else { panic!("it was taken twice") };
-    let agent = house.inbound("", 0, None).agent;
-    let ended = house.engine.ended(&agent, turn).await.unwrap().unwrap();
+    let agent = fixture.inbound("", 0, None).agent;
+    let ended = fixture.engine.ended(&agent, turn).await.unwrap().unwrap();
     assert_eq!(replied(ended).await, reply);
     // What the second request brought along is not kept beside it.
-    house.settled(1).await;
-    assert_eq!(house.states().await.len(), 2);
+    fixture.settled(1).await;
+    assert_eq!(fixture.states().await.len(), 2);
 }
 
 #[tokio::test]
 async fn a_long_history_can_be_brought_along() {
-    let house = open().await;
-    assert_eq!(house.once("say still", 300, None).await, "still");
+    let fixture = open().await;
+    assert_eq!(fixture.once("say still", 300, None).await, "still");
 }

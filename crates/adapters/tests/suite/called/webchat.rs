@@ -2,9 +2,11 @@
 
 use crate::called::noise::{Dice, GROWTH_MAX, memory};
 use async_trait::async_trait;
-use insula_adapters::webchat::{May, Past, Told, Visit, WebChats};
+use insula_adapters::webchat::{May, PageFrame, PageSession, Past, WebChats};
 use insula_channel::Hearing;
-use insula_channel::{AccountSettings, Cursor, Envelope, Happening, Inbox, NotTaken, Post, Target};
+use insula_channel::{
+    AccountSettings, Cursor, Envelope, Happening, Inbox, NotTaken, Post, PostTarget,
+};
 use insula_domain::{AccountId, Address, ChatType, Platform};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -65,7 +67,7 @@ fn tenant() -> insula_channel::Tenant {
     insula_channel::Tenant::of_life(&insula_domain::AgentId::new("a").unwrap(), 1, 0)
 }
 
-fn enter(chats: &WebChats) -> (Visit, mpsc::Receiver<Told>) {
+fn enter(chats: &WebChats) -> (PageSession, mpsc::Receiver<PageFrame>) {
     let may: May = Arc::new(|address: Address| {
         let hearing = Hearing { tenant: tenant(), past: true };
         Box::pin(std::future::ready((address.chat.as_str() != "closed").then_some(hearing)))
@@ -89,7 +91,7 @@ async fn fuzz(count: usize, seed: &str) {
     }
     let mut dice = Dice::new(&world, seed);
     let corpus = corpus();
-    let (mut visit, mut told) = enter(&chats);
+    let (mut session, mut told) = enter(&chats);
     let mut early = None;
     for number in 0..count {
         let mut frame = corpus[dice.below(corpus.len())].clone();
@@ -111,16 +113,17 @@ async fn fuzz(count: usize, seed: &str) {
         if dice.below(10) == 0 {
             dice.garble(&mut bytes);
         }
-        let is_cut = visit.hear(&String::from_utf8_lossy(&bytes)).await.is_err();
+        let is_cut = session.hear(&String::from_utf8_lossy(&bytes)).await.is_err();
         while told.try_recv().is_ok() {}
         // A page that reads too little, or makes no sense, is cut and comes again.
         if is_cut || told.is_closed() {
-            drop(visit);
-            (visit, told) = enter(&chats);
+            drop(session);
+            (session, told) = enter(&chats);
         }
         if dice.below(10) == 0 {
             let chat = insula_domain::ChatId::new(format!("room{}", dice.below(6_000))).unwrap();
-            let target = Target { tenant: tenant(), chat, chat_type: ChatType::Group, topic: None };
+            let target =
+                PostTarget { tenant: tenant(), chat, chat_type: ChatType::Group, topic: None };
             let body = insula_channel::Body { markdown: dice.text(), ..Default::default() };
             let idempotency = number.to_string().into();
             adapter.post(&Post { target, reply_to: None, idempotency, body }).await.unwrap();

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use insula_adapters::Makers;
 use insula_channel::{
-    AccountSettings, Cursor, Envelope, Happening, Inbox, NotTaken, WebRequest, Workshop as _,
+    AccountSettings, AdapterFactory as _, Cursor, Envelope, Happening, Inbox, NotTaken, WebRequest,
 };
 use insula_domain::{AccountId, Platform};
 use insula_wire::Transport;

@@ -4,8 +4,8 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 use insula_channel::{
-    Adapter, Attachment, Body, Fault, Features, FetchError, Identity, Inbox, MessageId, Outbound,
-    Post, PostError, Posted, Target,
+    Adapter, Attachment, Body, BotIdentity, ConnectFault, Features, FetchError, Inbox, MessageId,
+    Outbound, Post, PostError, PostTarget, Posted,
 };
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -13,13 +13,13 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 /// What was said, and what of it was not taken yet.
-pub struct Line<T> {
+pub struct MessageFeed<T> {
     said: Mutex<Vec<T>>,
     waiting: Mutex<VecDeque<T>>,
     rang: Notify,
 }
 
-impl<T: Clone> Line<T> {
+impl<T: Clone> MessageFeed<T> {
     pub fn new() -> Arc<Self> {
         Arc::new(Self { said: Mutex::default(), waiting: Mutex::default(), rang: Notify::new() })
     }
@@ -52,7 +52,6 @@ impl<T: Clone> Line<T> {
         }
     }
 
-    /// It was taken.
     pub fn taken(&self) {
         self.waiting.lock().unwrap().pop_front();
     }
@@ -61,7 +60,7 @@ impl<T: Clone> Line<T> {
 /// Brings what was said to an adapter, one after the other, until something is not taken.
 #[async_trait]
 pub trait Caller: Send + Sync + 'static {
-    async fn call(&self, adapter: &dyn Adapter, inbox: &dyn Inbox) -> Fault;
+    async fn call(&self, adapter: &dyn Adapter, inbox: &dyn Inbox) -> ConnectFault;
 }
 
 /// An adapter, and whoever calls it while it listens.
@@ -72,11 +71,15 @@ pub struct Called<C> {
 
 #[async_trait]
 impl<C: Caller> Adapter for Called<C> {
-    async fn identify(&self) -> Result<Identity, Fault> {
+    async fn identify(&self) -> Result<BotIdentity, ConnectFault> {
         self.adapter.identify().await
     }
 
-    async fn listen(&self, inbox: &dyn Inbox, stop: &CancellationToken) -> Result<(), Fault> {
+    async fn listen(
+        &self,
+        inbox: &dyn Inbox,
+        stop: &CancellationToken,
+    ) -> Result<(), ConnectFault> {
         // Nobody is called who does not listen yet.
         tokio::select! {
             biased;
@@ -98,7 +101,7 @@ impl<C: Caller> Outbound for Called<C> {
 
     async fn edit(
         &self,
-        target: &Target,
+        target: &PostTarget,
         message: &MessageId,
         body: &Body,
     ) -> Result<(), PostError> {

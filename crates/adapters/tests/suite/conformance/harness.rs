@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use insula_channel::{
-    Adapter, Cursor, Envelope, Fault, Happening, Inbox, Message, NotTaken, Target,
+    Adapter, ConnectFault, Cursor, Envelope, Happening, Inbox, Message, NotTaken, PostTarget,
 };
 use std::sync::{Arc, Mutex};
 use tokio::sync::watch;
@@ -11,7 +11,6 @@ use tokio_util::sync::CancellationToken;
 /// A platform with our account on it, and a person who shares a chat with it.
 #[async_trait]
 pub trait Harness: Sized + Send + Sync + 'static {
-    /// Starts one.
     async fn start() -> Self;
 
     /// An adapter for our account, as new after a restart.
@@ -34,7 +33,7 @@ pub trait Harness: Sized + Send + Sync + 'static {
     }
 
     /// The person's chat.
-    fn target(&self) -> Target;
+    fn target(&self) -> PostTarget;
 
     /// The person says something.
     async fn say(&self, text: &str);
@@ -77,12 +76,12 @@ pub enum Trouble {
 
 /// An inbox that keeps what it is given.
 pub struct Tray {
-    kept: Mutex<Kept>,
+    kept: Mutex<TrayState>,
     count: watch::Sender<usize>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct TrayState {
     envelopes: Vec<Envelope>,
     cursor: Option<Cursor>,
     refusing: bool,
@@ -91,7 +90,7 @@ struct Kept {
 
 impl Tray {
     pub fn new(cursor: Option<Cursor>) -> Arc<Self> {
-        let kept = Kept { cursor, ..Kept::default() };
+        let kept = TrayState { cursor, ..TrayState::default() };
         Arc::new(Self { kept: Mutex::new(kept), count: watch::channel(0).0 })
     }
 
@@ -174,7 +173,7 @@ impl Inbox for Tray {
 /// Somebody who listens, until told to stop.
 pub struct Listening {
     stop: CancellationToken,
-    task: tokio::task::JoinHandle<Result<(), Fault>>,
+    task: tokio::task::JoinHandle<Result<(), ConnectFault>>,
 }
 
 impl Listening {
@@ -186,13 +185,13 @@ impl Listening {
     }
 
     /// Stops, and gives what listening came to.
-    pub async fn stop(self) -> Result<(), Fault> {
+    pub async fn stop(self) -> Result<(), ConnectFault> {
         self.stop.cancel();
         self.task.await.unwrap()
     }
 
     /// Waits until listening fails by itself.
-    pub async fn failed(self) -> Fault {
+    pub async fn failed(self) -> ConnectFault {
         self.task.await.unwrap().unwrap_err()
     }
 }

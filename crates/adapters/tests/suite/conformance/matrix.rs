@@ -5,7 +5,7 @@ use crate::conformance::harness::{Harness, Trouble};
 use crate::conformance::suite;
 use async_trait::async_trait;
 use insula_adapters::matrix::{Matrix, Settings};
-use insula_channel::{Adapter, Cursor, Target};
+use insula_channel::{Adapter, Cursor, PostTarget};
 use insula_domain::{AccountId, ChatId, ChatType};
 use insula_testkit::synapse::{Person, Synapse};
 use insula_wire::Transport;
@@ -64,9 +64,9 @@ impl Harness for Bench {
         Some(self.cursor.clone())
     }
 
-    fn target(&self) -> Target {
+    fn target(&self) -> PostTarget {
         let chat = ChatId::new(&*self.room).unwrap();
-        Target {
+        PostTarget {
             tenant: crate::conformance::harness::tenant(),
             chat,
             chat_type: ChatType::Dm,

@@ -1,7 +1,7 @@
 //! The tests, for any platform.
 
 use crate::conformance::harness::{Harness, Listening, Tray, Trouble};
-use insula_channel::{Body, Fault, FetchError, Post, PostError};
+use insula_channel::{Body, ConnectFault, FetchError, Post, PostError};
 use serde_json::json;
 use std::collections::BTreeSet;
 
@@ -86,7 +86,7 @@ pub async fn nothing_is_acknowledged_before_it_is_taken<H: Harness>() {
     harness.say("one").await;
     tray.refuse(true);
     let fault = Listening::start(&harness.adapter(), &tray).failed().await;
-    assert!(matches!(fault, Fault::Broken { .. }), "{fault:?}");
+    assert!(matches!(fault, ConnectFault::Broken { .. }), "{fault:?}");
     assert!(tray.envelopes().is_empty());
     tray.refuse(false);
     harness.say("two").await;
@@ -145,8 +145,8 @@ pub async fn refused_credentials_are_told_as_such<H: Harness>() {
     let tray = Tray::new(harness.cursor());
     harness.revoke().await;
     let fault = Listening::start(&harness.adapter(), &tray).failed().await;
-    assert!(matches!(fault, Fault::Refused(_)), "{fault:?}");
-    assert!(matches!(harness.adapter().identify().await, Err(Fault::Refused(_))));
+    assert!(matches!(fault, ConnectFault::Refused(_)), "{fault:?}");
+    assert!(matches!(harness.adapter().identify().await, Err(ConnectFault::Refused(_))));
     let error = harness.adapter().post(&post(&harness, "k", "hello")).await.unwrap_err();
     assert!(matches!(error, PostError::Account { .. }), "{error:?}");
 }

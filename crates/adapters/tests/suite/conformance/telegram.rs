@@ -3,7 +3,7 @@
 use crate::conformance::harness::{Harness, Trouble};
 use async_trait::async_trait;
 use insula_adapters::telegram::{Telegram, TelegramMode, TelegramSettings};
-use insula_channel::{Adapter, Target};
+use insula_channel::{Adapter, PostTarget};
 use insula_domain::{AccountId, ChatId, ChatType};
 use insula_testkit::telegram::{self as fake, Draft, User, Where};
 use insula_wire::Transport;
@@ -43,9 +43,9 @@ impl Harness for Bench {
         Arc::new(Telegram::new(settings, &self.transport, &self.world.clock).unwrap())
     }
 
-    fn target(&self) -> Target {
+    fn target(&self) -> PostTarget {
         let chat = ChatId::new("42").unwrap();
-        Target {
+        PostTarget {
             tenant: crate::conformance::harness::tenant(),
             chat,
             chat_type: ChatType::Dm,

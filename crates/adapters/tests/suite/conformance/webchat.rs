@@ -1,12 +1,12 @@
 //! Web chat, with a page that says again what was not taken.
 
-use crate::conformance::called::{Called, Caller, Line};
+use crate::conformance::called::{Called, Caller, MessageFeed};
 use crate::conformance::harness::{Harness, Listening, Tray, Trouble};
 use async_trait::async_trait;
 use base64::Engine as _;
-use insula_adapters::webchat::{May, Past, Told, Visit, WebChats};
+use insula_adapters::webchat::{May, PageFrame, PageSession, Past, WebChats};
 use insula_channel::Hearing;
-use insula_channel::{AccountSettings, Adapter, Fault, Inbox, Target};
+use insula_channel::{AccountSettings, Adapter, ConnectFault, Inbox, PostTarget};
 use insula_domain::{AccountId, ChatId, ChatType, Platform};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -14,16 +14,16 @@ use tokio::sync::mpsc;
 
 struct Bench {
     chats: Arc<WebChats>,
-    line: Arc<Line<Value>>,
+    line: Arc<MessageFeed<Value>>,
 }
 
 struct Page {
     chats: Arc<WebChats>,
-    line: Arc<Line<Value>>,
+    line: Arc<MessageFeed<Value>>,
 }
 
 /// A page of Ann's, as soon as the chat is open.
-async fn page(chats: &WebChats) -> (Visit, mpsc::Receiver<Told>) {
+async fn page(chats: &WebChats) -> (PageSession, mpsc::Receiver<PageFrame>) {
     let hub = loop {
         if let Some(hub) = chats.find(Some("site")) {
             break hub;
@@ -38,7 +38,7 @@ async fn page(chats: &WebChats) -> (Visit, mpsc::Receiver<Told>) {
     hub.enter("ann", (may, past)).unwrap()
 }
 
-fn read(told: &mut mpsc::Receiver<Told>) -> Vec<Value> {
+fn read(told: &mut mpsc::Receiver<PageFrame>) -> Vec<Value> {
     std::iter::from_fn(|| told.try_recv().ok())
         .map(|told| serde_json::from_str(&told.frame).unwrap())
         .collect()
@@ -46,16 +46,16 @@ fn read(told: &mut mpsc::Receiver<Told>) -> Vec<Value> {
 
 #[async_trait]
 impl Caller for Page {
-    async fn call(&self, _: &dyn Adapter, _: &dyn Inbox) -> Fault {
-        let (mut visit, mut told) = page(&self.chats).await;
+    async fn call(&self, _: &dyn Adapter, _: &dyn Inbox) -> ConnectFault {
+        let (mut session, mut told) = page(&self.chats).await;
         loop {
             let frame = self.line.next().await;
-            if visit.hear(&frame.to_string()).await.is_err() {
+            if session.hear(&frame.to_string()).await.is_err() {
                 // A page that makes no sense is cut, and another one comes.
-                (visit, told) = page(&self.chats).await;
+                (session, told) = page(&self.chats).await;
             }
             if read(&mut told).iter().any(|it| it["code"] == "not_taken") {
-                return Fault::Broken { why: "not taken".into(), wait: None };
+                return ConnectFault::Broken { why: "not taken".into(), wait: None };
             }
             self.line.taken();
         }
@@ -66,7 +66,7 @@ impl Caller for Page {
 impl Harness for Bench {
     async fn start() -> Self {
         let (world, _) = insula_testkit::world(7);
-        Self { chats: Arc::new(WebChats::new(&world)), line: Line::new() }
+        Self { chats: Arc::new(WebChats::new(&world)), line: MessageFeed::new() }
     }
 
     fn adapter(&self) -> Arc<dyn Adapter> {
@@ -80,9 +80,9 @@ impl Harness for Bench {
         false
     }
 
-    fn target(&self) -> Target {
+    fn target(&self) -> PostTarget {
         let chat = ChatId::new("own:ann").unwrap();
-        Target {
+        PostTarget {
             tenant: crate::conformance::harness::tenant(),
             chat,
             chat_type: ChatType::Dm,
@@ -108,8 +108,8 @@ impl Harness for Bench {
     async fn seen(&self) -> Vec<String> {
         let settings = AccountSettings::new(Platform::WEB, AccountId::new("site").unwrap(), []);
         let listening = Listening::start(&self.chats.make(&settings), &Tray::new(None));
-        let (mut visit, mut told) = page(&self.chats).await;
-        visit.hear(r#"{"type": "join"}"#).await.unwrap();
+        let (mut session, mut told) = page(&self.chats).await;
+        session.hear(r#"{"type": "join"}"#).await.unwrap();
         let mut seen: Vec<(Value, String)> = vec![];
         for frame in read(&mut told) {
             let text = frame["text"].as_str().unwrap_or_default().to_owned();

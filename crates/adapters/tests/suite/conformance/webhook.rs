@@ -1,11 +1,13 @@
 //! The webhook, between a program that calls it and one that takes its replies.
 
-use crate::conformance::called::{Called, Caller, Line};
+use crate::conformance::called::{Called, Caller, MessageFeed};
 use crate::conformance::harness::{Harness, Trouble};
 use async_trait::async_trait;
 use bytes::Bytes;
 use insula_adapters::Makers;
-use insula_channel::{AccountSettings, Adapter, Fault, Inbox, Target, WebRequest, Workshop as _};
+use insula_channel::{
+    AccountSettings, Adapter, AdapterFactory as _, ConnectFault, Inbox, PostTarget, WebRequest,
+};
 use insula_domain::{AccountId, ChatId, ChatType, Platform};
 use insula_testkit::upstream::{Step, Upstream, answer};
 use insula_wire::Transport;
@@ -21,20 +23,20 @@ struct Bench {
     makers: Makers,
     upstream: Upstream,
     next: Arc<Mutex<Option<Trouble>>>,
-    line: Arc<Line<WebRequest>>,
+    line: Arc<MessageFeed<WebRequest>>,
 }
 
 /// A program that sends a request again that was not taken.
-struct Program(Arc<Line<WebRequest>>);
+struct Program(Arc<MessageFeed<WebRequest>>);
 
 #[async_trait]
 impl Caller for Program {
-    async fn call(&self, adapter: &dyn Adapter, inbox: &dyn Inbox) -> Fault {
+    async fn call(&self, adapter: &dyn Adapter, inbox: &dyn Inbox) -> ConnectFault {
         loop {
             let request = self.0.next().await;
             let answered = adapter.receive(request, inbox).await;
             match answered.status {
-                503 => return Fault::Broken { why: "not taken".into(), wait: None },
+                503 => return ConnectFault::Broken { why: "not taken".into(), wait: None },
                 202 | 400 | 409 => self.0.taken(),
                 other => panic!("{other}: {answered:?}"),
             }
@@ -82,7 +84,7 @@ impl Harness for Bench {
         let upstream = Upstream::start(&world, script).await.unwrap();
         let transport = Transport::new(&world, &[]).unwrap();
         let makers = Makers::new(world.clone(), transport);
-        Self { world, makers, upstream, next, line: Line::new() }
+        Self { world, makers, upstream, next, line: MessageFeed::new() }
     }
 
     fn adapter(&self) -> Arc<dyn Adapter> {
@@ -107,9 +109,9 @@ impl Harness for Bench {
         false
     }
 
-    fn target(&self) -> Target {
+    fn target(&self) -> PostTarget {
         let chat = ChatId::new("acme").unwrap();
-        Target {
+        PostTarget {
             tenant: crate::conformance::harness::tenant(),
             chat,
             chat_type: ChatType::Channel,

@@ -291,10 +291,10 @@ async fn noise_of(count: usize) -> usize {
         vec![answer(404, &[], r#"{"errcode":"M_NOT_FOUND"}"#)]
     };
     let script = Arc::new(script);
-    let door = world.network.listen(([127, 0, 0, 1], 0).into()).await.unwrap();
-    let url = format!("http://{}", door.local_addr().unwrap());
+    let listener = world.network.listen(([127, 0, 0, 1], 0).into()).await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move {
-        while let Ok((stream, _)) = door.accept().await {
+        while let Ok((stream, _)) = listener.accept().await {
             let script = script.clone();
             tokio::spawn(serve_one(stream, move |seen, number| {
                 let mut steps = script(seen);

@@ -9,7 +9,8 @@
 
 use crate::matrix::support::*;
 use insula_channel::{
-    Adapter as _, AttachmentKind, Fault, FetchError, File, Happening, Outbound as _, PostError,
+    Adapter as _, AttachmentKind, ConnectFault, FetchError, File, Happening, Outbound as _,
+    PostError,
 };
 use insula_domain::ChatType;
 use insula_testkit::synapse::{Person, Synapse};
@@ -18,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Waits for an invitation to a room, and joins.
-async fn join(matrix: &insula_adapters::matrix::Matrix, kept: &Kept, room: &str) {
+async fn join(matrix: &insula_adapters::matrix::Matrix, kept: &RecordingInbox, room: &str) {
     let added = kept
         .find(|all| {
             let ours = |it: &&insula_channel::Envelope| {
@@ -27,7 +28,7 @@ async fn join(matrix: &insula_adapters::matrix::Matrix, kept: &Kept, room: &str)
             all.iter().find(ours).cloned()
         })
         .await;
-    let target = insula_channel::Target {
+    let target = insula_channel::PostTarget {
         tenant: crate::matrix::support::tenant(),
         chat: added.address.chat,
         chat_type: added.address.chat_type,
@@ -62,7 +63,7 @@ async fn what_people_do_in_rooms_becomes_envelopes() {
     let server = Synapse::start().unwrap();
     let [ann, bob, bot] = server.people(["ann", "bob", "bot"]);
     let matrix = Arc::new(adapter(&server.url(), Some(&bot.id), &bot.token));
-    let kept = Arc::new(Kept::default());
+    let kept = Arc::new(RecordingInbox::default());
     let identity = matrix.identify().await.unwrap();
     assert_eq!((&*identity.id, &*identity.name), ("@bot:localhost", "bot"));
     assert!(identity.missing.is_empty(), "{identity:?}");
@@ -78,7 +79,7 @@ async fn what_people_do_in_rooms_becomes_envelopes() {
     assert_eq!((&*heard.sender.name, heard.sender.is_bot), ("ann", false));
     assert_eq!((&*said(&heard).words.all(), said(&heard).mentions_us), ("hello", false));
     let later = Arc::new(adapter(&server.url(), None, &bot.token));
-    let seen = Arc::new(Kept::default());
+    let seen = Arc::new(RecordingInbox::default());
     let other = Listening::begin(&later, &seen).await;
     let id = ann.say(&direct, "still for two?");
     assert_eq!(seen.event(&id).await.address.chat_type, ChatType::Dm);
@@ -168,7 +169,7 @@ async fn nothing_is_lost_while_we_are_away_and_nothing_comes_from_before_we_came
     let waiting = ann.make_direct(&bot.id);
 
     let matrix = Arc::new(adapter(&server.url(), None, &bot.token));
-    let kept = Arc::new(Kept::default());
+    let kept = Arc::new(RecordingInbox::default());
     let listening = Listening::begin(&matrix, &kept).await;
     // An invitation that waited counts, what was said does not.
     assert_eq!(kept.all().len(), 1);
@@ -186,7 +187,7 @@ async fn nothing_is_lost_while_we_are_away_and_nothing_comes_from_before_we_came
     let id = ann.say(&room, "1");
     assert_eq!(
         listening.fails().await,
-        Fault::Broken { why: "the disk is full".into(), wait: None }
+        ConnectFault::Broken { why: "the disk is full".into(), wait: None }
     );
     kept.refuses.store(false, Ordering::SeqCst);
     let listening = Listening::start(&matrix, &kept);
@@ -204,7 +205,7 @@ async fn nothing_is_lost_while_we_are_away_and_nothing_comes_from_before_we_came
     ann.say(&shared, "after we came");
     server.stop().unwrap();
     let gone = matrix.identify().await.unwrap_err();
-    assert!(matches!(gone, Fault::Broken { .. }), "{gone:?}");
+    assert!(matches!(gone, ConnectFault::Broken { .. }), "{gone:?}");
     server.start_again().unwrap();
     let matrix = Arc::new(adapter(&server.url(), None, &bot.token));
     let listening = Listening::start(&matrix, &kept);
@@ -219,7 +220,7 @@ async fn nothing_is_lost_while_we_are_away_and_nothing_comes_from_before_we_came
     // The homeserver dies under us: the connection fails, and it goes on where it was.
     server.kill9().unwrap();
     let fault = listening.fails().await;
-    assert!(matches!(fault, Fault::Broken { .. }), "{fault:?}");
+    assert!(matches!(fault, ConnectFault::Broken { .. }), "{fault:?}");
     server.start_again().unwrap();
     let listening = Listening::start(&matrix, &kept);
     let id = ann.say(&room, "109");
@@ -292,7 +293,7 @@ async fn what_we_say_is_there_once() {
     assert_eq!(thread[1]["content"]["msgtype"], "m.image");
 
     // What people send along is fetched, up to the limit and no further.
-    let kept = Arc::new(Kept::default());
+    let kept = Arc::new(RecordingInbox::default());
     let matrix = Arc::new(matrix);
     let listening = Listening::begin(&matrix, &kept).await;
     let url = thread[1]["content"]["url"].as_str().unwrap();
@@ -323,8 +324,8 @@ async fn what_we_say_is_there_once() {
     // The token is revoked.
     bot.get("POST", "/logout", Some(&json!({})));
     let fault = listening.fails().await;
-    assert!(matches!(fault, Fault::Refused(_)), "{fault:?}");
-    assert!(matches!(matrix.identify().await.unwrap_err(), Fault::Refused(_)));
+    assert!(matches!(fault, ConnectFault::Refused(_)), "{fault:?}");
+    assert!(matches!(matrix.identify().await.unwrap_err(), ConnectFault::Refused(_)));
     let refused = matrix.post(&post(target(&room, None), "turn-5/0", "x")).await.unwrap_err();
     assert!(matches!(refused, PostError::Account { .. }), "{refused:?}");
 }

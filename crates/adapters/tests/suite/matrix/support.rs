@@ -10,8 +10,8 @@
 use async_trait::async_trait;
 use insula_adapters::matrix::{Matrix, Settings};
 use insula_channel::{
-    Adapter as _, Body, Cursor, Envelope, Fault, Happening, Inbox, Message, MessageId, NotTaken,
-    Post, Target,
+    Adapter as _, Body, ConnectFault, Cursor, Envelope, Happening, Inbox, Message, MessageId,
+    NotTaken, Post, PostTarget,
 };
 use insula_domain::{AccountId, ChatId, ChatType, TopicId};
 use insula_wire::Transport;
@@ -40,7 +40,7 @@ pub fn adapter(url: &str, user: Option<&str>, token: &str) -> Matrix {
 
 /// Keeps what it is given, the same event once, as the gateway does.
 #[derive(Default)]
-pub struct Kept {
+pub struct RecordingInbox {
     envelopes: Mutex<Vec<Envelope>>,
     cursor: Mutex<Option<Cursor>>,
     /// Whether it takes nothing.
@@ -52,7 +52,7 @@ pub struct Kept {
 }
 
 #[async_trait]
-impl Inbox for Kept {
+impl Inbox for RecordingInbox {
     async fn take(&self, envelopes: Vec<Envelope>, cursor: Option<Cursor>) -> Result<(), NotTaken> {
         if self.refuses.load(Ordering::SeqCst) {
             self.taken.send_modify(|count| *count += 1);
@@ -83,7 +83,7 @@ impl Inbox for Kept {
     }
 }
 
-impl Kept {
+impl RecordingInbox {
     pub fn all(&self) -> Vec<Envelope> {
         self.envelopes.lock().unwrap().clone()
     }
@@ -140,11 +140,11 @@ impl Kept {
 /// An adapter that listens.
 pub struct Listening {
     stop: CancellationToken,
-    task: JoinHandle<Result<(), Fault>>,
+    task: JoinHandle<Result<(), ConnectFault>>,
 }
 
 impl Listening {
-    pub fn start(matrix: &Arc<Matrix>, kept: &Arc<Kept>) -> Self {
+    pub fn start(matrix: &Arc<Matrix>, kept: &Arc<RecordingInbox>) -> Self {
         let stop = CancellationToken::new();
         let (matrix, kept, stopped) = (matrix.clone(), kept.clone(), stop.clone());
         let task = tokio::spawn(async move { matrix.listen(&*kept, &stopped).await });
@@ -152,7 +152,7 @@ impl Listening {
     }
 
     /// Begins for the first time, and waits until it knows where.
-    pub async fn begin(matrix: &Arc<Matrix>, kept: &Arc<Kept>) -> Self {
+    pub async fn begin(matrix: &Arc<Matrix>, kept: &Arc<RecordingInbox>) -> Self {
         let listening = Self::start(matrix, kept);
         kept.takes(1).await;
         assert!(kept.has_cursor());
@@ -165,7 +165,7 @@ impl Listening {
     }
 
     /// Waits until it fails.
-    pub async fn fails(self) -> Fault {
+    pub async fn fails(self) -> ConnectFault {
         let ended = tokio::time::timeout(WAIT_MAX, self.task).await;
         ended.expect("it does not fail").unwrap().unwrap_err()
     }
@@ -183,8 +183,8 @@ pub fn tenant() -> insula_channel::Tenant {
     insula_channel::Tenant::of_life(&insula_domain::AgentId::new("a").unwrap(), 1, 0)
 }
 
-pub fn target(room: &str, topic: Option<&str>) -> Target {
-    Target {
+pub fn target(room: &str, topic: Option<&str>) -> PostTarget {
+    PostTarget {
         tenant: tenant(),
         chat: ChatId::new(room).unwrap(),
         chat_type: ChatType::Group,
@@ -192,7 +192,7 @@ pub fn target(room: &str, topic: Option<&str>) -> Target {
     }
 }
 
-pub fn post(target: Target, key: &str, text: &str) -> Post {
+pub fn post(target: PostTarget, key: &str, text: &str) -> Post {
     let body = Body { markdown: text.into(), ..Body::default() };
     Post { target, reply_to: None, idempotency: key.into(), body }
 }

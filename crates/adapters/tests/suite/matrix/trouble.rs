@@ -9,7 +9,7 @@
 
 use crate::matrix::support::*;
 use insula_adapters::matrix::{Matrix, Settings};
-use insula_channel::{Adapter as _, Fault, Outbound as _, PostError};
+use insula_channel::{Adapter as _, ConnectFault, Outbound as _, PostError};
 use insula_domain::AccountId;
 use insula_testkit::Upstream;
 use insula_testkit::upstream::{Seen, Step, answer};
@@ -73,10 +73,10 @@ async fn server(syncs: Vec<Vec<Step>>) -> Upstream {
     Upstream::start(&world, script).await.unwrap()
 }
 
-async fn fault_after(steps: Vec<Step>) -> Fault {
+async fn fault_after(steps: Vec<Step>) -> ConnectFault {
     let server = server(vec![steps]).await;
     let matrix = Arc::new(adapter(&server.url(""), None, "t"));
-    let kept = Arc::new(Kept::default());
+    let kept = Arc::new(RecordingInbox::default());
     kept.put_cursor("s1");
     let fault = Listening::start(&matrix, &kept).fails().await;
     assert!(kept.all().is_empty());
@@ -86,18 +86,19 @@ async fn fault_after(steps: Vec<Step>) -> Fault {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_connection_fails_for_what_it_is() {
     let limited = r#"{"errcode":"M_LIMIT_EXCEEDED","error":"slow","retry_after_ms":2500}"#;
-    let Fault::Broken { wait, .. } = fault_after(vec![answer(429, &[], limited)]).await else {
+    let ConnectFault::Broken { wait, .. } = fault_after(vec![answer(429, &[], limited)]).await
+    else {
         panic!("it was refused")
     };
     assert_eq!(wait, Some(Duration::from_millis(2500)));
-    let Fault::Broken { wait, .. } =
+    let ConnectFault::Broken { wait, .. } =
         fault_after(vec![answer(503, &[("retry-after", "7")], "<html>")]).await
     else {
         panic!("it was refused")
     };
     assert_eq!(wait, Some(Duration::from_secs(7)));
     let refused = r#"{"errcode":"M_UNKNOWN_TOKEN","error":"gone","soft_logout":false}"#;
-    assert!(matches!(fault_after(vec![answer(401, &[], refused)]).await, Fault::Refused(_)));
+    assert!(matches!(fault_after(vec![answer(401, &[], refused)]).await, ConnectFault::Refused(_)));
     let cut = b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{\"next".to_vec();
     for steps in [
         vec![answer(200, &[], "{}")],
@@ -109,7 +110,7 @@ async fn a_connection_fails_for_what_it_is() {
         vec![Step::Close],
     ] {
         let fault = fault_after(steps).await;
-        assert!(matches!(fault, Fault::Broken { .. }), "{fault:?}");
+        assert!(matches!(fault, ConnectFault::Broken { .. }), "{fault:?}");
     }
 }
 
@@ -127,7 +128,7 @@ async fn one_senseless_event_does_not_take_the_others_with_it() {
     let text = text.to_string().replace("\"HERE\"", &odd.join(","));
     let server = server(vec![vec![answer(200, &[], &text)]]).await;
     let matrix = Arc::new(adapter(&server.url(""), None, "t"));
-    let kept = Arc::new(Kept::default());
+    let kept = Arc::new(RecordingInbox::default());
     kept.put_cursor("s1");
     let listening = Listening::start(&matrix, &kept);
     kept.event("$2").await;
@@ -148,7 +149,7 @@ async fn a_position_the_server_forgot_is_given_up_and_an_answer_too_long_is_aske
     ])
     .await;
     let matrix = Arc::new(adapter(&server.url(""), None, "t"));
-    let kept = Arc::new(Kept::default());
+    let kept = Arc::new(RecordingInbox::default());
     kept.put_cursor("s1");
     let listening = Listening::start(&matrix, &kept);
     kept.event("$1").await;
@@ -191,11 +192,11 @@ async fn a_message_that_its_server_cannot_serve_does_not_stop_the_account() {
     };
     let server = Upstream::start(&world, script).await.unwrap();
     let matrix = Arc::new(adapter(&server.url(""), None, "t"));
-    let kept = Arc::new(Kept::default());
+    let kept = Arc::new(RecordingInbox::default());
     kept.put_cursor("s1");
     for _ in 0..2 {
         let fault = Listening::start(&matrix, &kept).fails().await;
-        assert!(matches!(fault, Fault::Broken { .. }), "{fault:?}");
+        assert!(matches!(fault, ConnectFault::Broken { .. }), "{fault:?}");
     }
     let listening = Listening::start(&matrix, &kept);
     let heard = kept.event("$1").await;
@@ -242,7 +243,9 @@ async fn a_send_tells_whether_it_may_have_arrived() {
 async fn a_token_of_somebody_else_and_an_address_that_is_none_are_refused() {
     let server = server(vec![]).await;
     let matrix = adapter(&server.url(""), Some("@other:x"), "t");
-    let Fault::Refused(why) = matrix.identify().await.unwrap_err() else { panic!("not refused") };
+    let ConnectFault::Refused(why) = matrix.identify().await.unwrap_err() else {
+        panic!("not refused")
+    };
     assert!(why.contains(US) && why.contains("@other:x"), "{why}");
     let world = World::real().unwrap();
     let transport = Transport::new(&world, &[]).unwrap();
@@ -254,6 +257,6 @@ async fn a_token_of_somebody_else_and_an_address_that_is_none_are_refused() {
             token: String::from("t").into(),
         };
         let made = Matrix::new(settings, transport.clone(), &world);
-        assert!(matches!(made.err(), Some(Fault::Refused(_))), "{homeserver}");
+        assert!(matches!(made.err(), Some(ConnectFault::Refused(_))), "{homeserver}");
     }
 }

@@ -9,22 +9,22 @@
 )]
 
 use crate::matrix::support::*;
-use insula_channel::{Envelope, Happening, Outbound as _, PostError, Target};
+use insula_channel::{Envelope, Happening, Outbound as _, PostError, PostTarget};
 use insula_domain::ChatType;
 use insula_testkit::synapse::Synapse;
 use serde_json::json;
 use std::sync::Arc;
 
 /// Waits for an envelope of this kind in a room.
-async fn heard(kept: &Kept, room: &str, what: &Happening) -> Envelope {
+async fn heard(kept: &RecordingInbox, room: &str, what: &Happening) -> Envelope {
     let is_it = |it: &&Envelope| it.address.chat.as_str() == room && it.what == *what;
     kept.find(|all| all.iter().find(is_it).cloned()).await
 }
 
-fn place(envelope: &Envelope) -> Target {
+fn place(envelope: &Envelope) -> PostTarget {
     let address = &envelope.address;
     let tenant = crate::matrix::support::tenant();
-    Target { tenant, chat: address.chat.clone(), chat_type: address.chat_type, topic: None }
+    PostTarget { tenant, chat: address.chat.clone(), chat_type: address.chat_type, topic: None }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -32,7 +32,7 @@ async fn a_room_that_was_upgraded_goes_on_in_the_new_one() {
     let server = Synapse::start().unwrap();
     let [ann, bob, bot] = server.people(["ann", "bob", "bot"]);
     let matrix = Arc::new(adapter(&server.url(), Some(&bot.id), &bot.token));
-    let kept = Arc::new(Kept::default());
+    let kept = Arc::new(RecordingInbox::default());
     let listening = Listening::begin(&matrix, &kept).await;
     let settings = json!({ "preset": "public_chat", "room_version": "9", "invite": [&*bot.id] });
     let old = ann.make_room(&settings);
@@ -76,7 +76,7 @@ async fn a_tombstone_that_makes_no_sense_is_nothing() {
     let server = Synapse::start().unwrap();
     let [ann, bot] = server.people(["ann", "bot"]);
     let matrix = Arc::new(adapter(&server.url(), None, &bot.token));
-    let kept = Arc::new(Kept::default());
+    let kept = Arc::new(RecordingInbox::default());
     let listening = Listening::begin(&matrix, &kept).await;
     let room = ann.make_room(&json!({ "invite": [&*bot.id] }));
     matrix.join(&place(&heard(&kept, &room, &Happening::Added).await)).await.unwrap();

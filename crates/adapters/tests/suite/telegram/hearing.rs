@@ -3,7 +3,7 @@
 use crate::telegram::support::{FORUM, Listening, TOKEN, Tray, bench};
 use bytes::Bytes;
 use insula_adapters::telegram::TelegramMode;
-use insula_channel::{AttachmentKind, Fault, Happening, WebRequest};
+use insula_channel::{AttachmentKind, ConnectFault, Happening, WebRequest};
 use insula_testkit::Upstream;
 use insula_testkit::telegram::{Draft, Trouble, User, Where};
 use insula_testkit::upstream::answer;
@@ -36,7 +36,7 @@ async fn three_topics_are_three_places_and_two_bots_are_two_accounts() {
     assert_eq!(others.texts().last().unwrap(), "only bob");
     // One loses its token; the other goes on.
     bench.platform.revoke(OTHER);
-    assert!(matches!(others_listening.failed().await, Fault::Refused(_)));
+    assert!(matches!(others_listening.failed().await, ConnectFault::Refused(_)));
     bench.say(Where::Chat(FORUM), "still");
     tray.until(4).await;
     assert_eq!(tray.texts().last().unwrap(), "still");
@@ -140,7 +140,7 @@ async fn an_answer_cut_anywhere_loses_and_repeats_nothing() {
     for cut in (0..240).step_by(3) {
         bench.platform.trouble(TOKEN, "getUpdates", Trouble::CutAt(cut));
         let fault = Listening::start(&adapter, &tray).failed().await;
-        assert!(matches!(fault, Fault::Broken { .. }), "{cut}: {fault:?}");
+        assert!(matches!(fault, ConnectFault::Broken { .. }), "{cut}: {fault:?}");
         assert_eq!(tray.envelopes().len(), 0, "{cut}");
     }
     let listening = Listening::start(&adapter, &tray);
@@ -184,7 +184,7 @@ async fn what_goes_wrong_with_listening_is_told_with_what_to_do() {
     ] {
         bench.platform.trouble(TOKEN, "getUpdates", trouble.clone());
         match Listening::start(&adapter, &tray).failed().await {
-            Fault::Broken { why, wait: got } => {
+            ConnectFault::Broken { why, wait: got } => {
                 assert!(why.contains(words), "{trouble:?}: {why}");
                 assert!(!why.contains("secret-token"), "{why}");
                 assert_eq!(got, wait.map(Duration::from_secs), "{trouble:?}");
@@ -327,7 +327,7 @@ async fn settings_that_can_not_work_are_refused() {
         ("7:abc", Some("https://x/?q")),
     ] {
         let fault = make(token, base_url, TelegramMode::Polling).unwrap_err();
-        assert!(matches!(&fault, Fault::Refused(why) if !why.contains("abc")), "{fault:?}");
+        assert!(matches!(&fault, ConnectFault::Refused(why) if !why.contains("abc")), "{fault:?}");
     }
     let mode = TelegramMode::Webhook { url: "https://x/".into(), secret: Some("a b".into()) };
     assert!(make("7:abc", None, mode).is_err());

@@ -3,7 +3,8 @@
 use async_trait::async_trait;
 use insula_adapters::telegram::{Telegram, TelegramMode, TelegramSettings};
 use insula_channel::{
-    Adapter, Body, Cursor, Envelope, Fault, Happening, Inbox, Message, NotTaken, Post, Target,
+    Adapter, Body, ConnectFault, Cursor, Envelope, Happening, Inbox, Message, NotTaken, Post,
+    PostTarget,
 };
 use insula_domain::{AccountId, ChatId, ChatType, TopicId};
 use insula_testkit::auto_world;
@@ -61,13 +62,13 @@ pub fn tenant() -> insula_channel::Tenant {
     insula_channel::Tenant::of_life(&insula_domain::AgentId::new("a").unwrap(), 1, 0)
 }
 
-pub fn dm() -> Target {
+pub fn dm() -> PostTarget {
     let tenant = tenant();
-    Target { tenant, chat: ChatId::new("42").unwrap(), chat_type: ChatType::Dm, topic: None }
+    PostTarget { tenant, chat: ChatId::new("42").unwrap(), chat_type: ChatType::Dm, topic: None }
 }
 
-pub fn group(chat: i64, topic: Option<i64>) -> Target {
-    Target {
+pub fn group(chat: i64, topic: Option<i64>) -> PostTarget {
+    PostTarget {
         tenant: tenant(),
         chat: ChatId::new(chat.to_string()).unwrap(),
         chat_type: ChatType::Group,
@@ -79,7 +80,7 @@ pub fn body(markdown: &str) -> Body {
     Body { markdown: markdown.to_owned(), ..Body::default() }
 }
 
-pub fn post(target: Target, body: Body) -> Post {
+pub fn post(target: PostTarget, body: Body) -> Post {
     Post { target, reply_to: None, idempotency: "key".into(), body }
 }
 
@@ -137,7 +138,7 @@ impl Inbox for Tray {
 /// Somebody who listens, until told to stop.
 pub struct Listening {
     stop: CancellationToken,
-    task: tokio::task::JoinHandle<Result<(), Fault>>,
+    task: tokio::task::JoinHandle<Result<(), ConnectFault>>,
 }
 
 impl Listening {
@@ -148,12 +149,12 @@ impl Listening {
         Self { stop, task }
     }
 
-    pub async fn stop(self) -> Result<(), Fault> {
+    pub async fn stop(self) -> Result<(), ConnectFault> {
         self.stop.cancel();
         self.task.await.unwrap()
     }
 
-    pub async fn failed(self) -> Fault {
+    pub async fn failed(self) -> ConnectFault {
         self.task.await.unwrap().unwrap_err()
     }
 }

@@ -7,7 +7,7 @@ mod stream;
 use super::chat::seconds;
 use super::error::OpenAiError;
 use super::sent::Sent;
-use super::turn::{Asking, Chat, Said};
+use super::turn::{Asking, Chat, TurnInput};
 use super::{Asker, agent, ids};
 use crate::Api;
 use crate::caller::Caller;
@@ -19,10 +19,10 @@ use axum::http::HeaderMap;
 use axum::response::{IntoResponse as _, Response};
 use body::{About, Item, Status};
 use insula_domain::{AgentId, SessionKey};
-use insula_registry::{AgentContext, State as Standing};
+use insula_registry::{AgentContext, AgentState as Standing};
 use insula_store::{SessionRef, SessionState, StoreError, TurnId};
 use insula_turns::{SubmitError, TurnEnd, TurnEvent, one_off};
-use request::{Place, ResponseRequest};
+use request::{ResponseRequest, SessionChoice};
 use std::sync::Arc;
 
 /// What the id of a response begins with.
@@ -47,22 +47,25 @@ pub async fn respond(
                 "give `previous_response_id` or the header X-Insula-Session, not both",
             ));
         }
-        (Some(name), None) => Place::Session(name.to_owned()),
-        (None, Some(id)) => Place::Session(session_of(&asking.caller, &agent, id).await?),
-        (None, None) => Place::New,
+        (Some(name), None) => SessionChoice::Session(name.to_owned()),
+        (None, Some(id)) => SessionChoice::Session(session_of(&asking.caller, &agent, id).await?),
+        (None, None) => SessionChoice::New,
     };
     let once = agent.one_off_name(&api.daemon.world);
     let mut about = About::of(&request, seconds(&api));
     let stream = request.stream;
     let (chat, (history, parts)) = match place {
-        Place::Session(chat) => (Chat::Named(chat), (Vec::new(), request.said_in_session()?)),
+        SessionChoice::Session(chat) => {
+            (Chat::Named(chat), (Vec::new(), request.said_in_session()?))
+        }
         // Kept, so that it can be continued, under a name that nobody can guess.
-        Place::New if request.is_stored() => {
+        SessionChoice::New if request.is_stored() => {
             (Chat::Named(once.replacen(one_off::PREFIX, "response-", 1)), request.said()?)
         }
-        Place::New => (Chat::Once(once), request.said()?),
+        SessionChoice::New => (Chat::Once(once), request.said()?),
     };
-    let mut listening = asking.begin(&api, &agent, Said { chat, history, parts, body }).await?;
+    let mut listening =
+        asking.begin(&api, &agent, TurnInput { chat, history, parts, body }).await?;
     about.id = ids::seal(&asking.caller, &agent.id, listening.turn);
     if stream {
         return Ok(stream::streamed(listening, about));

@@ -24,7 +24,7 @@ pub struct ResponseRequest {
 }
 
 /// Where something is said.
-pub enum Place {
+pub enum SessionChoice {
     /// In a session that goes on, or begins, under this name.
     Session(String),
     /// In a new one.

@@ -2,7 +2,7 @@
 
 use super::super::chat::event_stream;
 use super::super::error::OpenAiError;
-use super::super::turn::{Heard, Listening};
+use super::super::turn::{Listening, TurnUpdate};
 use super::body::{About, Item, Status, part};
 use axum::response::Response;
 use insula_store::{Cut, Usage};
@@ -64,21 +64,25 @@ impl Sent {
     }
 
     /// What to send for what was heard.
-    fn on(&mut self, heard: Heard) -> String {
+    fn on(&mut self, heard: TurnUpdate) -> String {
         match heard {
-            Heard::Event(TurnEvent::Text(delta)) => self.more(&delta),
+            TurnUpdate::Event(TurnEvent::Text(delta)) => self.more(&delta),
             // What the model said before a call, or before more was asked, is a message of its
             // own.
-            Heard::Event(TurnEvent::ToolCall { .. } | TurnEvent::Void) => self.close(),
-            Heard::Event(TurnEvent::Ended(TurnEnd::Replied { text, usage, cut })) => {
+            TurnUpdate::Event(TurnEvent::ToolCall { .. } | TurnEvent::Void) => self.close(),
+            TurnUpdate::Event(TurnEvent::Ended(TurnEnd::Replied { text, usage, cut })) => {
                 self.replied(&text, &usage, cut)
             }
-            Heard::Event(TurnEvent::Ended(TurnEnd::Failed { error })) => self.failed(&error),
-            Heard::Event(TurnEvent::Ended(TurnEnd::OverBudget(refusal))) => {
+            TurnUpdate::Event(TurnEvent::Ended(TurnEnd::Failed { error })) => self.failed(&error),
+            TurnUpdate::Event(TurnEvent::Ended(TurnEnd::OverBudget(refusal))) => {
                 self.failed(&refusal.to_string())
             }
-            Heard::Event(TurnEvent::Ended(TurnEnd::Stopped)) => self.failed("the turn was stopped"),
-            Heard::Event(event @ (TurnEvent::Approval { .. } | TurnEvent::ApprovalDone { .. })) => {
+            TurnUpdate::Event(TurnEvent::Ended(TurnEnd::Stopped)) => {
+                self.failed("the turn was stopped")
+            }
+            TurnUpdate::Event(
+                event @ (TurnEvent::Approval { .. } | TurnEvent::ApprovalDone { .. }),
+            ) => {
                 // An event that clients of OpenAI's know, with what they don't beside it.
                 let (kind, mut data) = event.described();
                 data["event"] = kind.into();
@@ -86,9 +90,9 @@ impl Sent {
                 let body = json!({ "response": response, "insula": data });
                 self.event("response.in_progress", body)
             }
-            Heard::Event(_) => String::new(),
-            Heard::Lost => self.cut(),
-            Heard::Nothing => self.failed("the turn ended without a word"),
+            TurnUpdate::Event(_) => String::new(),
+            TurnUpdate::Lost => self.cut(),
+            TurnUpdate::Nothing => self.failed("the turn ended without a word"),
         }
     }
 

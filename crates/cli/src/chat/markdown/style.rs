@@ -23,14 +23,12 @@ pub struct Style {
     pub underline: bool,
     /// No longer so.
     pub strike: bool,
-    /// Code.
     pub code: bool,
 }
 
 /// A piece of text that looks the same throughout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Span {
-    /// The text.
     pub text: String,
     /// Its looks.
     pub style: Style,

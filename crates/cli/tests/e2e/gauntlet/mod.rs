@@ -3,7 +3,7 @@
 //! told to, and keeps every prompt.
 
 mod chats;
-mod doors;
+mod entrances;
 mod forum;
 mod on_matrix;
 mod on_telegram;
@@ -41,10 +41,10 @@ on_both! {
     routes::c06_a_reply_leaves_by_the_bot_it_came_in_by,
     tokens::c07_a_token_of_one_agent_sees_nothing_of_anothers_chats,
     tokens::c08_a_revoked_token_hears_no_further_message,
-    doors::c09_a_code_is_not_guessed_used_twice_or_used_by_who_asked,
-    doors::c10_what_is_not_the_platform_is_refused_and_disturbs_no_chat,
-    doors::c11_who_is_no_admin_approves_by_no_way,
-    doors::c12_an_agent_without_a_list_denies_whatever_others_allow,
+    entrances::c09_a_code_is_not_guessed_used_twice_or_used_by_who_asked,
+    entrances::c10_what_is_not_the_platform_is_refused_and_disturbs_no_chat,
+    entrances::c11_who_is_no_admin_approves_by_no_way,
+    entrances::c12_an_agent_without_a_list_denies_whatever_others_allow,
     forum::one_bot_one_group_three_topics_three_agents,
     forum::a_token_lost_is_one_bot_lost,
 }

@@ -33,11 +33,11 @@ pub struct Prompt {
 
 impl Puppet {
     pub fn start() -> Self {
-        let door = TcpListener::bind("127.0.0.1:0").unwrap();
-        let puppet = Self { address: door.local_addr().unwrap(), seen: Arc::default() };
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let puppet = Self { address: listener.local_addr().unwrap(), seen: Arc::default() };
         let serving = puppet.clone();
         thread::spawn(move || {
-            for stream in door.incoming().flatten() {
+            for stream in listener.incoming().flatten() {
                 let puppet = serving.clone();
                 thread::spawn(move || while puppet.serve(&stream).is_some() {});
             }

@@ -51,7 +51,7 @@ impl Level {
 }
 
 /// A home, the binary that runs in it as some user, and the model of its agents.
-pub struct House {
+pub struct HostSetup {
     pub home: Home,
     pub puppet: Puppet,
     pub level: Level,
@@ -60,7 +60,7 @@ pub struct House {
     folder: TempDir,
 }
 
-impl House {
+impl HostSetup {
     /// A home with this configuration after the provider's, its files given to the user.
     pub fn new(level: Level, config: &str) -> Self {
         Self::around(level, config, "")
@@ -94,9 +94,9 @@ impl House {
         let program = folder.path().join("as-user");
         std::fs::write(&program, script).unwrap();
         open(&program, 0o755);
-        let house = Self { home, puppet, level, program, folder };
-        house.give(house.home.path());
-        house
+        let host = Self { home, puppet, level, program, folder };
+        host.give(host.home.path());
+        host
     }
 
     /// Gives a path and all below it to the user of the daemon.
@@ -139,21 +139,21 @@ impl House {
     }
 }
 
-/// A daemon in a house, and a token for its agents.
+/// A daemon on a host, and a token for its agents.
 pub struct Stage {
-    pub house: House,
+    pub host: HostSetup,
     pub daemon: Daemon,
     token: String,
 }
 
 impl Stage {
     /// Starts it, for these agents.
-    pub fn open(house: House, agents: &[&str]) -> Self {
-        let daemon = house.start();
+    pub fn open(host: HostSetup, agents: &[&str]) -> Self {
+        let daemon = host.start();
         let mut args = vec!["token", "create"];
         args.extend(agents.iter().flat_map(|agent| ["--agent", agent]));
-        let token = house.json(&args)["token"].as_str().unwrap().to_owned();
-        Self { house, daemon, token }
+        let token = host.json(&args)["token"].as_str().unwrap().to_owned();
+        Self { host, daemon, token }
     }
 
     /// One turn of an agent whose model follows a script.
@@ -163,7 +163,7 @@ impl Stage {
         session: &str,
         script: impl FnMut(&[String]) -> Vec<Call> + Send + 'static,
     ) -> Played {
-        let cue = self.house.puppet.learn(script);
+        let cue = self.host.puppet.learn(script);
         let body =
             json!({ "model": agent, "messages": [{ "role": "user", "content": cue.words() }] });
         let headers = [
@@ -175,7 +175,7 @@ impl Stage {
         let to = self.daemon.listen();
         let answer = send(to, "POST", "/v1/chat/completions", &headers, &body.to_string());
         assert_eq!(answer.status, 200, "{agent} in {session}: {answer:?}\n{}", self.daemon.log());
-        self.house.puppet.played(cue)
+        self.host.puppet.played(cue)
     }
 
     /// One turn that makes these calls; what each gave back.
@@ -229,14 +229,14 @@ impl Arena {
         std::fs::write(shared.join("readable"), "for everyone").unwrap();
 
         let shares = format!("files: {{shared: [{}]}}", shared.display());
-        let house = House::new(
+        let host = HostSetup::new(
             level,
             &format!(
                 "approvals: {{mode: off}}\nagents:\n  a: {{default: true, tools: coding, {LIMITS}, {shares}}}\n  b: {{tools: coding, secrets: [KEY], env: {{SECRET: {CANARY}, TOKEN: \"${{secret:KEY}}\"}}}}\n  proxied: {{tools: coding, {LIMITS}, network: {{allow: [\"192.0.2.7\"]}}}}\n  open: {{tools: coding, sandbox: off, {shares}}}\n"
             ),
         );
-        house.secret("b", "KEY", &format!("{CANARY}-secret"));
-        let root = house.root();
+        host.secret("b", "KEY", &format!("{CANARY}-secret"));
+        let root = host.root();
         let [own, theirs] =
             ["a", "b"].map(|agent| root.join("agents").join(agent).join("workspace"));
         let secret = theirs.join("secret.txt");
@@ -256,10 +256,10 @@ impl Arena {
             UnixListener::bind(&beside).unwrap(),
             UnixListener::bind(&within).unwrap(),
         ];
-        house.give(house.home.path());
+        host.give(host.home.path());
 
-        let stage = Stage::open(house, &["a", "b", "proxied", "open"]);
-        let sleep = format!("sleep 1{}", stage.house.puppet.port);
+        let stage = Stage::open(host, &["a", "b", "proxied", "open"]);
+        let sleep = format!("sleep 1{}", stage.host.puppet.port);
         let command = format!("echo {CANARY} > /tmp/own; exec {sleep}");
         let wish = json!({ "command": command, "background": true });
         let said = stage.call("b", "own", "terminal", wish);
@@ -305,7 +305,7 @@ impl Arena {
 
     /// Fails unless all that is not `a`'s is as it was.
     pub fn assert_undisturbed(&self) {
-        let root = self.stage.house.root();
+        let root = self.stage.host.root();
         assert_eq!(std::fs::read_to_string(self.variable("SECRET_FILE")).unwrap(), CANARY);
         assert_eq!(std::fs::read_to_string(&self.marker).unwrap(), CANARY);
         let names = |path: &Path| {
@@ -318,7 +318,7 @@ impl Arena {
         assert_eq!(names(&self.shared), ["escape", "escape-folder", "readable"]);
         assert!(!root.join("agents/a/made").exists());
         assert!(std::fs::read_to_string(root.join("config.yaml")).unwrap().contains("mode: off"));
-        let sleep = format!("sleep 1{}", self.stage.house.puppet.port);
+        let sleep = format!("sleep 1{}", self.stage.host.puppet.port);
         assert_eq!(process(&sleep), Some(self.victim));
         let poll = json!({ "action": "poll", "session_id": "p1" });
         let said = self.stage.call("b", "own", "process", poll);

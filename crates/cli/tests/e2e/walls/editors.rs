@@ -7,7 +7,7 @@
     reason = "tests touch files, processes and sockets and fail by panicking"
 )]
 
-use super::arena::{House, Level, Stage};
+use super::arena::{HostSetup, Level, Stage};
 use super::at_both_levels;
 use super::puppet::Call;
 use serde_json::json;
@@ -111,12 +111,12 @@ impl Editor {
 
 fn no_update_is_lost(level: Level) {
     let config = "agents:\n  a: {default: true, tools: coding}\n";
-    let house = House::new(level, config);
+    let host = HostSetup::new(level, config);
     for number in 0..FILES {
-        house.home.write(&format!("agents/a/workspace/{}", file(number)), "begin\n").unwrap();
+        host.home.write(&format!("agents/a/workspace/{}", file(number)), "begin\n").unwrap();
     }
-    house.give(house.home.path());
-    let stage = Stage::open(house, &["a"]);
+    host.give(host.home.path());
+    let stage = Stage::open(host, &["a"]);
     let barrier = Arc::new(Barrier::new(SESSIONS));
     let refused = std::thread::scope(|threads| {
         let turns: Vec<_> = (0..SESSIONS)
@@ -137,7 +137,7 @@ fn no_update_is_lost(level: Level) {
         turns.into_iter().map(|turn| turn.join().unwrap()).sum::<usize>()
     });
     for number in 0..FILES {
-        let text = stage.house.home.read(&format!("agents/a/workspace/{}", file(number))).unwrap();
+        let text = stage.host.home.read(&format!("agents/a/workspace/{}", file(number))).unwrap();
         let mut lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.remove(0), "begin");
         lines.sort_unstable();

@@ -8,7 +8,7 @@
     reason = "tests touch files, processes and sockets and fail by panicking"
 )]
 
-use super::arena::{House, Level, Stage, open};
+use super::arena::{HostSetup, Level, Stage, open};
 use super::at_both_levels;
 use serde_json::{Value, json};
 
@@ -31,13 +31,13 @@ fn machine_without(level: Level, layer: &str) -> Stage {
     let before = format!(
         "if [ -z \"$WITHOUT\" ]; then export WITHOUT=1; exec python3 -I \"$(dirname \"$0\")/without.py\" {layer} \"$0\" \"$@\"; fi"
     );
-    let house = House::around(level, &config, &before);
-    std::fs::write(house.folder().join("without.py"), WITHOUT).unwrap();
-    Stage::open(house, &["strict", "lenient", "open"])
+    let host = HostSetup::around(level, &config, &before);
+    std::fs::write(host.folder().join("without.py"), WITHOUT).unwrap();
+    Stage::open(host, &["strict", "lenient", "open"])
 }
 
 fn calls_on_record(stage: &Stage, agent: &str) -> Vec<Value> {
-    let records = stage.house.json(&["audit", "tail", agent, "-n", "100"]);
+    let records = stage.host.json(&["audit", "tail", agent, "-n", "100"]);
     let calls = records.as_array().unwrap().iter().filter(|it| it["kind"] == "tool.call");
     calls.cloned().collect()
 }
@@ -66,17 +66,17 @@ fn a_machine_without(level: Level, layer: &str) {
         let said = stage.sh("lenient", "s", "echo ran");
         assert!(said.starts_with("refused: ") && said.contains("`chmod o+x`"), "{said}");
         for path in ["", "agents", "agents/lenient"] {
-            open(&stage.house.root().join(path), 0o711);
+            open(&stage.host.root().join(path), 0o711);
         }
     }
     let said = stage.sh("lenient", "s", "echo ran; cat /etc/shadow");
     assert!(said.starts_with("ran\n") && said.contains("[exit status 1]"), "{layer}: {said}");
     let said =
-        stage.sh("lenient", "s", &format!("cat {}/config.yaml", stage.house.root().display()));
+        stage.sh("lenient", "s", &format!("cat {}/config.yaml", stage.host.root().display()));
     assert!(said.contains("[exit status 1]"), "{layer}: {said}");
     assert_eq!(stage.sh("open", "s", "echo ran"), "ran\n");
     // The doctor tells it all.
-    let findings = stage.house.cli(&["doctor", "--json"]).json();
+    let findings = stage.host.cli(&["doctor", "--json"]).json();
     let of = |name: &str| {
         let found = findings.as_array().unwrap().iter().find(|it| it["name"] == name);
         found.unwrap_or_else(|| panic!("{layer}: no {name}: {findings:#}")).clone()

@@ -8,7 +8,7 @@
     reason = "tests touch files, processes and sockets and fail by panicking"
 )]
 
-use super::arena::{Arena, CANARY, House, Level, Stage, process, several};
+use super::arena::{Arena, CANARY, HostSetup, Level, Stage, process, several};
 use super::at_both_levels;
 use crate::support::*;
 use serde_json::{Value, json};
@@ -157,7 +157,7 @@ fn a7_the_process_of_another_does_not_exist(level: Level) {
             assert!(said.contains("there is no process"), "{id} {action}: {said}");
         }
     }
-    let (victim, port) = (arena.victim, stage.house.puppet.port);
+    let (victim, port) = (arena.victim, stage.host.puppet.port);
     for command in [
         format!("kill -9 {victim}"),
         format!("kill -0 {victim}"),
@@ -182,7 +182,7 @@ fn a7_the_process_of_another_does_not_exist(level: Level) {
 
 /// What waits for an answer at an agent.
 fn waiting(stage: &Stage, agent: &str) -> Option<String> {
-    let all = stage.house.json(&["approvals", "list", agent]);
+    let all = stage.host.json(&["approvals", "list", agent]);
     Some(all[0]["id"].as_str()?.to_owned())
 }
 
@@ -206,14 +206,14 @@ fn answered_of(
         });
         let args: Vec<&str> =
             ["approvals", answer[0], &id].into_iter().chain(answer[1..].iter().copied()).collect();
-        stage.house.cli(&args).ok();
+        stage.host.cli(&args).ok();
         asked.join().unwrap()
     })
 }
 
 fn a8_a_grant_of_one_is_none_of_another(level: Level) {
     let config = "approvals: {mode: manual, timeout: 10m}\nagents:\n  a: {default: true, tools: coding}\n  b: {tools: coding}\n";
-    let stage = Stage::open(House::new(level, config), &["a", "b"]);
+    let stage = Stage::open(HostSetup::new(level, config), &["a", "b"]);
     for agent in ["a", "b"] {
         stage.sh(agent, "s", "mkdir -p build");
     }
@@ -236,9 +236,9 @@ fn a8_a_grant_of_one_is_none_of_another(level: Level) {
         }
     }
     // What `always` means: every conversation of the one it was given to, also after a restart.
-    let Stage { house, daemon, .. } = stage;
+    let Stage { host, daemon, .. } = stage;
     daemon.terminate().unwrap();
-    let stage = Stage::open(house, &["a", "b"]);
+    let stage = Stage::open(host, &["a", "b"]);
     let said = stage.call("a", "t", "terminal", remove.clone());
     assert!(!said.contains("refused"), "{said}");
     let said = answered(&stage, ("b", "s"), &remove, &["deny"]);
@@ -252,7 +252,7 @@ fn a8_a_grant_of_one_is_none_of_another(level: Level) {
 /// The same words do something else in another folder, so a yes holds in the one it was given for.
 fn a_grant_holds_in_its_folder(level: Level) {
     let config = "approvals: {mode: manual, timeout: 10m}\nagents: {a: {tools: coding}}\n";
-    let stage = Stage::open(House::new(level, config), &["a"]);
+    let stage = Stage::open(HostSetup::new(level, config), &["a"]);
     let (whose, remove) = (("a", "s"), json!({ "command": "rm -r build; mkdir build" }));
     stage.sh("a", "s", "mkdir -p build p2/build");
     let said = answered(&stage, whose, &remove, &["approve", "--session"]);
@@ -276,7 +276,7 @@ fn a_grant_holds_in_its_folder(level: Level) {
 fn pieces_of_a_line_are_asked_about(level: Level) {
     let config =
         "approvals: {mode: manual, timeout: 10m, opaque: ask}\nagents: {a: {tools: coding}}\n";
-    let stage = Stage::open(House::new(level, config), &["a"]);
+    let stage = Stage::open(HostSetup::new(level, config), &["a"]);
     let shell = json!({ "command": "sh", "background": true });
     let started = stage.call("a", "s", "terminal", shell);
     assert!(started.contains("p1"), "{started}");

@@ -7,7 +7,7 @@
     reason = "tests touch files, processes and sockets and fail by panicking"
 )]
 
-use super::arena::{House, Level, Stage, process};
+use super::arena::{HostSetup, Level, Stage, process};
 use super::at_both_levels;
 use crate::support::*;
 use serde_json::json;
@@ -54,14 +54,14 @@ const WILD: [(&str, &str, u64, &str); 9] = [
 
 fn wild_programs_end_and_nobody_else_notices(level: Level) {
     let limits = "sandbox: {memory: 200MB, processes: 40, file_size: 80MB, output: 100KB, wall_clock: 60s, cpu_time: 2s}";
-    let house = House::new(
+    let host = HostSetup::new(
         level,
         &format!(
             "approvals: {{mode: off}}\nagents:\n  a: {{default: true, tools: coding, {limits}}}\n  b: {{tools: coding}}\n"
         ),
     );
-    let mark = format!("1{}", house.puppet.port);
-    let stage = Stage::open(house, &["a", "b"]);
+    let mark = format!("1{}", host.puppet.port);
+    let stage = Stage::open(host, &["a", "b"]);
     let over = AtomicBool::new(false);
     let (answers, turns) = std::thread::scope(|threads| {
         let calm = threads.spawn(|| {
@@ -94,7 +94,7 @@ fn wild_programs_end_and_nobody_else_notices(level: Level) {
     {
         eventually(&format!("the end of `{words}`"), || process(&words).is_none().then_some(()));
     }
-    let endless = stage.house.home.path().join("agents/a/workspace/endless");
+    let endless = stage.host.home.path().join("agents/a/workspace/endless");
     assert!(std::fs::metadata(endless).unwrap().len() <= 80_000_000);
     assert_eq!(stage.sh("a", "after", "echo again"), "again\n");
 }

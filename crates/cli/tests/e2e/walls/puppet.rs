@@ -48,7 +48,6 @@ pub struct Played {
 }
 
 impl Puppet {
-    /// Starts one.
     pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();

@@ -8,7 +8,7 @@
     reason = "tests touch files, processes and sockets and fail by panicking"
 )]
 
-use super::arena::{House, Level, Stage, open};
+use super::arena::{HostSetup, Level, Stage, open};
 use super::at_both_levels;
 use serde_json::json;
 use std::path::Path;
@@ -62,9 +62,9 @@ fn a_repository_is_cloned_and_a_crate_built(level: Level) {
     let config = format!(
         "approvals: {{mode: off}}\nagents:\n  coder: {{default: true, tools: coding, {env}, files: {{shared: [{tools}, {place}]}}}}\n  no-repository: {{tools: coding, {env}, files: {{shared: [{tools}]}}}}\n  no-toolchain: {{tools: coding, files: {{shared: [{place}]}}}}\n  read-only: {{tools: coding, files: {{shared: [{place}]}}}}\n"
     );
-    let house = House::around(level, &config, &before);
+    let host = HostSetup::around(level, &config, &before);
     let agents = ["coder", "no-repository", "no-toolchain", "read-only"];
-    let stage = Stage::open(house, &agents);
+    let stage = Stage::open(host, &agents);
     let clone = format!(
         "git config --global --add safe.directory '*'; git clone -q {place} clone && ls clone && git -C clone log --oneline"
     );

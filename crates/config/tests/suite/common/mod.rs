@@ -2,8 +2,8 @@
 //! what was loaded, routes included, as the runtime computes them.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
-use insula_config::files::{FileState, Folder};
-use insula_config::{Loaded, Outcome, Report, Snapshot, load, render};
+use insula_config::files::{FileState, FolderFiles};
+use insula_config::{AgentOutcome, FilesSnapshot, LoadReport, Loaded, load, render};
 use insula_domain::*;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -14,15 +14,16 @@ pub fn fixtures() -> PathBuf {
 }
 
 /// A home in memory.
-pub fn home(files: &[(&str, &str)]) -> Snapshot {
-    let mut snapshot = Snapshot::default();
+pub fn home(files: &[(&str, &str)]) -> FilesSnapshot {
+    let mut snapshot = FilesSnapshot::default();
     for (path, text) in files {
         let text = FileState::Text((*text).into());
         match path.split('/').collect::<Vec<_>>().as_slice() {
             ["config.yaml"] => snapshot.config = text,
             ["SOUL.md"] => snapshot.soul = text,
             ["agents", id, file] => {
-                let folder: &mut Folder = snapshot.folders.entry((*id).to_owned()).or_default();
+                let folder: &mut FolderFiles =
+                    snapshot.folders.entry((*id).to_owned()).or_default();
                 match *file {
                     "agent.yaml" => folder.config = text,
                     "AGENTS.md" => folder.instructions = text,
@@ -35,7 +36,7 @@ pub fn home(files: &[(&str, &str)]) -> Snapshot {
     snapshot
 }
 
-pub fn load_text(yaml: &str) -> (Report, Option<Loaded>) {
+pub fn load_text(yaml: &str) -> (LoadReport, Option<Loaded>) {
     load(&home(&[("config.yaml", yaml)]), &environment())
 }
 
@@ -44,7 +45,7 @@ pub fn environment() -> BTreeMap<String, String> {
 }
 
 /// Everything the tests look at, as text.
-pub fn picture(report: &Report, loaded: Option<&Loaded>, probes: &str) -> String {
+pub fn picture(report: &LoadReport, loaded: Option<&Loaded>, probes: &str) -> String {
     let mut out = render::text(report, render::Colour::Plain);
     let Some(loaded) = loaded else {
         out.push_str("\nrefused as a whole\n");
@@ -53,10 +54,10 @@ pub fn picture(report: &Report, loaded: Option<&Loaded>, probes: &str) -> String
     for (id, outcome) in &loaded.agents {
         let _ = writeln!(out, "\nagent {id}");
         match outcome {
-            Outcome::Failed(reason) => {
+            AgentOutcome::Failed(reason) => {
                 let _ = writeln!(out, "  failed: {reason}");
             }
-            Outcome::Ready(config) => {
+            AgentOutcome::Ready(config) => {
                 let models: Vec<String> = config.models.iter().map(ToString::to_string).collect();
                 let tools: Vec<&str> = config.boundary.tools.exposed().collect();
                 let memory = if config.memory.is_some() { "on" } else { "off" };
@@ -131,8 +132,8 @@ pub fn route(loaded: &Loaded, address: &Address) -> String {
         }
     };
     match &loaded.agents[agent] {
-        Outcome::Failed(_) => format!("refused by {tier}: agent {agent} failed"),
-        Outcome::Ready(config) => {
+        AgentOutcome::Failed(_) => format!("refused by {tier}: agent {agent} failed"),
+        AgentOutcome::Ready(config) => {
             let key = SessionKey::of(agent, address, config.sessions);
             let user = address.user.as_ref();
             let person = user.and_then(|user| config.people.person(address.platform, user));

@@ -1,4 +1,4 @@
-//! The way out with a real store, house and engine, a scripted model, and a platform that
+//! The way out with a real store, daemon and engine, a scripted model, and a platform that
 //! delays, limits, lies and stands by while the daemon crashes.
 #![allow(
     clippy::disallowed_methods,

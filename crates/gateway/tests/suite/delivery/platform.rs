@@ -3,8 +3,8 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 use insula_channel::{
-    Accounts, Adapter, Attachment, Body, Fault, Features, FetchError, Identity, Inbox, MessageId,
-    OnUncertain, Outbound, Pacing, Post, PostError, Posted, Reach, Target,
+    Accounts, Adapter, Attachment, Body, BotIdentity, ConnectFault, Features, FetchError, Inbox,
+    MessageId, OnUncertain, Outbound, Pacing, Post, PostError, PostTarget, Posted, WaitScope,
 };
 use insula_domain::{AccountId, Platform};
 use std::collections::{HashMap, VecDeque};
@@ -237,11 +237,11 @@ pub struct Phone {
 
 #[async_trait]
 impl Adapter for Phone {
-    async fn identify(&self) -> Result<Identity, Fault> {
-        Ok(Identity { id: "1".into(), name: "bot".into(), missing: vec![] })
+    async fn identify(&self) -> Result<BotIdentity, ConnectFault> {
+        Ok(BotIdentity { id: "1".into(), name: "bot".into(), missing: vec![] })
     }
 
-    async fn listen(&self, _: &dyn Inbox, stop: &CancellationToken) -> Result<(), Fault> {
+    async fn listen(&self, _: &dyn Inbox, stop: &CancellationToken) -> Result<(), ConnectFault> {
         stop.cancelled().await;
         Ok(())
     }
@@ -273,10 +273,10 @@ impl Outbound for Phone {
                 Ok(Posted { message })
             }
             Some(Act::Later(wait)) => {
-                Err(PostError::Later { why: why(), wait, reach: Reach::Account })
+                Err(PostError::Later { why: why(), wait, reach: WaitScope::Account })
             }
             Some(Act::ChatLater(wait)) => {
-                Err(PostError::Later { why: why(), wait: Some(wait), reach: Reach::Chat })
+                Err(PostError::Later { why: why(), wait: Some(wait), reach: WaitScope::Chat })
             }
             Some(Act::ArrivesUnsaid) => {
                 self.fake.take(&self.account, post);
@@ -290,7 +290,12 @@ impl Outbound for Phone {
         }
     }
 
-    async fn edit(&self, _: &Target, message: &MessageId, body: &Body) -> Result<(), PostError> {
+    async fn edit(
+        &self,
+        _: &PostTarget,
+        message: &MessageId,
+        body: &Body,
+    ) -> Result<(), PostError> {
         self.fake.happen().await;
         {
             let mut state = self.fake.state();
@@ -309,7 +314,7 @@ impl Outbound for Phone {
         Ok(())
     }
 
-    async fn typing(&self, _: &Target) {
+    async fn typing(&self, _: &PostTarget) {
         self.fake.state().typed += 1;
         self.fake.tell();
     }

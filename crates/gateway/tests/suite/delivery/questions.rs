@@ -8,7 +8,7 @@ use insula_domain::UserId;
 use insula_owner::{BUTTON_DATA_BYTES_MAX, Choice};
 use insula_registry::Actor;
 use insula_tools::{Cleared, Hands, Output, Risk, Tool, ToolError};
-use insula_turns::approvals::{Answer, AnswerError, Reach};
+use insula_turns::approvals::{AnswerError, ApprovalAnswer, ApprovalDuration};
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -75,7 +75,7 @@ fn an_approval_is_asked_for_with_buttons_that_only_admins_make_count() {
         let Some(Choice::Approval { id, answer }) = life.out.find_button(&a, once).await else {
             panic!("no choice");
         };
-        assert_eq!(answer, Answer::Approve(Reach::Once));
+        assert_eq!(answer, ApprovalAnswer::Approve(ApprovalDuration::Once));
         let approvals = life.engine.approvals();
         let ann = approvals.answer(&a, &id, answer.clone(), &actor(&life, "ann")).await;
         assert!(matches!(ann, Err(AnswerError::NotAdmin(_))), "{ann:?}");
@@ -103,7 +103,7 @@ fn a_question_is_asked_once_whatever_crashes() {
         let life = Life::with(&files, &fake, AGENTS, Some(TOOLS)).await;
         let a = life.agent("a");
         while life.engine.approvals().list(&a).await.unwrap().is_empty() {
-            life.house.world.clock.sleep(std::time::Duration::from_millis(50)).await;
+            life.daemon.world.clock.sleep(std::time::Duration::from_millis(50)).await;
         }
         life.sleep(5).await;
         assert_eq!(fake.seen().len(), 1, "{:#?}", fake.seen());

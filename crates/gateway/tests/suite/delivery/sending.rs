@@ -33,7 +33,7 @@ fn while_more_may_be_said_nothing_is_announced() {
     let (files, fake) = (home(), Fake::new(forgetful()));
     in_a_life(async {
         let life = Life::begin(&files, &fake).await;
-        let quiet = life.agent("a").door.quiet;
+        let quiet = life.agent("a").access.quiet;
         assert!(!quiet.is_zero());
         life.say_and_wait(quiet, "a", "c1", "say one").await;
         fake.count(1).await;
@@ -76,7 +76,7 @@ fn silence_is_not_delivered() {
         fake.count(1).await;
         life.quiet("a").await;
         assert_eq!(fake.texts("c1"), ["re: more"]);
-        let silent = life.house.outbox.counts().into_iter().find(|(it, _)| *it == Became::Silent);
+        let silent = life.daemon.outbox.counts().into_iter().find(|(it, _)| *it == Became::Silent);
         assert_eq!(silent, Some((Became::Silent, 1)));
         life.end().await;
     });
@@ -246,7 +246,7 @@ fn what_will_never_arrive_fails_with_its_reason_and_the_next_goes_on() {
         );
         assert_eq!(life.records("a", "delivery.failed").await.len(), 1);
         // An operator can have it sent all the same.
-        life.house
+        life.daemon
             .resend_delivery(&life.agent("a"), failed[0].id, &Actor::CommandLine)
             .await
             .unwrap();
@@ -312,7 +312,7 @@ fn what_may_have_arrived_is_held_where_the_account_says_so() {
         assert_eq!(held[0].state, DeliveryState::Held);
         assert_eq!(life.records("a", "delivery.held").await.len(), 1);
         let agent = life.agent("a");
-        life.house.resend_delivery(&agent, held[0].id, &Actor::CommandLine).await.unwrap();
+        life.daemon.resend_delivery(&agent, held[0].id, &Actor::CommandLine).await.unwrap();
         fake.count(2).await;
         life.quiet("a").await;
         let texts = fake.texts("c1");
@@ -367,7 +367,7 @@ fn more_chats_than_an_account_takes_at_once_all_get_theirs() {
             text: format!("{n:04}"),
             name: None,
             buttons: vec![],
-            at: life.house.world.clock.now(),
+            at: life.daemon.world.clock.now(),
         };
         for n in 0..600 {
             let put = AgentCommand::Outbox(OutboxCommand::Enqueue(Box::new(enqueue(n))));
@@ -392,7 +392,7 @@ fn a_line_of_the_gateways_own_is_said_at_once_and_in_parts() {
         let markdown = "word ".repeat(60);
         let body = Body { markdown: markdown.clone(), ..Body::default() };
         let agent = life.agent("a");
-        let tenant = insula_owner::tenant_of(&life.house, &agent);
+        let tenant = insula_owner::tenant_of(&life.daemon, &agent);
         life.out.say(&agent, tenant.clone(), &place("main", "c1"), body).await;
         let texts = fake.texts("c1");
         assert_eq!(texts.len(), 2);

@@ -1,4 +1,4 @@
-//! A house with agents that do as they are told, and a way out of it.
+//! A daemon with agents that do as they are told, and a way out of it.
 
 use crate::delivery::platform::{Board, Fake, TELEGRAM};
 use insula_capabilities::Capabilities;
@@ -7,7 +7,7 @@ use insula_domain::{
     AccountId, Address, AgentId, ChatId, ChatType, Label, Platform, TopicId, UserId,
 };
 use insula_models::Transport;
-use insula_owner::{Place, Relay};
+use insula_owner::{ChatRef, Relay};
 use insula_registry::daemon::Purpose;
 use insula_registry::{AgentContext, Daemon, Home};
 use insula_store::{AuditRecord, Delivery, IdempotencyKey, Part};
@@ -44,7 +44,7 @@ pub fn home() -> insula_testkit::Home {
 
 /// The daemon, between two crashes.
 pub struct Life {
-    pub house: Arc<Daemon>,
+    pub daemon: Arc<Daemon>,
     pub engine: Engine,
     pub out: Arc<Relay>,
     pub stop: CancellationToken,
@@ -84,14 +84,14 @@ impl Life {
         let transport = Transport::new(&world, &[]).unwrap();
         let caps =
             Capabilities::open(home, lock, world, BTreeMap::new(), Purpose::Serve).await.unwrap();
-        let house = caps.daemon.clone();
+        let daemon = caps.daemon.clone();
         let engine = match tools {
             Some(tools) => Engine::with_tools(caps.clone(), transport, tools),
             None => Engine::new(caps.clone(), transport),
         };
         engine.resume().await.unwrap();
         let out = Relay::new(
-            house.clone(),
+            daemon.clone(),
             engine.clone(),
             Arc::new(Board(fake.clone(), Arc::default())),
         );
@@ -100,12 +100,12 @@ impl Life {
             let (out, stop) = (out.clone(), stop.clone());
             tokio::spawn(async move { out.run(stop).await })
         };
-        Self { house, engine, out, stop, running }
+        Self { daemon, engine, out, stop, running }
     }
 
     pub fn agent(&self, id: &str) -> Arc<AgentContext> {
         let id = AgentId::new(id).unwrap();
-        self.house.snapshot().agents[&id].state.context().unwrap().clone()
+        self.daemon.snapshot().agents[&id].state.context().unwrap().clone()
     }
 
     /// Says something to an agent in a chat of the account `main`.
@@ -172,7 +172,7 @@ impl Life {
     pub async fn quiet(&self, agent: &str) {
         let store = self.agent(agent).store.clone();
         while store.next_delivery().await.unwrap().is_some() {
-            self.house.world.clock.sleep(Duration::from_millis(100)).await;
+            self.daemon.world.clock.sleep(Duration::from_millis(100)).await;
         }
     }
 
@@ -182,18 +182,18 @@ impl Life {
     }
 
     pub async fn sleep(&self, seconds: u64) {
-        self.house.world.clock.sleep(Duration::from_secs(seconds)).await;
+        self.daemon.world.clock.sleep(Duration::from_secs(seconds)).await;
     }
 
     pub fn elapsed(&self) -> Duration {
-        self.house.world.clock.elapsed()
+        self.daemon.world.clock.elapsed()
     }
 
     /// Ends in order.
     pub async fn end(self) {
         self.stop.cancel();
         self.running.await.unwrap();
-        self.house.close().await.unwrap();
+        self.daemon.close().await.unwrap();
     }
 }
 
@@ -211,8 +211,8 @@ pub fn address(account: &str, chat: &str) -> Address {
     }
 }
 
-pub fn place(account: &str, chat: &str) -> Place {
-    Place::of(&address(account, chat))
+pub fn place(account: &str, chat: &str) -> ChatRef {
+    ChatRef::of(&address(account, chat))
 }
 
 /// What an agent says to `say …`.

@@ -3,7 +3,7 @@
 use crate::ingress::support::{Fixture, From, calls, dm, group, message, says, shown, with};
 use async_trait::async_trait;
 use insula_channel::{Happening, Message, MessageId, Quoted};
-use insula_domain::{Source, Words};
+use insula_domain::{WordSource, Words};
 use insula_store::DeliveryState;
 use insula_testkit::upstream::{Seen, Step};
 use insula_tools::{Cleared, Hands, Output, Risk, Tool, ToolError};
@@ -50,10 +50,10 @@ fn script(seen: &Seen, _: usize) -> Vec<Step> {
 
 const CONFIG: &str = "agents:\n  a: {default: true, tools: [terminal], access: {allow: ['telegram:*'], admins: ['telegram:9']}, group: {respond: all}, approvals: {timeout: 1h}}\n";
 
-async fn waiting(house: &Fixture) -> String {
-    let agent = house.agent("a");
+async fn waiting(fixture: &Fixture) -> String {
+    let agent = fixture.agent("a");
     loop {
-        let waiting = house.engine.approvals().list(&agent).await.unwrap();
+        let waiting = fixture.engine.approvals().list(&agent).await.unwrap();
         if let Some(one) = waiting.first() {
             return one.id.to_string();
         }
@@ -62,8 +62,8 @@ async fn waiting(house: &Fixture) -> String {
 }
 
 /// Waits until a question is written down as shown; the message it is in.
-async fn asked(house: &Fixture, id: &str) -> MessageId {
-    let agent = house.agent("a");
+async fn asked(fixture: &Fixture, id: &str) -> MessageId {
+    let agent = fixture.agent("a");
     loop {
         let asked = agent.store.delivery_named(&format!("approval:{id}")).await.unwrap();
         if let Some(asked) = asked.filter(|it| it.state == DeliveryState::Sent) {
@@ -74,8 +74,8 @@ async fn asked(house: &Fixture, id: &str) -> MessageId {
 }
 
 /// Says something in reply to a message.
-async fn reply(house: &Fixture, from: &From, to: &MessageId, text: &str) {
-    let id = house.next();
+async fn reply(fixture: &Fixture, from: &From, to: &MessageId, text: &str) {
+    let id = fixture.next();
     let quoted = Quoted {
         id: to.clone(),
         author: None,
@@ -84,51 +84,51 @@ async fn reply(house: &Fixture, from: &From, to: &MessageId, text: &str) {
         text: String::new(),
     };
     let said = Message { quoted: Some(quoted), mentions_us: true, ..message(id, text) };
-    house.take(house.envelope(from, id, Happening::Said(said))).await;
+    fixture.take(fixture.envelope(from, id, Happening::Said(said))).await;
 }
 
 /// What was posted that is no question of the way out's.
-fn answers(house: &Fixture) -> Vec<String> {
-    house.posted().into_iter().map(|post| post.2).collect()
+fn answers(fixture: &Fixture) -> Vec<String> {
+    fixture.posted().into_iter().map(|post| post.2).collect()
 }
 
 #[tokio::test]
 async fn c11_who_is_no_admin_approves_by_no_way() {
-    let house = with(CONFIG, &[&Shell], script).await;
+    let fixture = with(CONFIG, &[&Shell], script).await;
     let guest = group("-100", "1");
-    house.say(&guest, "rm it").await;
-    let id = waiting(&house).await;
-    asked(&house, &id).await;
+    fixture.say(&guest, "rm it").await;
+    let id = waiting(&fixture).await;
+    asked(&fixture, &id).await;
     for (text, told) in [
         (format!("/approve {id}"), "only an admin may use /approve"),
         ("/deny".to_owned(), "only an admin may use /deny"),
         ("yes".to_owned(), "only an admin of agent `a` may answer"),
         ("no".to_owned(), "only an admin of agent `a` may answer"),
     ] {
-        let before = house.posted().len();
-        house.mention(&guest, &text).await;
-        house.posts(before + 1).await;
-        assert!(answers(&house).iter().any(|it| it == told), "{text}: {:?}", answers(&house));
+        let before = fixture.posted().len();
+        fixture.mention(&guest, &text).await;
+        fixture.posts(before + 1).await;
+        assert!(answers(&fixture).iter().any(|it| it == told), "{text}: {:?}", answers(&fixture));
     }
-    assert_eq!(waiting(&house).await, id, "it still waits");
+    assert_eq!(waiting(&fixture).await, id, "it still waits");
     // From another chat an admin's bare yes is no answer to it, and by name it is once it was
     // shown there.
     let admin = dm("9");
-    let before = house.posted().len();
-    house.say(&admin, "yes").await;
-    assert_eq!(house.posts(before + 1).await[before].2, "heard: yes");
-    shown_first(&house, &admin, &format!("/approve {id}")).await;
-    assert!(still_waits(&house, &id).await);
-    house.say(&admin, &format!("/approve {id}")).await;
-    until_posted(&house, "9", "allowed, once: terminal").await;
-    until_posted(&house, "-100", "ran").await;
+    let before = fixture.posted().len();
+    fixture.say(&admin, "yes").await;
+    assert_eq!(fixture.posts(before + 1).await[before].2, "heard: yes");
+    shown_first(&fixture, &admin, &format!("/approve {id}")).await;
+    assert!(still_waits(&fixture, &id).await);
+    fixture.say(&admin, &format!("/approve {id}")).await;
+    until_posted(&fixture, "9", "allowed, once: terminal").await;
+    until_posted(&fixture, "-100", "ran").await;
 }
 
 /// Waits until something was posted to a chat that has these words.
-async fn until_posted(house: &Fixture, chat: &str, words: &str) {
+async fn until_posted(fixture: &Fixture, chat: &str, words: &str) {
     let mut count = 0;
     loop {
-        let posts = house.posts(count).await;
+        let posts = fixture.posts(count).await;
         if posts.iter().any(|post| post.1 == chat && post.2.contains(words)) {
             return;
         }
@@ -137,10 +137,10 @@ async fn until_posted(house: &Fixture, chat: &str, words: &str) {
 }
 
 /// Says something that allows what was not shown there: it is shown, and nothing is decided.
-async fn shown_first(house: &Fixture, from: &From, text: &str) {
-    let before = house.posted().len();
-    house.say(from, text).await;
-    let posts = house.posts(before + 2).await.split_off(before);
+async fn shown_first(fixture: &Fixture, from: &From, text: &str) {
+    let before = fixture.posted().len();
+    fixture.say(from, text).await;
+    let posts = fixture.posts(before + 2).await.split_off(before);
     assert!(posts.iter().all(|post| post.1 == from.address.chat.as_str()), "{posts:?}");
     assert!(posts[0].2.contains("| rm -r build"), "{posts:?}");
     assert!(posts[1].2.starts_with("nothing was decided yet"), "{posts:?}");
@@ -149,23 +149,23 @@ async fn shown_first(house: &Fixture, from: &From, text: &str) {
 #[tokio::test]
 async fn what_was_not_shown_to_an_admin_is_shown_before_their_yes_counts() {
     for always in ["", " always"] {
-        let house = with(CONFIG, &[&Shell], script).await;
-        house.say(&dm("1"), "rm it").await;
-        let id = waiting(&house).await;
-        asked(&house, &id).await;
-        let (admin, agent) = (dm("9"), house.agent("a"));
-        assert_eq!(house.ask(&admin, "/approve").await, "nothing waits for approval here");
-        shown_first(&house, &admin, &format!("/approve {id}{always}")).await;
-        assert!(still_waits(&house, &id).await);
+        let fixture = with(CONFIG, &[&Shell], script).await;
+        fixture.say(&dm("1"), "rm it").await;
+        let id = waiting(&fixture).await;
+        asked(&fixture, &id).await;
+        let (admin, agent) = (dm("9"), fixture.agent("a"));
+        assert_eq!(fixture.ask(&admin, "/approve").await, "nothing waits for approval here");
+        shown_first(&fixture, &admin, &format!("/approve {id}{always}")).await;
+        assert!(still_waits(&fixture, &id).await);
         assert!(agent.store.grants().await.unwrap().is_empty());
-        let buttons = house.platforms.buttons.lock().unwrap().clone();
+        let buttons = fixture.platforms.buttons.lock().unwrap().clone();
         // Four under the question where it was asked, and four of its own here.
         assert_eq!(buttons.len(), 8, "{buttons:?}");
-        assert_eq!(house.press(&dm("1"), &buttons[4].1).await, NOT_ADMIN);
-        assert!(still_waits(&house, &id).await);
-        let told = house.press(&admin, &buttons[4].1).await;
+        assert_eq!(fixture.press(&dm("1"), &buttons[4].1).await, NOT_ADMIN);
+        assert!(still_waits(&fixture, &id).await);
+        let told = fixture.press(&admin, &buttons[4].1).await;
         assert_eq!(told, "allowed, once: terminal");
-        until_posted(&house, "1", "ran").await;
+        until_posted(&fixture, "1", "ran").await;
     }
 }
 
@@ -173,137 +173,137 @@ const NOT_ADMIN: &str = "only an admin of agent `a` may answer";
 
 #[tokio::test]
 async fn words_answer_what_was_shown_here_and_a_no_needs_no_look() {
-    let house = with(CONFIG, &[&Shell], script).await;
+    let fixture = with(CONFIG, &[&Shell], script).await;
     let admin = dm("9");
-    house.say(&dm("1"), "rm it").await;
-    let id = waiting(&house).await;
-    asked(&house, &id).await;
-    shown_first(&house, &admin, &format!("/approve {id}")).await;
-    house.say(&admin, &format!("ok {id}")).await;
-    until_posted(&house, "9", "allowed, once: terminal").await;
-    until_posted(&house, "1", "ran").await;
-    house.say(&dm("2"), "rm it").await;
-    let id = waiting(&house).await;
-    house.say(&admin, &format!("/deny {id}")).await;
-    until_posted(&house, "9", "refused: terminal").await;
-    assert!(!still_waits(&house, &id).await);
+    fixture.say(&dm("1"), "rm it").await;
+    let id = waiting(&fixture).await;
+    asked(&fixture, &id).await;
+    shown_first(&fixture, &admin, &format!("/approve {id}")).await;
+    fixture.say(&admin, &format!("ok {id}")).await;
+    until_posted(&fixture, "9", "allowed, once: terminal").await;
+    until_posted(&fixture, "1", "ran").await;
+    fixture.say(&dm("2"), "rm it").await;
+    let id = waiting(&fixture).await;
+    fixture.say(&admin, &format!("/deny {id}")).await;
+    until_posted(&fixture, "9", "refused: terminal").await;
+    assert!(!still_waits(&fixture, &id).await);
 }
 
 #[tokio::test]
 async fn what_is_asked_in_a_direct_chat_is_shown_in_no_group_and_allowed_from_none() {
-    let house = with(CONFIG, &[&Shell], script).await;
-    house.say(&dm("1"), "rm it").await;
-    let id = waiting(&house).await;
-    asked(&house, &id).await;
-    let told = house.ask_in_group(&group("-100", "9"), &format!("/approve {id} always")).await;
+    let fixture = with(CONFIG, &[&Shell], script).await;
+    fixture.say(&dm("1"), "rm it").await;
+    let id = waiting(&fixture).await;
+    asked(&fixture, &id).await;
+    let told = fixture.ask_in_group(&group("-100", "9"), &format!("/approve {id} always")).await;
     assert!(told.starts_with("nothing was decided: it was asked elsewhere"), "{told}");
-    assert!(still_waits(&house, &id).await);
-    let told = house.ask_in_group(&group("-100", "1"), &format!("/approve {id}")).await;
+    assert!(still_waits(&fixture, &id).await);
+    let told = fixture.ask_in_group(&group("-100", "1"), &format!("/approve {id}")).await;
     assert_eq!(told, "only an admin may use /approve");
-    let in_group = house.posted().into_iter().filter(|post| post.1 == "-100");
+    let in_group = fixture.posted().into_iter().filter(|post| post.1 == "-100");
     assert!(in_group.into_iter().all(|post| !post.2.contains("rm -r")), "it is shown there");
 }
 
 #[tokio::test]
 async fn an_admin_of_one_agent_is_shown_nothing_that_another_asks() {
     let config = "agents:\n  a: {default: true, tools: [terminal], access: {allow: ['telegram:*'], admins: ['telegram:8']}, approvals: {timeout: 1h}}\n  b: {tools: [terminal], access: {allow: ['telegram:*'], admins: ['telegram:9']}}\nbindings:\n  - {agent: b, telegram: {chat: '9'}}\n";
-    let house = with(config, &[&Shell], script).await;
-    house.say(&dm("1"), "rm it").await;
-    let id = waiting(&house).await;
-    asked(&house, &id).await;
-    let told = house.ask(&dm("9"), &format!("/approve {id}")).await;
-    assert_eq!(told, house.ask(&dm("9"), "/approve 0123456789ab").await);
+    let fixture = with(config, &[&Shell], script).await;
+    fixture.say(&dm("1"), "rm it").await;
+    let id = waiting(&fixture).await;
+    asked(&fixture, &id).await;
+    let told = fixture.ask(&dm("9"), &format!("/approve {id}")).await;
+    assert_eq!(told, fixture.ask(&dm("9"), "/approve 0123456789ab").await);
     assert_eq!(told, "nothing waits for approval here");
-    assert!(still_waits(&house, &id).await);
-    let told: Vec<_> = house.posted().into_iter().filter(|post| post.1 == "9").collect();
+    assert!(still_waits(&fixture, &id).await);
+    let told: Vec<_> = fixture.posted().into_iter().filter(|post| post.1 == "9").collect();
     assert!(told.iter().all(|post| !post.2.contains("rm -r")), "{told:?}");
 }
 
 #[tokio::test]
 async fn an_admins_bare_no_answers_what_waits_here() {
-    let house = with(CONFIG, &[&Shell], script).await;
-    house.say(&group("-100", "1"), "rm it").await;
-    let id = waiting(&house).await;
-    asked(&house, &id).await;
-    house.mention(&group("-100", "9"), "No.").await;
+    let fixture = with(CONFIG, &[&Shell], script).await;
+    fixture.say(&group("-100", "1"), "rm it").await;
+    let id = waiting(&fixture).await;
+    asked(&fixture, &id).await;
+    fixture.mention(&group("-100", "9"), "No.").await;
     loop {
-        let all = format!("{:?}", house.posts(1).await);
+        let all = format!("{:?}", fixture.posts(1).await);
         if all.contains("refused: terminal") {
             break;
         }
         tokio::task::yield_now().await;
     }
-    assert!(house.engine.approvals().list(&house.agent("a")).await.unwrap().is_empty());
+    assert!(fixture.engine.approvals().list(&fixture.agent("a")).await.unwrap().is_empty());
 }
 
 /// Whether the call still waits after all that.
-async fn still_waits(house: &Fixture, id: &str) -> bool {
-    let waiting = house.engine.approvals().list(&house.agent("a")).await.unwrap();
+async fn still_waits(fixture: &Fixture, id: &str) -> bool {
+    let waiting = fixture.engine.approvals().list(&fixture.agent("a")).await.unwrap();
     waiting.iter().any(|it| &*it.id == id)
 }
 
 #[tokio::test]
 async fn an_ok_that_is_said_to_nobody_or_to_something_else_answers_nothing() {
-    let house = with(CONFIG, &[&Shell], script).await;
-    house.say(&group("-100", "1"), "rm it").await;
-    let id = waiting(&house).await;
-    let question = asked(&house, &id).await;
+    let fixture = with(CONFIG, &[&Shell], script).await;
+    fixture.say(&group("-100", "1"), "rm it").await;
+    let id = waiting(&fixture).await;
+    let question = asked(&fixture, &id).await;
     let admin = group("-100", "9");
     for text in ["ok", "yes", "Go ahead."] {
-        house.say(&admin, text).await;
-        assert!(still_waits(&house, &id).await, "{text}");
+        fixture.say(&admin, text).await;
+        assert!(still_waits(&fixture, &id).await, "{text}");
     }
-    reply(&house, &admin, &MessageId("lunch?".into()), "ok").await;
-    assert!(still_waits(&house, &id).await, "a reply to another message");
+    reply(&fixture, &admin, &MessageId("lunch?".into()), "ok").await;
+    assert!(still_waits(&fixture, &id).await, "a reply to another message");
     // Words of others answer nothing, whoever passes them on.
-    for source in Source::ALL.into_iter().filter(|it| *it != Source::Rewritten) {
+    for source in WordSource::ALL.into_iter().filter(|it| *it != WordSource::Rewritten) {
         for text in ["ok".to_owned(), format!("/approve {id}"), format!("ok {id}")] {
-            let number = house.next();
+            let number = fixture.next();
             let words = Words::foreign(source, &text);
             let said = Message { words, mentions_us: true, ..message(number, "") };
-            house.take(house.envelope(&admin, number, Happening::Said(said))).await;
-            assert!(still_waits(&house, &id).await, "{source:?}: {text}");
+            fixture.take(fixture.envelope(&admin, number, Happening::Said(said))).await;
+            assert!(still_waits(&fixture, &id).await, "{source:?}: {text}");
         }
     }
-    reply(&house, &admin, &question, "ok").await;
-    assert!(!still_waits(&house, &id).await, "a reply to the question");
+    reply(&fixture, &admin, &question, "ok").await;
+    assert!(!still_waits(&fixture, &id).await, "a reply to the question");
 }
 
 #[tokio::test]
 async fn an_ok_with_its_id_answers_and_one_before_the_question_does_not() {
-    let house = with(CONFIG, &[&Shell], script).await;
-    house.say(&group("-100", "1"), "rm it").await;
-    let id = waiting(&house).await;
-    asked(&house, &id).await;
+    let fixture = with(CONFIG, &[&Shell], script).await;
+    fixture.say(&group("-100", "1"), "rm it").await;
+    let id = waiting(&fixture).await;
+    asked(&fixture, &id).await;
     let admin = group("-100", "9");
     // Said before the question was there, it came later.
-    let number = house.next();
+    let number = fixture.next();
     let said = Message { mentions_us: true, ..message(number, "ok") };
-    let mut early = house.envelope(&admin, number, Happening::Said(said));
+    let mut early = fixture.envelope(&admin, number, Happening::Said(said));
     early.at = Timestamp::from_millis(early.at.as_millis() - 1_000);
-    house.take(early).await;
-    assert!(still_waits(&house, &id).await);
-    house.say(&admin, &format!("ok {id}")).await;
-    assert!(!still_waits(&house, &id).await);
+    fixture.take(early).await;
+    assert!(still_waits(&fixture, &id).await);
+    fixture.say(&admin, &format!("ok {id}")).await;
+    assert!(!still_waits(&fixture, &id).await);
 }
 
 #[tokio::test]
 async fn c11_a_button_counts_for_admins_alone() {
-    let house = with(CONFIG, &[&Shell], script).await;
+    let fixture = with(CONFIG, &[&Shell], script).await;
     let guest = group("-100", "1");
-    house.say(&guest, "rm it").await;
-    waiting(&house).await;
-    house.posts(1).await;
-    let buttons = house.platforms.buttons.lock().unwrap().clone();
+    fixture.say(&guest, "rm it").await;
+    waiting(&fixture).await;
+    fixture.posts(1).await;
+    let buttons = fixture.platforms.buttons.lock().unwrap().clone();
     let (_, data) = buttons.first().expect("an approval has buttons");
-    let told = house.press(&guest, data).await;
+    let told = fixture.press(&guest, data).await;
     assert_eq!(told, "only an admin of agent `a` may answer");
-    assert_eq!(house.press(&group("-100", "9"), "forged").await, "this button is no longer good");
-    waiting(&house).await;
-    let told = house.press(&group("-100", "9"), data).await;
+    assert_eq!(fixture.press(&group("-100", "9"), "forged").await, "this button is no longer good");
+    waiting(&fixture).await;
+    let told = fixture.press(&group("-100", "9"), data).await;
     assert!(told.starts_with("allowed, "), "{told}");
     loop {
-        if format!("{:?}", house.posts(1).await).contains("ran") {
+        if format!("{:?}", fixture.posts(1).await).contains("ran") {
             break;
         }
         tokio::task::yield_now().await;

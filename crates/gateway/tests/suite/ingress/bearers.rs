@@ -1,34 +1,34 @@
 //! Bearers of tokens in web chats: what their token says reaches scopes, and bounds whom they
 //! reach, whatever a hook says.
 
-use crate::ingress::support::{Fixture, From, dm, house, with_hook};
+use crate::ingress::support::{Fixture, From, dm, open_fixture, with_hook};
 use insula_domain::AgentId;
 use insula_registry::Actor;
-use insula_registry::access::Visit;
+use insula_registry::access::InboundOutcome;
 use insula_registry::tokens::Verb;
 use insula_testkit::upstream::{Seen, Step, answer};
 use std::collections::BTreeSet;
 
 /// A bearer of a token for one agent.
-async fn bearer(house: &Fixture, agent: &str, org: &str) -> From {
+async fn bearer(fixture: &Fixture, agent: &str, org: &str) -> From {
     let agents = BTreeSet::from([AgentId::new(agent).unwrap()]);
     let metadata = [("org_id".into(), org.into())].into_iter().collect();
     let verbs = BTreeSet::from([Verb::Chat]);
-    let made = house.house.create_token_with(agents, verbs, None, metadata, &Actor::CommandLine);
+    let made = fixture.daemon.create_token_with(agents, verbs, None, metadata, &Actor::CommandLine);
     let (token, _) = made.await.unwrap();
     dm(&token.id).on("web")
 }
 
 #[tokio::test]
 async fn what_a_token_says_decides_the_scope() {
-    let house = house(
+    let fixture = open_fixture(
         "agents:\n  a: {default: true, memory: {scope: \"'org:' + metadata.org_id\"}, access: {allow: ['web:*']}}\n",
     )
     .await;
     for org in ["acme", "other"] {
-        let from = bearer(&house, "a", org).await;
-        house.ask(&from, "hello").await;
-        let journal = house.journal("a", &from).await;
+        let from = bearer(&fixture, "a", org).await;
+        fixture.ask(&from, "hello").await;
+        let journal = fixture.journal("a", &from).await;
         assert_eq!(&*journal[0].scope, format!("custom:org%3A{org}"));
     }
 }
@@ -44,24 +44,24 @@ fn judge(seen: &Seen, _: usize) -> Vec<Step> {
 #[tokio::test]
 async fn no_hook_brings_a_bearer_beyond_their_token() {
     let config = "hooks:\n  pre_gateway_dispatch: [{http: 'HOOK'}]\nagents:\n  a: {access: {allow: ['web:*', 'telegram:*']}}\n  b: {access: {allow: ['web:*', 'telegram:*']}}\nbindings:\n  - {agent: a, web: {chat_type: dm}}\n  - {agent: b, web: '*'}\n  - {agent: a, telegram: {chat_type: dm}}\n  - {agent: b, telegram: '*'}\n";
-    let house = with_hook(config, judge).await;
-    let from = bearer(&house, "a", "acme").await;
-    house.say(&from, "for b").await;
-    assert_eq!((house.asked(), house.posted().len()), (0, 0));
-    assert_eq!(house.house.visits.of(Visit::Stopped), 1);
-    assert_eq!(house.ask(&from, "hello").await, "heard: hello");
+    let fixture = with_hook(config, judge).await;
+    let from = bearer(&fixture, "a", "acme").await;
+    fixture.say(&from, "for b").await;
+    assert_eq!((fixture.asked(), fixture.posted().len()), (0, 0));
+    assert_eq!(fixture.daemon.inbound.of(InboundOutcome::Stopped), 1);
+    assert_eq!(fixture.ask(&from, "hello").await, "heard: hello");
     // On other platforms rules alone say who is reached.
-    house.ask(&dm("1"), "for b").await;
-    assert_eq!(house.journal("b", &dm("1")).await.len(), 2);
+    fixture.ask(&dm("1"), "for b").await;
+    assert_eq!(fixture.journal("b", &dm("1")).await.len(), 2);
 }
 
 #[tokio::test]
 async fn a_token_that_is_gone_reaches_nobody_and_is_offered_nothing() {
-    let house = house("agents:\n  a: {default: true, access: {allow: ['web:*']}}\n").await;
-    let from = bearer(&house, "a", "acme").await;
-    house.ask(&from, "hello").await;
+    let fixture = open_fixture("agents:\n  a: {default: true, access: {allow: ['web:*']}}\n").await;
+    let from = bearer(&fixture, "a", "acme").await;
+    fixture.ask(&from, "hello").await;
     let id = from.address.user.as_ref().unwrap().as_str();
-    house.house.revoke_token(id, &Actor::CommandLine).await.unwrap();
-    house.say(&from, "hello?").await;
-    assert_eq!((house.asked(), house.posted().len()), (1, 1));
+    fixture.daemon.revoke_token(id, &Actor::CommandLine).await.unwrap();
+    fixture.say(&from, "hello?").await;
+    assert_eq!((fixture.asked(), fixture.posted().len()), (1, 1));
 }

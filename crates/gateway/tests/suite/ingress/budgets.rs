@@ -1,6 +1,6 @@
 //! Who is refused by a budget is told so, in one line, and not for every message of a flood.
 
-use crate::ingress::support::{dm, group, house};
+use crate::ingress::support::{dm, group, open_fixture};
 use std::time::Duration;
 
 fn config(budget: &str) -> String {
@@ -11,48 +11,48 @@ fn config(budget: &str) -> String {
 
 #[tokio::test]
 async fn a_flood_beyond_the_budget_of_a_minute_is_answered_with_one_line() {
-    let house = house(&config("turns_per_minute: 1")).await;
-    assert_eq!(house.ask(&dm("1"), "one").await, "heard: one");
-    let told = house.ask(&dm("1"), "two").await;
+    let fixture = open_fixture(&config("turns_per_minute: 1")).await;
+    assert_eq!(fixture.ask(&dm("1"), "one").await, "heard: one");
+    let told = fixture.ask(&dm("1"), "two").await;
     assert_eq!(told, "That is more than I may answer in a minute; ask again in 61 s.");
     for _ in 0..50 {
-        house.say(&dm("1"), "more").await;
+        fixture.say(&dm("1"), "more").await;
     }
-    assert_eq!(house.posted().len(), 2);
+    assert_eq!(fixture.posted().len(), 2);
     // Somebody else is told too, and so is the same person in another chat.
-    house.ask(&dm("2"), "three").await;
-    house.ask(&group("-100", "1"), "four").await;
-    assert_eq!(house.asked(), 1);
-    house.handles.clock.advance(Duration::from_secs(62)).await;
-    assert_eq!(house.ask(&dm("1"), "five").await, "heard: five");
-    house.ask(&dm("1"), "six").await;
-    assert_eq!(house.asked(), 2);
+    fixture.ask(&dm("2"), "three").await;
+    fixture.ask(&group("-100", "1"), "four").await;
+    assert_eq!(fixture.asked(), 1);
+    fixture.handles.clock.advance(Duration::from_secs(62)).await;
+    assert_eq!(fixture.ask(&dm("1"), "five").await, "heard: five");
+    fixture.ask(&dm("1"), "six").await;
+    assert_eq!(fixture.asked(), 2);
 }
 
 #[tokio::test]
 async fn a_turn_that_a_budget_ends_says_so_and_names_no_amount() {
-    let house = house(&config("tokens_per_day: 10")).await;
-    let told = house.ask(&dm("1"), "one").await;
+    let fixture = open_fixture(&config("tokens_per_day: 10")).await;
+    let told = fixture.ask(&dm("1"), "one").await;
     assert_eq!(
         told,
         "I could not finish this: the budget for today is used up; I can go on after midnight UTC."
     );
-    assert_eq!(house.asked(), 0);
+    assert_eq!(fixture.asked(), 0);
 }
 
 #[tokio::test]
 async fn what_a_budget_refused_is_dealt_with() {
-    let house = house(&config("turns_per_minute: 1")).await;
-    house.ask(&dm("1"), "one").await;
+    let fixture = open_fixture(&config("turns_per_minute: 1")).await;
+    fixture.ask(&dm("1"), "one").await;
     let refused = crate::ingress::support::message(77, "two");
     let envelope = || {
         let what = insula_channel::Happening::Said(refused.clone());
-        house.envelope(&dm("1"), 77, what)
+        fixture.envelope(&dm("1"), 77, what)
     };
-    house.take(envelope()).await;
-    house.posts(2).await;
-    house.handles.clock.advance(Duration::from_secs(62)).await;
+    fixture.take(envelope()).await;
+    fixture.posts(2).await;
+    fixture.handles.clock.advance(Duration::from_secs(62)).await;
     // Delivered again it is nothing new: whoever was refused has heard so.
-    house.take(envelope()).await;
-    assert_eq!(house.asked(), 1);
+    fixture.take(envelope()).await;
+    assert_eq!(fixture.asked(), 1);
 }

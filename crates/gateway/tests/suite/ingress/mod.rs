@@ -1,8 +1,9 @@
-//! The way in from outside: a real house, engine and store, a scripted model on a network in
+//! The way in from outside: a real daemon, engine and store, a scripted model on a network in
 //! memory, and an adapter that writes down what it is told to post.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking")]
 #![allow(clippy::disallowed_methods, reason = "tests look at the files that a home has")]
 
+mod access;
 mod approvals;
 mod asleep;
 mod bearers;
@@ -11,7 +12,6 @@ mod budgets;
 mod bursts;
 mod busy;
 mod commands;
-mod doors;
 mod files;
 mod groups;
 mod pairing;

@@ -49,7 +49,7 @@ fn script(seen: &Seen, _: usize) -> Vec<Step> {
     }
 }
 
-async fn house() -> Fixture {
+async fn open_fixture() -> Fixture {
     let tools: Vec<&'static dyn Tool> = insula_tools::BUILT_IN
         .iter()
         .copied()
@@ -68,10 +68,10 @@ fn staff() -> From {
 }
 
 /// Waits until a question waits; what it is about.
-async fn waiting(house: &Fixture) -> String {
-    let agent = house.agent("a");
+async fn waiting(fixture: &Fixture) -> String {
+    let agent = fixture.agent("a");
     loop {
-        let waiting = house.engine.approvals().list(&agent).await.unwrap();
+        let waiting = fixture.engine.approvals().list(&agent).await.unwrap();
         if let Some(one) = waiting.first() {
             return one.rule.to_string();
         }
@@ -80,44 +80,44 @@ async fn waiting(house: &Fixture) -> String {
 }
 
 /// Whether anything waits for an answer.
-async fn is_asked(house: &Fixture) -> bool {
-    !house.engine.approvals().list(&house.agent("a")).await.unwrap().is_empty()
+async fn is_asked(fixture: &Fixture) -> bool {
+    !fixture.engine.approvals().list(&fixture.agent("a")).await.unwrap().is_empty()
 }
 
 /// Waits for a post that has these words.
-async fn told(house: &Fixture, words: &str) {
-    while !house.posted().iter().any(|post| post.2.contains(words)) {
+async fn told(fixture: &Fixture, words: &str) {
+    while !fixture.posted().iter().any(|post| post.2.contains(words)) {
         tokio::task::yield_now().await;
     }
 }
 
 #[tokio::test]
 async fn a_role_makes_an_admin_for_commands_words_and_buttons() {
-    let house = house().await;
-    assert!(house.ask(&boss(), "/whoami").await.contains("you are an admin"));
-    assert_eq!(house.ask(&staff(), "/reload").await, "only an admin may use /reload");
-    assert!(house.ask(&boss(), "/reload").await.starts_with("read again"));
+    let fixture = open_fixture().await;
+    assert!(fixture.ask(&boss(), "/whoami").await.contains("you are an admin"));
+    assert_eq!(fixture.ask(&staff(), "/reload").await, "only an admin may use /reload");
+    assert!(fixture.ask(&boss(), "/reload").await.starts_with("read again"));
     // Words.
-    house.say(&staff(), "terminal {\"command\": \"rm -r one\"}").await;
-    waiting(&house).await;
-    let open = house.engine.approvals().list(&house.agent("a")).await.unwrap();
+    fixture.say(&staff(), "terminal {\"command\": \"rm -r one\"}").await;
+    waiting(&fixture).await;
+    let open = fixture.engine.approvals().list(&fixture.agent("a")).await.unwrap();
     let yes = format!("yes {}", open[0].id);
-    house.say(&staff(), &yes).await;
-    told(&house, "only an admin of agent `a` may answer").await;
+    fixture.say(&staff(), &yes).await;
+    told(&fixture, "only an admin of agent `a` may answer").await;
     // Who has the role no longer is nobody.
-    house.say(&group("g", "1").on("discord"), &yes).await;
-    assert!(is_asked(&house).await);
-    house.say(&boss(), &yes).await;
-    told(&house, "ran \"rm -r one\"").await;
+    fixture.say(&group("g", "1").on("discord"), &yes).await;
+    assert!(is_asked(&fixture).await);
+    fixture.say(&boss(), &yes).await;
+    told(&fixture, "ran \"rm -r one\"").await;
     // A button.
-    house.say(&staff(), "terminal {\"command\": \"rm -r two\"}").await;
-    waiting(&house).await;
-    told(&house, "rm -r two").await;
-    let data = house.platforms.buttons.lock().unwrap().iter().rev().nth(1).unwrap().1.clone();
-    assert_eq!(house.press(&staff(), &data).await, "only an admin of agent `a` may answer");
-    let pressed = house.press(&boss(), &data).await;
+    fixture.say(&staff(), "terminal {\"command\": \"rm -r two\"}").await;
+    waiting(&fixture).await;
+    told(&fixture, "rm -r two").await;
+    let data = fixture.platforms.buttons.lock().unwrap().iter().rev().nth(1).unwrap().1.clone();
+    assert_eq!(fixture.press(&staff(), &data).await, "only an admin of agent `a` may answer");
+    let pressed = fixture.press(&boss(), &data).await;
     assert!(pressed.contains("terminal"), "{pressed}");
-    assert!(!is_asked(&house).await);
+    assert!(!is_asked(&fixture).await);
 }
 
 fn skill(name: &str) -> String {
@@ -127,35 +127,35 @@ fn skill(name: &str) -> String {
 
 #[tokio::test]
 async fn a_role_makes_an_admin_for_tools_that_change_the_agent() {
-    let house = house().await;
-    let told = house.ask(&boss(), &skill("notes")).await;
-    assert!(told.contains("notes") && !is_asked(&house).await, "{told}");
-    house.say(&staff(), &skill("others")).await;
-    assert_eq!(waiting(&house).await, "change_self");
-    let skills = &house.agent("a").skills.skills;
+    let fixture = open_fixture().await;
+    let told = fixture.ask(&boss(), &skill("notes")).await;
+    assert!(told.contains("notes") && !is_asked(&fixture).await, "{told}");
+    fixture.say(&staff(), &skill("others")).await;
+    assert_eq!(waiting(&fixture).await, "change_self");
+    let skills = &fixture.agent("a").skills.skills;
     assert_eq!(skills.iter().map(|it| &*it.name).collect::<Vec<_>>(), ["notes"]);
 }
 
 #[tokio::test]
 async fn a_role_makes_an_admin_for_what_everybody_will_read() {
-    let house = house().await;
+    let fixture = open_fixture().await;
     let remember = |content: &str| {
         let call =
             json!({ "action": "add", "target": "memory", "content": content, "scope": "global" });
         format!("memory {call}")
     };
-    house.ask(&boss(), &remember("the office is in Graz")).await;
-    assert!(!is_asked(&house).await);
-    house.say(&staff(), &remember("the door code is 7")).await;
-    assert_eq!(waiting(&house).await, "global_memory");
+    fixture.ask(&boss(), &remember("the office is in Graz")).await;
+    assert!(!is_asked(&fixture).await);
+    fixture.say(&staff(), &remember("the door code is 7")).await;
+    assert_eq!(waiting(&fixture).await, "global_memory");
 }
 
 #[tokio::test]
 async fn rules_and_hooks_see_an_admin_by_role() {
-    let house = house().await;
+    let fixture = open_fixture().await;
     let call = "terminal {\"command\": \"for admins\"}";
-    assert_eq!(house.ask(&boss(), call).await, "ran \"for admins\"");
-    let refused = house.ask(&staff(), call).await;
+    assert_eq!(fixture.ask(&boss(), call).await, "ran \"for admins\"");
+    let refused = fixture.ask(&staff(), call).await;
     assert!(!refused.contains("ran"), "{refused}");
 }
 
@@ -163,8 +163,8 @@ async fn rules_and_hooks_see_an_admin_by_role() {
 async fn the_hooks_of_the_way_in_see_an_admin_by_role() {
     let config =
         CONFIG.replace("agents:", "hooks:\n  pre_gateway_dispatch: [{expr: \"admin\"}]\nagents:");
-    let house = with(&config, insula_tools::BUILT_IN, script).await;
-    assert_eq!(house.ask(&boss(), "hello").await, "heard: hello");
-    house.say(&staff(), "hello").await;
-    assert_eq!(house.asked(), 1);
+    let fixture = with(&config, insula_tools::BUILT_IN, script).await;
+    assert_eq!(fixture.ask(&boss(), "hello").await, "heard: hello");
+    fixture.say(&staff(), "hello").await;
+    assert_eq!(fixture.asked(), 1);
 }

@@ -1,13 +1,13 @@
-//! A house with agents behind bots, and ways to talk to them as a platform would.
+//! A daemon with agents behind bots, and ways to talk to them as a platform would.
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use insula_api::{Api, LocalOwner};
 use insula_capabilities::Capabilities;
 use insula_channel::{
-    Adapter, Attachment, AttachmentKind, Body, Envelope, EventId, Fault, Features, FetchError,
-    Happening, Identity, Inbox, Message, MessageId, Outbound, Pacing, Post, PostError, Posted,
-    Press, Quoted, Reach, Sender, Target,
+    Adapter, Attachment, AttachmentKind, Body, BotIdentity, ConnectFault, Envelope, EventId,
+    Features, FetchError, Happening, Inbox, Message, MessageId, Outbound, Pacing, Post, PostError,
+    PostTarget, Posted, Press, Quoted, Sender, WaitScope,
 };
 use insula_domain::{
     AccountId, Address, AgentId, ChatId, ChatType, Platform, RoleId, SessionKey, TopicId, UserId,
@@ -66,7 +66,7 @@ impl Platforms {
 }
 
 /// One account of it.
-struct Line {
+struct FakeAdapter {
     account: AccountId,
     all: Arc<Platforms>,
 }
@@ -75,7 +75,7 @@ pub struct Accounts(pub Arc<Platforms>, pub Arc<Pacing>);
 
 impl insula_channel::Accounts for Accounts {
     fn outbound(&self, _: Platform, account: &AccountId) -> Option<Arc<dyn Outbound>> {
-        Some(Arc::new(Line { account: account.clone(), all: self.0.clone() }))
+        Some(Arc::new(FakeAdapter { account: account.clone(), all: self.0.clone() }))
     }
 
     fn pacing(&self) -> &Arc<Pacing> {
@@ -84,18 +84,18 @@ impl insula_channel::Accounts for Accounts {
 }
 
 #[async_trait]
-impl Adapter for Line {
-    async fn identify(&self) -> Result<Identity, Fault> {
-        Ok(Identity { id: "bot".into(), name: "bot".into(), missing: vec![] })
+impl Adapter for FakeAdapter {
+    async fn identify(&self) -> Result<BotIdentity, ConnectFault> {
+        Ok(BotIdentity { id: "bot".into(), name: "bot".into(), missing: vec![] })
     }
 
-    async fn listen(&self, _: &dyn Inbox, _: &CancellationToken) -> Result<(), Fault> {
+    async fn listen(&self, _: &dyn Inbox, _: &CancellationToken) -> Result<(), ConnectFault> {
         Ok(())
     }
 }
 
 #[async_trait]
-impl Outbound for Line {
+impl Outbound for FakeAdapter {
     fn features(&self) -> Features {
         Features {
             text_units: 4_096,
@@ -109,7 +109,11 @@ impl Outbound for Line {
 
     async fn post(&self, post: &Post) -> Result<Posted, PostError> {
         if self.all.is_away.load(Ordering::Relaxed) {
-            return Err(PostError::Later { why: "away".into(), wait: None, reach: Reach::Account });
+            return Err(PostError::Later {
+                why: "away".into(),
+                wait: None,
+                reach: WaitScope::Account,
+            });
         }
         let said =
             (self.account.to_string(), post.target.chat.to_string(), post.body.markdown.clone());
@@ -122,11 +126,11 @@ impl Outbound for Line {
         Ok(Posted { message: MessageId(format!("p{}", posts.len()).into()) })
     }
 
-    async fn edit(&self, _: &Target, _: &MessageId, _: &Body) -> Result<(), PostError> {
+    async fn edit(&self, _: &PostTarget, _: &MessageId, _: &Body) -> Result<(), PostError> {
         Ok(())
     }
 
-    async fn read(&self, _: &Target, message: &MessageId) {
+    async fn read(&self, _: &PostTarget, message: &MessageId) {
         self.all.read.lock().unwrap().push(message.0.to_string());
     }
 
@@ -147,7 +151,7 @@ impl Outbound for Line {
         }
     }
 
-    async fn join(&self, target: &Target) -> Result<(), PostError> {
+    async fn join(&self, target: &PostTarget) -> Result<(), PostError> {
         self.all.joined.lock().unwrap().push(target.chat.to_string());
         Ok(())
     }
@@ -155,7 +159,7 @@ impl Outbound for Line {
 
 pub struct Fixture {
     pub files: insula_testkit::Home,
-    pub house: Arc<Daemon>,
+    pub daemon: Arc<Daemon>,
     pub engine: Engine,
     pub owner: Arc<Messaging>,
     pub way: Intake,
@@ -207,8 +211,8 @@ pub fn shown(seen: &Seen) -> Vec<(String, String)> {
     said.collect()
 }
 
-/// A house with these agents, bindings and whatever else a configuration has.
-pub async fn house(config: &str) -> Fixture {
+/// A daemon with these agents, bindings and whatever else a configuration has.
+pub async fn open_fixture(config: &str) -> Fixture {
     with(config, insula_tools::BUILT_IN, echo).await
 }
 
@@ -261,11 +265,11 @@ async fn inside(
     );
     files.write("config.yaml", &config).unwrap();
     let platforms: Arc<Platforms> = Arc::default();
-    let (house, engine, owner, way) = open(&files, &world, tools, &platforms).await;
+    let (daemon, engine, owner, way) = open(&files, &world, tools, &platforms).await;
     engine.resume().await.unwrap();
     way.resume().await.unwrap();
     let events = AtomicU64::new(0);
-    Fixture { files, house, engine, owner, way, upstream, handles, platforms, events }
+    Fixture { files, daemon, engine, owner, way, upstream, handles, platforms, events }
 }
 
 async fn open(
@@ -281,15 +285,15 @@ async fn open(
     let caps = Capabilities::open(home, lock, world.clone(), BTreeMap::new(), Purpose::Serve)
         .await
         .unwrap();
-    let house = caps.daemon.clone();
+    let daemon = caps.daemon.clone();
     let engine = Engine::with_tools(caps.clone(), transport, tools);
     let accounts = Arc::new(Accounts(platforms.clone(), Arc::default()));
-    let owner = Messaging::new(house.clone(), engine.clone(), accounts);
+    let owner = Messaging::new(daemon.clone(), engine.clone(), accounts);
     tokio::spawn(owner.delivery().clone().run(CancellationToken::new()));
     let api =
-        Api { daemon: house.clone(), capabilities: caps.clone(), engine: Some(engine.clone()) };
-    let way = Intake::new(Front::of(&house), LocalOwner::new(api, Some(owner.clone())));
-    (house, engine, owner, way)
+        Api { daemon: daemon.clone(), capabilities: caps.clone(), engine: Some(engine.clone()) };
+    let way = Intake::new(Front::of(&daemon), LocalOwner::new(api, Some(owner.clone())));
+    (daemon, engine, owner, way)
 }
 
 /// Where something is said, by whom.
@@ -392,7 +396,7 @@ pub fn quoted(text: &str, is_from_here: bool) -> Quoted {
 impl Fixture {
     /// The account that everything comes by.
     pub fn main(&self) -> AccountLease {
-        self.house
+        self.daemon
             .owner
             .account(Platform::new("telegram").unwrap(), &AccountId::new("main").unwrap())
     }
@@ -407,7 +411,7 @@ impl Fixture {
             event: EventId(format!("e{event}").into()),
             address: from.address.clone(),
             sender: from.sender.clone(),
-            at: self.house.world.clock.now(),
+            at: self.daemon.world.clock.now(),
             what,
         }
     }
@@ -482,7 +486,7 @@ impl Fixture {
 
     pub fn agent(&self, id: &str) -> Arc<AgentContext> {
         let id = AgentId::new(id).unwrap();
-        self.house.snapshot().agents[&id].state.context().unwrap().clone()
+        self.daemon.snapshot().agents[&id].state.context().unwrap().clone()
     }
 
     pub fn key(&self, agent: &str, from: &From) -> SessionKey {
@@ -492,7 +496,7 @@ impl Fixture {
     /// What a conversation of an agent has in its journal.
     pub async fn journal(&self, agent: &str, from: &From) -> Vec<Stored> {
         let key = self.key(agent, from);
-        let store = self.house.store.agent(&key.agent);
+        let store = self.daemon.store.agent(&key.agent);
         let session = store.session(SessionRef::Key(key.to_string().into())).await.unwrap();
         let Some(session) = session else { return vec![] };
         let window = Window { messages: 1_000, bytes: 8 << 20 };
@@ -508,7 +512,7 @@ impl Fixture {
     pub async fn reconfigure(&self, change: impl Fn(&str) -> String) {
         let text = self.files.read("config.yaml").unwrap();
         self.files.write("config.yaml", change(&text)).unwrap();
-        self.house.reload(None, &insula_registry::Actor::CommandLine).await.unwrap();
+        self.daemon.reload(None, &insula_registry::Actor::CommandLine).await.unwrap();
     }
 
     /// What is left of it when its process ends: the files.

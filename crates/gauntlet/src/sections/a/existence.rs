@@ -106,7 +106,7 @@ fn errors(ground: &Ground) -> Outcome {
     Ok(Verdict::Held)
 }
 
-/// Numbers and ids that a's first steps come to, in a house of its own.
+/// Numbers and ids that a's first steps come to, in a daemon of its own.
 fn first_steps(ground: &Ground) -> Result<Vec<String>> {
     let script = Script::live(|asked| match asked.step {
         0 => Act::Call(vec![
@@ -149,35 +149,35 @@ fn first_steps(ground: &Ground) -> Result<Vec<String>> {
     Ok(all)
 }
 
-fn house(ground: &Ground, others: usize) -> Result<Ground> {
+fn populated(ground: &Ground, others: usize) -> Result<Ground> {
     let settings = "memory: {enabled: true, scope: global}, approvals: {mode: 'off'}";
     let mut plan = Plan::new();
     for number in 0..others {
         plan = plan.agent(&format!("other-{number}"), settings);
     }
     plan = plan.agent("a", settings);
-    let house = Ground::raise(ground.stage(), plan)?;
+    let other = Ground::raise(ground.stage(), plan)?;
     for number in 0..others {
         let id = format!("other-{number}");
         for session in ["one", "two"] {
             let fact = json!({ "action": "add", "target": "memory", "content": "something" });
-            house.call(&id, session, "memory", fact)?;
+            other.call(&id, session, "memory", fact)?;
         }
     }
-    Ok(house)
+    Ok(other)
 }
 
 fn numbers(ground: &Ground) -> Outcome {
-    let (alone, among) = (house(ground, 0)?, house(ground, 3)?);
+    let (alone, among) = (populated(ground, 0)?, populated(ground, 3)?);
     let (alone, among) = (first_steps(&alone)?, first_steps(&among)?);
     hold!(alone == among, "alone {alone:?}\namong others {among:?}");
     Ok(Verdict::Held)
 }
 
 fn prompt(ground: &Ground) -> Outcome {
-    let requests = |house: &Ground| {
-        let home = house.path("")?.display().to_string();
-        let turn = house.turn(
+    let requests = |other: &Ground| {
+        let home = other.path("")?.display().to_string();
+        let turn = other.turn(
             "a",
             "same",
             Script::steps(vec![Act::Call(vec![Call::new("skills_list", json!({}))])]),
@@ -198,7 +198,7 @@ fn prompt(ground: &Ground) -> Outcome {
         }
         anyhow::Ok(plain + rest)
     };
-    let (alone, among) = (house(ground, 0)?, house(ground, 2)?);
+    let (alone, among) = (populated(ground, 0)?, populated(ground, 2)?);
     let (alone, among) = (requests(&alone)?, requests(&among)?);
     control!(alone.contains("skills_list"), "no prompt: {alone}");
     hold!(alone == among, "alone:\n{alone}\namong others:\n{among}");
@@ -244,12 +244,12 @@ fn failed(ground: &Ground) -> Outcome {
         .agent("paused", "")
         .agent("broken", "tolls: 1")
         .agent("ready1", "");
-    let house = Ground::raise_without_tokens(ground.stage(), plan, &["a"])?;
-    house.admin("POST", "/api/agents/paused/pause", &Value::Null)?;
-    let token = house.mint("a", &["chat", "read", "manage", "admin"])?;
+    let other = Ground::raise_without_tokens(ground.stage(), plan, &["a"])?;
+    other.admin("POST", "/api/agents/paused/pause", &Value::Null)?;
+    let token = other.mint("a", &["chat", "read", "manage", "admin"])?;
     for rest in ["", "/context", "/sessions", "/audit"] {
         let asked = |agent: &str| {
-            let answer = house.api(
+            let answer = other.api(
                 &token.text,
                 "GET",
                 &format!("/api/agents/{agent}{rest}"),
@@ -263,7 +263,7 @@ fn failed(ground: &Ground) -> Outcome {
             hold!(told == nobody, "{agent}{rest}: {told}\ninstead of\n{nobody}");
         }
     }
-    let open = machine::request(house.listen()?, "GET", "/readyz", &[], "")?.body;
+    let open = machine::request(other.listen()?, "GET", "/readyz", &[], "")?.body;
     hold!(!open.contains("broken") && !open.contains("paused"), "a stranger is told names: {open}");
     Ok(Verdict::Held)
 }

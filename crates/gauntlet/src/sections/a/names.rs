@@ -77,8 +77,8 @@ fn on_disk(ground: &Ground) -> Outcome {
         .file("agents/B/agent.yaml", "name: capital\n")
         .file("agents/b./agent.yaml", "name: dot\n");
     let plan = plan.file("agents/ｂ/agent.yaml", "name: wide\n");
-    let house = match Ground::raise_without_tokens(ground.stage(), plan, &["b"]) {
-        Ok(house) => house,
+    let other = match Ground::raise_without_tokens(ground.stage(), plan, &["b"]) {
+        Ok(other) => other,
         Err(error) => {
             // Refusing to start is a refusal.
             let said = format!("{error:#}");
@@ -86,7 +86,7 @@ fn on_disk(ground: &Ground) -> Outcome {
             return Ok(Verdict::Held);
         }
     };
-    let all = house.admin("GET", "/api/agents", &Value::Null)?.json();
+    let all = other.admin("GET", "/api/agents", &Value::Null)?.json();
     let rows = all.as_array().cloned().unwrap_or_default();
     let serving: Vec<&str> = rows
         .iter()

@@ -1,6 +1,6 @@
 //! B8: who may talk is judged now, not when it was granted.
 
-use super::places::{ADA, ann, ben, chief};
+use super::scene::{ADA, ann, ben, chief};
 use crate::attempt::{Attempt, Outcome, Verdict};
 use crate::ground::{Ground, Plan};
 use crate::machine;

@@ -1,6 +1,6 @@
 //! B12: commands, lists and errors show what is here.
 
-use super::places::{ADA, GARDEN, KITCHEN, ann, ben, remember};
+use super::scene::{ADA, GARDEN, KITCHEN, ann, ben, remember};
 use crate::attempt::{Attempt, Outcome, Verdict};
 use crate::canary::Canary;
 use crate::ground::Ground;

@@ -1,6 +1,6 @@
 //! B3 and B11: what would reach every conversation, or change the agent, takes an admin.
 
-use super::places::{ADA, GARDEN, KITCHEN, ben, chief};
+use super::scene::{ADA, GARDEN, KITCHEN, ben, chief};
 use crate::attempt::{Attempt, Outcome, Verdict};
 use crate::canary::Canary;
 use crate::ground::Ground;

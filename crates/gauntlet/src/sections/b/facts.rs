@@ -1,6 +1,6 @@
 //! B1 and B2: what is said in one place is not known in another.
 
-use super::places::{
+use super::scene::{
     ADA, BOB, FORUM, GARDEN, KITCHEN, TENANTS, ann, ben, carried, look_for, remember,
 };
 use crate::attempt::{Attempt, Outcome, Verdict};

@@ -1,7 +1,7 @@
 //! B3, B8 and B11: what a guest said before an admin speaks, and a guest who is shown the door
 //! while they wait.
 
-use super::places::{ADA, GARDEN, KITCHEN, ben, chief};
+use super::scene::{ADA, GARDEN, KITCHEN, ben, chief};
 use crate::attempt::{Attempt, Outcome, Verdict};
 use crate::ground::{Ground, Plan};
 use crate::puppet::{Act, Call, Script};

@@ -3,16 +3,16 @@
 mod access;
 mod commands;
 mod crowd;
-mod desks;
 mod everywhere;
 mod facts;
 mod guests;
 mod hooks;
 mod instructions;
-mod places;
 mod poison;
+mod scene;
 mod sending;
 mod stories;
+mod workspaces;
 
 use crate::attempt::{Row, Scene, Section};
 
@@ -40,12 +40,12 @@ pub const SECTION: Section = Section {
     scenes: &[
         Scene {
             name: "many chats",
-            raise: places::many_chats,
+            raise: scene::many_chats,
             attempts: &[facts::ATTEMPTS, commands::ATTEMPTS],
         },
         Scene {
             name: "many chats again",
-            raise: places::many_chats,
+            raise: scene::many_chats,
             attempts: &[everywhere::ATTEMPTS, sending::ATTEMPTS],
         },
         Scene { name: "scope hooks", raise: hooks::hooked, attempts: &[hooks::ATTEMPTS] },
@@ -53,7 +53,7 @@ pub const SECTION: Section = Section {
         Scene { name: "access", raise: access::listed, attempts: &[access::ATTEMPTS] },
         Scene { name: "guests", raise: guests::shared, attempts: &[guests::ATTEMPTS] },
         Scene { name: "a crowd", raise: crowd::crowd, attempts: &[crowd::ATTEMPTS] },
-        Scene { name: "desks", raise: desks::desks, attempts: &[desks::ATTEMPTS] },
+        Scene { name: "desks", raise: workspaces::desks, attempts: &[workspaces::ATTEMPTS] },
         Scene {
             name: "writers",
             raise: instructions::writers,

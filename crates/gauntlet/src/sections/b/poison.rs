@@ -1,6 +1,6 @@
 //! B6: entries of memory that would give orders.
 
-use super::places::remember;
+use super::scene::remember;
 use crate::attempt::{Attempt, Outcome, Verdict};
 use crate::ground::{Ground, Plan};
 use crate::puppet::{Act, Script};

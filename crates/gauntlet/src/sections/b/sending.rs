@@ -1,6 +1,6 @@
 //! B5 and B7: words into another audience, at once or later.
 
-use super::places::{ADA, GARDEN, KITCHEN, PUBLIC, ann, ben};
+use super::scene::{ADA, GARDEN, KITCHEN, PUBLIC, ann, ben};
 use crate::attempt::{Attempt, Outcome, Verdict};
 use crate::canary::Canary;
 use crate::ground::Ground;

@@ -1,6 +1,6 @@
 //! B13: two stories from the field, replayed.
 
-use super::places::{ADA, PUBLIC, remember};
+use super::scene::{ADA, PUBLIC, remember};
 use crate::attempt::{Attempt, Outcome, Verdict};
 use crate::canary::Canary;
 use crate::ground::{Ground, Plan};

@@ -1,6 +1,6 @@
 //! D: children and delegated work.
 
-mod doors;
+mod entrances;
 mod files;
 mod grants;
 mod leaf;
@@ -34,7 +34,7 @@ pub const SECTION: Section = Section {
                 grants::ATTEMPTS,
                 limits::ATTEMPTS,
                 files::ATTEMPTS,
-                doors::ATTEMPTS,
+                entrances::ATTEMPTS,
             ],
         },
     ],

@@ -48,7 +48,6 @@ cat > /dev/null
 echo '{"decision": "allow"}'
 "#;
 
-/// Raises it.
 pub fn raise(stage: &Stage) -> Result<Ground> {
     let everything = "tools: {profile: full, also_allow: [send_message, 'mcp__notes__*']}, memory: true, send: {to: ['telegram:main:*']}, mcp_servers: {notes: {command: python3, args: [server.py]}}";
     let plan = Plan::new()

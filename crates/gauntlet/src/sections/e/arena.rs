@@ -38,7 +38,7 @@ pub enum Level {
 }
 
 /// What came of the attempts of one agent's door, by their names.
-pub type Told = BTreeMap<String, Value>;
+pub type AttemptResults = BTreeMap<String, Value>;
 
 /// Everything that stands around the daemon of this section.
 pub struct Arena {
@@ -65,12 +65,12 @@ pub struct Arena {
     /// The name server of the daemon, where it could be given one.
     pub names: Option<Names>,
     /// What came of the attempts so far, by agent and group.
-    pub told: Mutex<AllTold>,
+    pub told: Mutex<AllResults>,
     outside: Home,
     _sockets: Sockets,
 }
 
-type AllTold = BTreeMap<(String, &'static str), Result<Told, String>>;
+type AllResults = BTreeMap<(String, &'static str), Result<AttemptResults, String>>;
 
 /// Raises the ground with the daemon as root.
 pub fn as_root(stage: &Stage) -> Result<Ground> {
@@ -326,9 +326,9 @@ pub fn nothing_else_was_touched(ground: &Ground) -> Result<Verdict> {
 }
 
 /// What a door of an agent told of a batch, by name.
-pub fn parsed(said: &str, count: usize) -> Result<Told> {
+pub fn parsed(said: &str, count: usize) -> Result<AttemptResults> {
     let lines = said.lines().filter(|line| line.starts_with("{\"attempt\""));
-    let told: Told = lines
+    let told: AttemptResults = lines
         .filter_map(|line| serde_json::from_str::<Value>(line).ok())
         .filter_map(|line| Some((line["attempt"].as_str()?.to_owned(), line)))
         .collect();

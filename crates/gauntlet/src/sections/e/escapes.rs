@@ -1,7 +1,7 @@
 //! Every attempt that the sandbox itself is tested with, made by an agent's programs: one process
 //! makes a group of them, each in a process of its own.
 
-use super::arena::{Arena, Level, Told, parsed};
+use super::arena::{Arena, AttemptResults, Level, parsed};
 use crate::attempt::{Attempt, Outcome, Verdict};
 use crate::beside;
 use crate::ground::Ground;
@@ -19,7 +19,7 @@ const REBINDING: &str = "rebinding";
 
 /// Where an attempt is made from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Door {
+pub enum AttemptFrom {
     /// A program that `terminal` started.
     Shell,
     /// An MCP server on standard streams.
@@ -31,7 +31,6 @@ pub enum Door {
 pub struct Escape {
     /// Which kind.
     pub group: &'static str,
-    /// Which one.
     pub name: &'static str,
     /// It gets through where there are no walls.
     pub unconfined: bool,
@@ -82,10 +81,10 @@ macro_rules! by_a_door {
 }
 pub(super) use by_a_door;
 
-by_a_door!($ shell_root, ESCAPES, Door::Shell, "shell tool, root");
-by_a_door!($ shell_user, ESCAPES, Door::Shell, "shell tool, user");
-by_a_door!($ server_root, ESCAPES, Door::Server, "MCP server, root");
-by_a_door!($ server_user, ESCAPES, Door::Server, "MCP server, user");
+by_a_door!($ shell_root, ESCAPES, AttemptFrom::Shell, "shell tool, root");
+by_a_door!($ shell_user, ESCAPES, AttemptFrom::Shell, "shell tool, user");
+by_a_door!($ server_root, ESCAPES, AttemptFrom::Server, "MCP server, root");
+by_a_door!($ server_user, ESCAPES, AttemptFrom::Server, "MCP server, user");
 
 /// By a program of the shell tool.
 pub const BY_SHELL_AS_ROOT: &[Attempt] = insula_testkit::attempts!(shell_root);
@@ -99,7 +98,7 @@ pub const BY_SERVER_AS_USER: &[Attempt] = insula_testkit::attempts!(server_user)
 /// What came of an attempt. The first of its group makes all of them.
 pub fn made(
     ground: &Ground,
-    door: Door,
+    from: AttemptFrom,
     all: &[Escape],
     group: &'static str,
     name: &'static str,
@@ -116,14 +115,14 @@ pub fn made(
         return Ok(Verdict::NotRun(why.to_owned()));
     }
     let through_a_proxy = group.contains("_proxy");
-    let agent = match (door, through_a_proxy) {
+    let agent = match (from, through_a_proxy) {
         (_, true) => "proxied",
-        (Door::Shell, false) => "shell",
-        (Door::Server, false) => "server",
+        (AttemptFrom::Shell, false) => "shell",
+        (AttemptFrom::Server, false) => "server",
     };
     let escape = all.iter().find(|it| it.name == name).context("no such attempt")?;
     let of_group = || all.iter().filter(|it| it.group == group).copied().collect::<Vec<_>>();
-    let told = told(ground, arena, (door, agent, all.len()), group, of_group)?;
+    let told = told(ground, arena, (from, agent, all.len()), group, of_group)?;
     let told = told.get(name).context("it was not told about")?;
     let words = told["told"].as_str().unwrap_or_default();
     if told["code"] == GOT_THROUGH || words.contains(&arena.canary) {
@@ -136,9 +135,9 @@ pub fn made(
         crate::control!(names.asked() > 1, "the daemon asked for the name {} times", names.asked());
     }
     // What holds it must be the wall and not a mistake in the attempt.
-    if door == Door::Shell && !through_a_proxy && has_control(arena.level, escape) {
+    if from == AttemptFrom::Shell && !through_a_proxy && has_control(arena.level, escape) {
         let with_control = || of_group().into_iter().filter(|it| has_control(arena.level, it));
-        let whose = (door, "open", all.len());
+        let whose = (from, "open", all.len());
         let control = self::told(ground, arena, whose, group, || with_control().collect())?;
         let control = control.get(name).context("its control was not told about")?;
         crate::control!(control["code"] == GOT_THROUGH, "without walls it fails too: {control}");
@@ -157,15 +156,15 @@ fn has_control(level: Level, escape: &Escape) -> bool {
 fn told(
     ground: &Ground,
     arena: &Arena,
-    (door, agent, table): (Door, &str, usize),
+    (from, agent, table): (AttemptFrom, &str, usize),
     group: &'static str,
     escapes: impl FnOnce() -> Vec<Escape>,
-) -> Result<Told> {
+) -> Result<AttemptResults> {
     // Two tables have groups of the same name, and never the same length.
-    let key = (format!("{door:?} {agent} {table}"), group);
+    let key = (format!("{from:?} {agent} {table}"), group);
     let mut known = arena.told.lock().unwrap_or_else(PoisonError::into_inner);
     if !known.contains_key(&key) {
-        let told = make_all(ground, arena, door, agent, &escapes());
+        let told = make_all(ground, arena, from, agent, &escapes());
         known.insert(key.clone(), told.map_err(|error| format!("{error:#}")));
     }
     match known.get(&key) {
@@ -178,30 +177,30 @@ fn told(
 fn make_all(
     ground: &Ground,
     arena: &Arena,
-    door: Door,
+    from: AttemptFrom,
     agent: &str,
     escapes: &[Escape],
-) -> Result<Told> {
-    let mut told = Told::new();
+) -> Result<AttemptResults> {
+    let mut told = AttemptResults::new();
     let here = |it: &&Escape| NOT_FOR_AGENTS.iter().all(|(name, _)| *name != it.name);
     let escapes: Vec<Escape> = escapes.iter().filter(here).copied().collect();
     for (number, some) in escapes.chunks(BATCH).enumerate() {
         // The shell of `terminal` has one descriptor more, to tell where it ended.
-        let first = if door == Door::Shell { 4 } else { 3 };
+        let first = if from == AttemptFrom::Shell { 4 } else { 3 };
         let attempts: Vec<_> = some.iter().map(|it| json!([it.name, it.script])).collect();
         let aims = arena.aims_of(ground, agent, first)?;
         let batch = json!({ "prelude": PRELUDE, "aims": aims, "attempts": attempts }).to_string();
         let group = some.first().map_or("", |it| it.group);
-        let session = format!("{group}-{number}-{door:?}");
-        let said = match door {
-            Door::Shell => {
+        let session = format!("{group}-{number}-{from:?}");
+        let said = match from {
+            AttemptFrom::Shell => {
                 let name = format!("{session}.json");
                 let path = ground.path(&format!("agents/{agent}/workspace/{name}"))?;
                 machine::write(&path, batch.as_bytes())?;
                 beside::set_mode(&path, 0o644)?;
                 ground.shell(agent, &session, &format!("exec python3 -I attacker.py run {name}"))?
             }
-            Door::Server => {
+            AttemptFrom::Server => {
                 ground.call(agent, &session, "mcp__x__attempt", json!({ "batch": batch }))?
             }
         };

@@ -42,14 +42,14 @@ impl Sockets {
         let ports = (tcp.local_addr()?.port(), udp.local_addr()?.port());
         thread::spawn(move || tcp.incoming().for_each(drop));
         let address = UnixAddress::from_abstract_name(abstract_name)?;
-        let mut doors = vec![UnixListener::bind_addr(&address)?];
+        let mut listeners = vec![UnixListener::bind_addr(&address)?];
         for path in paths {
-            doors.push(UnixListener::bind(path).with_context(|| path.display().to_string())?);
+            listeners.push(UnixListener::bind(path).with_context(|| path.display().to_string())?);
         }
-        for door in doors {
+        for listener in listeners {
             let secret = File::open(secret)?;
             thread::spawn(move || {
-                for stream in door.incoming().flatten() {
+                for stream in listener.incoming().flatten() {
                     // Who only wanted to see whether it connects is gone by now.
                     let _ = pass(&stream, &secret);
                 }
@@ -70,7 +70,6 @@ fn pass(stream: &UnixStream, file: &File) -> Result<()> {
 
 /// A server that keeps the first bytes of every connection, and answers all with one text.
 pub struct Site {
-    /// Where it is.
     pub address: SocketAddr,
     heard: Arc<Mutex<Vec<Vec<u8>>>>,
 }
@@ -78,12 +77,12 @@ pub struct Site {
 impl Site {
     /// Starts one on loopback.
     pub fn open(answer: impl Fn(&str) -> String + Send + Sync + 'static) -> Result<Self> {
-        let door = TcpListener::bind("127.0.0.1:0")?;
-        let address = door.local_addr()?;
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        let address = listener.local_addr()?;
         let heard = Arc::new(Mutex::new(vec![]));
         let (kept, answer) = (heard.clone(), Arc::new(answer));
         thread::spawn(move || {
-            for stream in door.incoming().flatten() {
+            for stream in listener.incoming().flatten() {
                 let (kept, answer) = (kept.clone(), answer.clone());
                 thread::spawn(move || converse(stream, &kept, &*answer));
             }
@@ -103,7 +102,6 @@ impl Site {
         heard.iter().map(|bytes| String::from_utf8_lossy(bytes).into_owned()).collect()
     }
 
-    /// Its port.
     pub fn port(&self) -> u16 {
         self.address.port()
     }

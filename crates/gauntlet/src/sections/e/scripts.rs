@@ -1,7 +1,7 @@
 //! Attempts that need more around them than the sandbox's own tests have: a daemon with a home,
 //! sockets that pass descriptors on, and a proxy that leads somewhere.
 
-use super::escapes::{Door, Escape, by_a_door, made, row};
+use super::escapes::{AttemptFrom, Escape, by_a_door, made, row};
 use crate::attempt::Attempt;
 
 /// A script that talks to the proxy. It is only made where what was granted can be reached.
@@ -130,10 +130,10 @@ macro_rules! table {
 
 const EXTRAS: &[Escape] = extras!(table);
 
-by_a_door!($ shell_root, EXTRAS, Door::Shell, "shell tool, root");
-by_a_door!($ shell_user, EXTRAS, Door::Shell, "shell tool, user");
-by_a_door!($ server_root, EXTRAS, Door::Server, "MCP server, root");
-by_a_door!($ server_user, EXTRAS, Door::Server, "MCP server, user");
+by_a_door!($ shell_root, EXTRAS, AttemptFrom::Shell, "shell tool, root");
+by_a_door!($ shell_user, EXTRAS, AttemptFrom::Shell, "shell tool, user");
+by_a_door!($ server_root, EXTRAS, AttemptFrom::Server, "MCP server, root");
+by_a_door!($ server_user, EXTRAS, AttemptFrom::Server, "MCP server, user");
 
 /// By a program of the shell tool.
 pub const BY_SHELL_AS_ROOT: &[Attempt] = extras!(shell_root);

@@ -31,7 +31,8 @@ fn names(of: &[&str]) -> Names {
 
 /// Frames that the attempts here do not know.
 fn unknown() -> Vec<String> {
-    let said = [derive::table(MANUAL, "## What a page says"), derive::variants(WIRE, "Said")];
+    let said =
+        [derive::table(MANUAL, "## What a page says"), derive::variants(WIRE, "ClientFrame")];
     let told =
         [derive::table(MANUAL, "## What a page is told"), derive::quoted_after(WIRE, "\"type\": ")];
     let mut unknown = vec![];

@@ -7,7 +7,6 @@ use crate::puppet::Call;
 use anyhow::Result;
 use serde_json::json;
 
-/// What a key is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Key {
     /// It grants something; the probe of this name takes it away.

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 const WIRE: &str = include_str!("../../../../adapters/src/telegram/types.rs");
-const WORKSHOP: &str = include_str!("../../../../adapters/src/workshop.rs");
+const FACTORY: &str = include_str!("../../../../adapters/src/factory.rs");
 
 const ADA: &str = "7:ada-token";
 const GROUP: i64 = -900;
@@ -85,7 +85,7 @@ fn unknown() -> Vec<String> {
     let known: Names = FILLED.iter().chain(&WORDLESS).map(|it| (*it).to_owned()).collect();
     let mut unknown: Vec<String> =
         derive::fields(WIRE, "Message").difference(&known).cloned().collect();
-    let made = WORKSHOP.split("fn make").nth(1).unwrap_or_default();
+    let made = FACTORY.split("fn make").nth(1).unwrap_or_default();
     let made = made.split("\n    }").next().unwrap_or_default();
     let arms = made.lines().filter_map(|line| line.trim().strip_prefix('"'));
     let names = arms.filter_map(|line| line.split_once("\" =>").map(|(name, _)| name.to_owned()));

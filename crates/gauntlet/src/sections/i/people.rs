@@ -1,7 +1,7 @@
 //! I5, people and chats: who loses a place, and whose chat is led elsewhere, while their work is
 //! under way.
 
-use super::states::{ADA, Kept, SOON, reload};
+use super::states::{ADA, SOON, SceneState, reload};
 use crate::attempt::{Attempt, Outcome, Verdict};
 use crate::ground::Ground;
 use crate::puppet::{Act, Call, Script};
@@ -17,7 +17,7 @@ fn ann() -> User {
 }
 
 fn config(ground: &Ground) -> Result<String> {
-    Ok(ground.own::<Kept>()?.config.clone())
+    Ok(ground.own::<SceneState>()?.config.clone())
 }
 
 fn without_ann(ground: &Ground) -> Result<String> {

@@ -38,7 +38,7 @@ enum State {
 }
 
 /// What this scene keeps: the configuration with all rights, and tags of turns by mark.
-pub(super) struct Kept {
+pub(super) struct SceneState {
     pub(super) config: String,
     tags: Mutex<BTreeMap<String, Vec<String>>>,
 }
@@ -67,7 +67,7 @@ pub fn raise(stage: &Stage) -> Result<Ground> {
     beside::set_mode(&private, 0o644)?;
     ground.telegram()?.group(-1, "A group", &[ADA]);
     let config = ground.text("config.yaml");
-    Ok(ground.with(Kept { config, tags: Mutex::default() }))
+    Ok(ground.with(SceneState { config, tags: Mutex::default() }))
 }
 
 /// The agents of a probe: who is ended is not there for the next state.
@@ -87,7 +87,7 @@ fn agent_of(probe: &Probe, state: State) -> String {
 
 /// All that models were asked in turns of this mark, as text.
 pub fn requests(ground: &Ground, mark: &str) -> Vec<String> {
-    let Ok(kept) = ground.own::<Kept>() else { return vec![] };
+    let Ok(kept) = ground.own::<SceneState>() else { return vec![] };
     let tags = kept.tags.lock().unwrap_or_else(PoisonError::into_inner);
     let tags = tags.get(mark).cloned().unwrap_or_default();
     tags.iter().flat_map(|tag| ground.puppets.with_tag(tag)).map(|it| it.to_string()).collect()
@@ -95,7 +95,7 @@ pub fn requests(ground: &Ground, mark: &str) -> Vec<String> {
 
 fn learn(ground: &Ground, mark: &str, acts: Vec<Act>) -> Result<String> {
     let tag = ground.puppets.learn(Script::steps(acts));
-    let kept: &Kept = ground.own()?;
+    let kept: &SceneState = ground.own()?;
     let mut tags = kept.tags.lock().unwrap_or_else(PoisonError::into_inner);
     tags.entry(mark.to_owned()).or_default().push(tag.clone());
     Ok(tag)
@@ -138,7 +138,7 @@ fn waiting_program(ground: &Ground, use_it: &str, mark: &str) -> String {
 }
 
 /// Where the programs of an agent begin.
-fn desk(ground: &Ground, probe: &Probe, agent: &str) -> Result<std::path::PathBuf> {
+fn workspace_of(ground: &Ground, probe: &Probe, agent: &str) -> Result<std::path::PathBuf> {
     match probe.name {
         "workspace" => Ok(machine::real(&ground.outside.path().join("shared"))?),
         _ => ground.path(&format!("agents/{agent}/workspace")),
@@ -207,7 +207,7 @@ fn begin(ground: &Ground, probe: &'static Probe, state: State, run: &str) -> Res
             let tag = learn(ground, &mark, vec![Act::Call(vec![Call::new("terminal", wish)])])?;
             let turn = say(ground, &token, &agent, &session, &format!("go {tag}"))?;
             open.push(turn);
-            let on = desk(ground, probe, &agent)?.join(format!("on-{mark}"));
+            let on = workspace_of(ground, probe, &agent)?.join(format!("on-{mark}"));
             let is_on = || Ok(machine::is_there(&on).then_some(()));
             machine::eventually("the program runs", is_on).with_context(|| {
                 let asked = requests(ground, &mark).pop().unwrap_or_default();
@@ -221,7 +221,7 @@ fn begin(ground: &Ground, probe: &'static Probe, state: State, run: &str) -> Res
 
 /// Takes every right away.
 fn take_away(ground: &Ground, works: &[Work]) -> Result<()> {
-    let kept: &Kept = ground.own()?;
+    let kept: &SceneState = ground.own()?;
     let mut config = kept.config.clone();
     let places = |text: &str| -> Result<String> {
         let outside = machine::real(ground.outside.path())?.display().to_string();
@@ -275,7 +275,7 @@ fn let_go(ground: &Ground, works: &mut [Work], state: State) -> Result<()> {
     for work in works.iter_mut() {
         work.go.notify_one();
         if let Some(name) = &work.waits_for {
-            let folder = desk(ground, work.probe, &work.agent)?;
+            let folder = workspace_of(ground, work.probe, &work.agent)?;
             // The folder of a deleted agent is gone.
             if machine::is_there(&folder) {
                 machine::write(&folder.join(name), b"go")?;
@@ -303,7 +303,7 @@ fn took_effect(ground: &Ground, work: &Work, state: State) -> Result<bool> {
 
 /// All probes in one state; which took effect, and how many were tried.
 fn pass(ground: &Ground, state: State, takes: bool) -> Result<(Vec<String>, usize)> {
-    let kept: &Kept = ground.own()?;
+    let kept: &SceneState = ground.own()?;
     reload(ground, &kept.config)?;
     let mut works = vec![];
     let run = if takes { "taken" } else { "kept" };

@@ -1,7 +1,8 @@
 //! A host with things worth reaching, and a confined process that has a grant for one folder.
 
 use insula_sandbox::{
-    Error, Finished, Helper, Hidden, Limits, Output, Owner, Priority, Sandbox, Spec, Stdin, give_to,
+    ChildLimits, Error, Finished, Helper, Hidden, HostUser, Output, Priority, Sandbox, Spec, Stdin,
+    give_to,
 };
 use insula_testkit::attempts::PRELUDE;
 use std::ffi::OsStr;
@@ -16,7 +17,7 @@ use std::time::Duration;
 pub const CANARY: &str = "CANARY-7f1c9a";
 
 /// The user of the child when the tests run as root.
-pub const OWNER: Owner = Owner { uid: 231_001, gid: 231_001 };
+pub const OWNER: HostUser = HostUser { uid: 231_001, gid: 231_001 };
 
 /// Things on the host, and the folder of a child.
 pub struct Arena {
@@ -174,7 +175,7 @@ impl Arena {
         spec.executes = vec![self.workspace.clone()];
         spec.tmp.bytes_max = 8 << 20;
         spec.tmp.files_max = 512;
-        spec.limits = Limits {
+        spec.limits = ChildLimits {
             memory_bytes: 256 << 20,
             processes: 32,
             file_bytes: 16 << 20,

@@ -3,7 +3,7 @@
 //! that what holds them is the sandbox and not a mistake in the attempt.
 
 use crate::confinement::arena::{Arena, CANARY, is_root, text};
-use insula_sandbox::{Network, Outcome};
+use insula_sandbox::{ExitOutcome, Network};
 use insula_testkit::attempts::GOT_THROUGH;
 
 async fn attempt(script: &str, network: Network) {
@@ -12,7 +12,7 @@ async fn attempt(script: &str, network: Network) {
     spec.network = network;
     let finished = arena.run(spec).await.unwrap();
     let shown = format!("{}\n{}", text(&finished.stdout.bytes()), text(&finished.stderr.bytes()));
-    assert_eq!(finished.exit.outcome, Outcome::Exited(0), "not held, or not run:\n{shown}");
+    assert_eq!(finished.exit.outcome, ExitOutcome::Exited(0), "not held, or not run:\n{shown}");
     assert!(!shown.contains(CANARY), "it leaked:\n{shown}");
     assert!(shown.contains("held"), "the attempt did not say that it was made:\n{shown}");
     assert!(arena.is_undisturbed(), "something outside has changed");

@@ -1,7 +1,7 @@
 //! How confined processes end: by themselves, by a limit, by being dropped, and never alone.
 
 use crate::confinement::arena::{Arena, text};
-use insula_sandbox::{Limit, Outcome, Output, Stdin};
+use insula_sandbox::{ExitOutcome, Limit, Output, Stdin};
 use std::path::Path;
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
@@ -39,7 +39,7 @@ const DAEMON: &str =
 async fn an_exit_code_and_both_streams_come_back() {
     let arena = Arena::new();
     let finished = arena.run(arena.shell("echo out; echo err >&2; exit 7")).await.unwrap();
-    assert_eq!(finished.exit.outcome, Outcome::Exited(7));
+    assert_eq!(finished.exit.outcome, ExitOutcome::Exited(7));
     assert_eq!(text(&finished.stdout.bytes()), "out\n");
     assert_eq!(text(&finished.stderr.bytes()), "err\n");
     assert!(finished.exit.reached.is_empty());
@@ -49,7 +49,7 @@ async fn an_exit_code_and_both_streams_come_back() {
 async fn a_signal_it_sent_itself_is_told() {
     let arena = Arena::new();
     let finished = arena.run(arena.shell("kill -SEGV $$")).await.unwrap();
-    assert_eq!(finished.exit.outcome, Outcome::Signaled(11));
+    assert_eq!(finished.exit.outcome, ExitOutcome::Signaled(11));
 }
 
 #[tokio::test]
@@ -92,11 +92,11 @@ async fn memory_is_counted_over_the_whole_tree() {
         let mut spec = arena.python(hogs);
         spec.limits.memory_bytes = 128 << 20;
         let exit = arena.run(spec).await.unwrap().exit;
-        assert_eq!(exit.outcome, Outcome::Exited(7));
+        assert_eq!(exit.outcome, ExitOutcome::Exited(7));
         assert!(exit.reached.contains(&Limit::Memory), "{exit:?}");
     } else {
         let exit = child.wait().await.unwrap();
-        assert_eq!(exit.outcome, Outcome::Ended(Limit::Memory));
+        assert_eq!(exit.outcome, ExitOutcome::Ended(Limit::Memory));
     }
 }
 
@@ -107,7 +107,7 @@ async fn shared_memory_is_counted_too() {
     let mut spec = arena.python(hog);
     spec.limits.memory_bytes = 128 << 20;
     let exit = arena.run(spec).await.unwrap().exit;
-    assert_eq!(exit.outcome, Outcome::Ended(Limit::Memory), "{exit:?}");
+    assert_eq!(exit.outcome, ExitOutcome::Ended(Limit::Memory), "{exit:?}");
 }
 
 #[tokio::test]
@@ -139,7 +139,7 @@ async fn the_wall_clock_ends_a_process_that_ignores_signals() {
     let mut spec = arena.shell("trap '' TERM INT HUP; while :; do sleep 1000; done");
     spec.limits.wall_clock = Some(Duration::from_millis(300));
     let exit = arena.run(spec).await.unwrap().exit;
-    assert_eq!(exit.outcome, Outcome::Ended(Limit::WallClock));
+    assert_eq!(exit.outcome, ExitOutcome::Ended(Limit::WallClock));
     assert!(exit.reached.contains(&Limit::WallClock));
 }
 
@@ -149,7 +149,7 @@ async fn processor_time_ends_a_process_that_spins() {
     let mut spec = arena.python("while True: pass");
     spec.limits.cpu_time = Duration::from_secs(1);
     let exit = arena.run(spec).await.unwrap().exit;
-    assert_eq!(exit.outcome, Outcome::Ended(Limit::CpuTime));
+    assert_eq!(exit.outcome, ExitOutcome::Ended(Limit::CpuTime));
 }
 
 #[tokio::test]
@@ -158,7 +158,7 @@ async fn a_file_too_large_ends_a_process_that_does_not_care() {
     let mut spec = arena.shell("exec head -c 2000000 /dev/zero > large");
     spec.limits.file_bytes = 1_000_000;
     let exit = arena.run(spec).await.unwrap().exit;
-    assert_eq!(exit.outcome, Outcome::Ended(Limit::FileSize));
+    assert_eq!(exit.outcome, ExitOutcome::Ended(Limit::FileSize));
     assert_eq!(std::fs::metadata(arena.workspace.join("large")).unwrap().len(), 1_000_000);
 }
 
@@ -185,7 +185,7 @@ async fn killing_ends_the_whole_tree_and_waits_for_it() {
     assert!(processes_with(&word) >= 2);
     assert!(child.try_exit().is_none());
     let exit = child.kill().await.unwrap();
-    assert_eq!(exit.outcome, Outcome::Killed);
+    assert_eq!(exit.outcome, ExitOutcome::Killed);
     assert_eq!(processes_with(&word), 0);
     assert_eq!(lines.next_line().await.unwrap(), None);
 }

@@ -2,7 +2,7 @@
 
 use crate::confinement::arena::{Arena, OWNER, is_root, text};
 use insula_sandbox::holdings::{device, holdings};
-use insula_sandbox::{Account, Child, Output, Owner, Spec, Stdin};
+use insula_sandbox::{Child, HostUser, Output, QuotaAccount, Spec, Stdin};
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
 use tokio::net::unix::pipe::Receiver;
 
@@ -53,8 +53,8 @@ fn greedy(arena: &Arena, takes: &str, account: u32, of: usize) -> Spec {
     spec.stdin = Stdin::Pipe;
     spec.output = Output::Stream;
     spec.limits.descriptors = 512;
-    spec.owner = Some(Owner { uid: OWNER.uid + account, gid: OWNER.gid + account });
-    spec.account = Account { name: format!("account {account}"), of };
+    spec.owner = Some(HostUser { uid: OWNER.uid + account, gid: OWNER.gid + account });
+    spec.account = QuotaAccount { name: format!("account {account}"), of };
     spec
 }
 

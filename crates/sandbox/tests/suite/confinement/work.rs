@@ -1,7 +1,9 @@
 //! Ordinary work goes on inside the walls, and refusals say what to do.
 
 use crate::confinement::arena::{Arena, OWNER, is_root, sandbox, text};
-use insula_sandbox::{Error, Finished, Hidden, Layer, Network, Spec, Stdin, Verdict, give_to};
+use insula_sandbox::{
+    AttemptVerdict, Error, Finished, Hidden, Layer, Network, Spec, Stdin, give_to,
+};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -264,8 +266,11 @@ async fn every_layer_that_is_required_is_here_and_the_examination_holds() {
         .filter(|report| report.availability != insula_sandbox::Availability::Enforced)
         .collect();
     assert!(missing.is_empty(), "this machine can't run the sandbox: {missing:#?}");
-    let open: Vec<_> =
-        examination.attempts.iter().filter(|attempt| attempt.verdict != Verdict::Held).collect();
+    let open: Vec<_> = examination
+        .attempts
+        .iter()
+        .filter(|attempt| attempt.verdict != AttemptVerdict::Held)
+        .collect();
     assert!(open.is_empty(), "{open:#?}");
     assert_eq!(examination.layers.len(), Layer::ALL.len());
 }

@@ -3,7 +3,7 @@
 use crate::egress::support::{A, B, Plan, Town, injection, site};
 use http::Method;
 use http::header::{AUTHORIZATION, COOKIE, HeaderValue};
-use insula_sandbox::egress::{ClientLimits, Ending, Fetch, FetchError, Refusal};
+use insula_sandbox::egress::{ClientLimits, EgressRefusal, Ending, Fetch, FetchError};
 
 const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
@@ -86,7 +86,7 @@ async fn rule_04_an_address_that_is_granted_has_one_spelling() {
     ] {
         let refused = fetched(&town, url).await.unwrap_err();
         assert!(
-            matches!(refused, FetchError::Refused(Refusal::Spelling { .. })),
+            matches!(refused, FetchError::Refused(EgressRefusal::Spelling { .. })),
             "{url}: {refused}"
         );
     }
@@ -95,7 +95,7 @@ async fn rule_04_an_address_that_is_granted_has_one_spelling() {
         town.serve(&format!("{at}:80"), redirect(302, to)).await;
         let refused = fetched(&town, &format!("http://{site}/")).await.unwrap_err();
         assert!(
-            matches!(refused, FetchError::Refused(Refusal::Spelling { .. })),
+            matches!(refused, FetchError::Refused(EgressRefusal::Spelling { .. })),
             "{to}: {refused}"
         );
     }
@@ -217,5 +217,5 @@ async fn a_dropped_answer_is_an_end_too() {
     assert_eq!(town.book.ends(1).await[0].1, Ending::Stopped);
     town.book.broken.store(true, std::sync::atomic::Ordering::Relaxed);
     let refused = client.fetch(Fetch::get("http://a.test/")).await.err().unwrap();
-    assert!(matches!(refused, FetchError::Refused(Refusal::Unrecorded(_))), "{refused}");
+    assert!(matches!(refused, FetchError::Refused(EgressRefusal::Unrecorded(_))), "{refused}");
 }

@@ -30,16 +30,16 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// A real door of its own port, and where it is.
-async fn door(world: &World) -> (Box<dyn Listener>, u16) {
-    let door = world.network.listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
-    let port = door.local_addr().unwrap().port();
-    (door, port)
+async fn listener(world: &World) -> (Box<dyn Listener>, u16) {
+    let listener = world.network.listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    (listener, port)
 }
 
 #[tokio::test]
 async fn curl_reaches_what_is_granted_and_reads_why_not_otherwise() {
     let world = World::real().unwrap();
-    let (door, port) = door(&world).await;
+    let (listener, port) = listener(&world).await;
     let granted = format!("127.0.0.1:{port}");
     let plan = Plan {
         allow: &[&granted],
@@ -47,7 +47,7 @@ async fn curl_reaches_what_is_granted_and_reads_why_not_otherwise() {
         ..Plan::default()
     };
     let town = Town::over(world, plan).await;
-    let asked = town.serve_on(door, HELLO, None);
+    let asked = town.serve_on(listener, HELLO, None);
     let url = format!("http://{granted}/x");
     let Some(got) = curl(&town, &["-H", "X-Key: theirs", "-d", "body", &url]).await else { return };
     assert_eq!(text(&got.stdout), "hello", "{}", text(&got.stderr));
@@ -72,7 +72,7 @@ async fn curl_reaches_what_is_granted_and_reads_why_not_otherwise() {
 #[tokio::test]
 async fn curl_follows_a_redirect_into_the_same_refusal() {
     let world = World::real().unwrap();
-    let ((one, first), (other, second)) = (door(&world).await, door(&world).await);
+    let ((one, first), (other, second)) = (listener(&world).await, listener(&world).await);
     let [first, second] = [first, second].map(|port| format!("127.0.0.1:{port}"));
     let plan = Plan { allow: &[&first], ..Plan::default() };
     let town = Town::over(world, plan).await;
@@ -90,13 +90,13 @@ async fn curl_follows_a_redirect_into_the_same_refusal() {
 #[tokio::test]
 async fn curl_gets_tls_through_under_the_right_name_only() {
     let world = World::real().unwrap();
-    let (door, port) = door(&world).await;
+    let (listener, port) = listener(&world).await;
     let site = site(&["localhost", "other.test"]);
     let granted = format!("localhost:{port}");
     let plan = Plan { allow: &[&granted], ..Plan::default() };
     let town = Town::over(world, plan).await;
     // Where localhost is IPv6 first, the second address is tried.
-    let asked = town.serve_on(door, HELLO, Some(site.acceptor));
+    let asked = town.serve_on(listener, HELLO, Some(site.acceptor));
     let url = format!("https://localhost:{port}/");
     let Some(got) = curl(&town, &["--insecure", &url]).await else { return };
     assert_eq!(text(&got.stdout), "hello", "{} {:?}", text(&got.stderr), town.book.lines());

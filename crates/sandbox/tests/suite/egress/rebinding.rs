@@ -3,7 +3,7 @@
 use crate::egress::support::{A, Book, Plan, Town, policy};
 use async_trait::async_trait;
 use insula_sandbox::egress::{
-    Client, ClientLimits, Egress, Fetch, FetchError, Lookups, Refusal, Tls,
+    Client, ClientLimits, Egress, EgressRefusal, Fetch, FetchError, Lookups, Tls,
 };
 use insula_testkit::Handles;
 use insula_world::{Listener, Network, Stream, World};
@@ -86,7 +86,7 @@ async fn the_client_does_the_same_at_every_hop() {
     town.serve(&format!("{A}:80"), again).await;
     let inside = town.serve("127.0.0.1:80", HELLO).await;
     let refused = client.fetch(Fetch::get("http://a.test/")).await.err().unwrap();
-    assert!(matches!(refused, FetchError::Refused(Refusal::Address { .. })), "{refused}");
+    assert!(matches!(refused, FetchError::Refused(EgressRefusal::Address { .. })), "{refused}");
     assert_eq!(*network.asked.lock().unwrap(), 2);
     assert!(inside.lock().unwrap().is_empty());
 }

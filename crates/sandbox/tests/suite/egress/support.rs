@@ -3,8 +3,8 @@
 use async_trait::async_trait;
 use insula_domain::{HostPattern, NetworkGrants};
 use insula_sandbox::egress::{
-    Client, ClientLimits, Decision, Egress, Ending, Injection, Ledger, Lookups, Policy, Proxy,
-    ProxyLimits, Tls, Traffic, Unrecorded, Verdict,
+    Client, ClientLimits, Egress, EgressDecision, EgressVerdict, Ending, Injection, Ledger,
+    Lookups, Policy, Proxy, ProxyLimits, Tls, Traffic, Unrecorded,
 };
 use insula_testkit::Handles;
 use insula_world::{Listener, Stream, World};
@@ -24,8 +24,8 @@ pub const B: &str = "93.184.216.35";
 /// Remembers every decision and end.
 #[derive(Default)]
 pub struct Book {
-    decisions: Mutex<Vec<Decision>>,
-    ends: Mutex<Vec<(Decision, Traffic, Ending)>>,
+    decisions: Mutex<Vec<EgressDecision>>,
+    ends: Mutex<Vec<(EgressDecision, Traffic, Ending)>>,
     changed: Notify,
     /// Refuses to record.
     pub broken: std::sync::atomic::AtomicBool,
@@ -33,7 +33,7 @@ pub struct Book {
 
 #[async_trait]
 impl Ledger for Book {
-    async fn decided(&self, decision: &Decision) -> Result<(), Unrecorded> {
+    async fn decided(&self, decision: &EgressDecision) -> Result<(), Unrecorded> {
         if self.broken.load(std::sync::atomic::Ordering::Relaxed) {
             return Err(Unrecorded);
         }
@@ -41,25 +41,25 @@ impl Ledger for Book {
         Ok(())
     }
 
-    async fn ended(&self, decision: &Decision, traffic: Traffic, ending: Ending) {
+    async fn ended(&self, decision: &EgressDecision, traffic: Traffic, ending: Ending) {
         self.ends.lock().unwrap().push((decision.clone(), traffic, ending));
         self.changed.notify_waiters();
     }
 }
 
 impl Book {
-    pub fn decisions(&self) -> Vec<Decision> {
+    pub fn decisions(&self) -> Vec<EgressDecision> {
         self.decisions.lock().unwrap().clone()
     }
 
     /// Each decision in a line, as a person would read it.
     pub fn lines(&self) -> Vec<String> {
-        let line = |decision: &Decision| {
+        let line = |decision: &EgressDecision| {
             let to = decision.destination.as_ref().map_or("?".to_owned(), ToString::to_string);
             let address = decision.address.map_or("-".to_owned(), |it| it.to_string());
             match &decision.verdict {
-                Verdict::Allowed { rule } => format!("allowed {to} {address} by {rule}"),
-                Verdict::Refused(why) => format!("refused {to} {address}: {why}"),
+                EgressVerdict::Allowed { rule } => format!("allowed {to} {address} by {rule}"),
+                EgressVerdict::Refused(why) => format!("refused {to} {address}: {why}"),
             }
         };
         self.decisions().iter().map(line).collect()

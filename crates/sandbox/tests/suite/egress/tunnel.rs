@@ -1,7 +1,7 @@
 //! CONNECT and the name inside the greeting, with a real TLS server.
 
 use crate::egress::support::{A, B, Plan, Town, greet, site};
-use insula_sandbox::egress::{Ending, Refusal, TlsRefusal, Verdict};
+use insula_sandbox::egress::{EgressRefusal, EgressVerdict, Ending, TlsRefusal};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
@@ -10,7 +10,7 @@ async fn refused_with(town: &Town) -> TlsRefusal {
     town.book.ends(1).await;
     let last = town.book.decisions().pop().unwrap();
     match last.verdict {
-        Verdict::Refused(Refusal::Tls { why, .. }) => why,
+        EgressVerdict::Refused(EgressRefusal::Tls { why, .. }) => why,
         other => panic!("{other:?}"),
     }
 }

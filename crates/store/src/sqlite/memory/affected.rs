@@ -3,7 +3,7 @@
 
 use super::chain::unpack;
 use super::read;
-use crate::memory::{Affected, Forget, FragmentId, ListName, Target};
+use crate::memory::{Affected, Forget, FragmentId, ListName, MemoryList};
 use crate::sqlite::sql::bad_value;
 use rusqlite::{Connection, OptionalExtension as _};
 use std::collections::BTreeSet;
@@ -68,7 +68,7 @@ pub(super) fn list_of(sql: &Connection, id: FragmentId) -> rusqlite::Result<Opti
     sql.prepare_cached("SELECT scope, target FROM provenance WHERE seq = ?1 AND kind = 0")?
         .query_row([id.0], |row| {
             let scope: Arc<str> = row.get(0)?;
-            Ok((scope, Target::from_code(row.get(1)?).ok_or_else(|| bad_value(1))?))
+            Ok((scope, MemoryList::from_code(row.get(1)?).ok_or_else(|| bad_value(1))?))
         })
         .optional()
 }

@@ -3,12 +3,12 @@
 
 use crate::chain::{Bytes32, Chain};
 use crate::error::StoreError;
-use crate::memory::{FragmentId, ListName, Origin, Target};
+use crate::memory::{FragmentId, ListName, MemoryList, MemoryOrigin};
 use crate::message::MessageSeq;
 use crate::session::SessionId;
 use crate::sqlite::messages::{first_id, id_of};
 use crate::sqlite::scopes;
-use crate::sqlite::sql::{Fault, bad_value};
+use crate::sqlite::sql::{CommandFault, bad_value};
 use rusqlite::{Connection, OptionalExtension as _};
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub(super) fn bury_message(sql: &Connection, id: FragmentId) -> rusqlite::Result
 }
 
 /// Refuses to learn from a message of which something was forgotten.
-pub(super) fn refuse(sql: &Connection, origin: &Origin) -> Result<(), Fault> {
+pub(super) fn refuse(sql: &Connection, origin: &MemoryOrigin) -> Result<(), CommandFault> {
     let (Some(session), Some(message)) = (origin.session, origin.message) else { return Ok(()) };
     let is_any = sql
         .prepare_cached("SELECT 1 FROM tombstone WHERE session = ?1 LIMIT 1")?
@@ -73,7 +73,7 @@ fn said_before(
 }
 
 /// What words in a list are known by after they are gone. Blank space does not matter.
-pub(super) fn tag(chain: &Chain, scope: &str, target: Target, text: &str) -> Bytes32 {
+pub(super) fn tag(chain: &Chain, scope: &str, target: MemoryList, text: &str) -> Bytes32 {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let bytes = [scope.as_bytes(), &[0], &target.code().to_le_bytes(), words.as_bytes()].concat();
     chain.tag("forgotten words", &bytes)
@@ -83,7 +83,7 @@ pub(super) fn tag(chain: &Chain, scope: &str, target: Target, text: &str) -> Byt
 pub(super) fn bury_text(
     sql: &Connection,
     scope: i64,
-    target: Target,
+    target: MemoryList,
     tag: &Bytes32,
 ) -> rusqlite::Result<()> {
     sql.prepare_cached("INSERT OR IGNORE INTO forgotten_text VALUES (?1, ?2, ?3)")?
@@ -95,7 +95,7 @@ pub(super) fn bury_text(
 pub(super) fn unbury_text(
     sql: &Connection,
     scope: i64,
-    target: Target,
+    target: MemoryList,
     tag: &Bytes32,
 ) -> rusqlite::Result<()> {
     sql.prepare_cached("DELETE FROM forgotten_text WHERE scope = ?1 AND target = ?2 AND tag = ?3")?
@@ -118,7 +118,7 @@ pub(super) fn note_removed(
 pub(super) fn bury_removed(
     sql: &Connection,
     scope: i64,
-    target: Target,
+    target: MemoryList,
     id: FragmentId,
 ) -> rusqlite::Result<()> {
     let tag: Option<Bytes32> = sql
@@ -136,7 +136,7 @@ pub(super) fn texts(
     sql: &Connection,
     chain: &Chain,
     scope: &str,
-    target: Target,
+    target: MemoryList,
     texts: &[String],
 ) -> rusqlite::Result<Vec<bool>> {
     let Some(number) = scopes::find(sql, scope)? else { return Ok(vec![false; texts.len()]) };
@@ -149,20 +149,24 @@ pub(super) fn texts(
 }
 
 /// Notes that the files of a list may have what was forgotten.
-pub(super) fn erasure_due(sql: &Connection, scope: i64, target: Target) -> rusqlite::Result<()> {
+pub(super) fn erasure_due(
+    sql: &Connection,
+    scope: i64,
+    target: MemoryList,
+) -> rusqlite::Result<()> {
     sql.prepare_cached("INSERT OR IGNORE INTO erasure_due VALUES (?1, ?2)")?
         .execute((scope, target.code()))
         .map(drop)
 }
 
 /// Whether they may.
-pub(super) fn is_due(sql: &Connection, scope: i64, target: Target) -> rusqlite::Result<bool> {
+pub(super) fn is_due(sql: &Connection, scope: i64, target: MemoryList) -> rusqlite::Result<bool> {
     sql.prepare_cached("SELECT 1 FROM erasure_due WHERE scope = ?1 AND target = ?2")?
         .exists((scope, target.code()))
 }
 
 /// Notes that they do not any more.
-pub(super) fn erased(sql: &Connection, scope: &str, target: Target) -> rusqlite::Result<()> {
+pub(super) fn erased(sql: &Connection, scope: &str, target: MemoryList) -> rusqlite::Result<()> {
     let Some(number) = scopes::find(sql, scope)? else { return Ok(()) };
     sql.prepare_cached("DELETE FROM erasure_due WHERE scope = ?1 AND target = ?2")?
         .execute((number, target.code()))
@@ -177,7 +181,7 @@ pub(super) fn due(sql: &Connection) -> rusqlite::Result<Vec<ListName>> {
     )?
     .query_map([], |row| {
         let name: Arc<str> = row.get(0)?;
-        Ok((name, Target::from_code(row.get(1)?).ok_or_else(|| bad_value(1))?))
+        Ok((name, MemoryList::from_code(row.get(1)?).ok_or_else(|| bad_value(1))?))
     })?
     .collect()
 }

@@ -5,7 +5,9 @@
 //! outside of this file: so a cut tail shows too.
 
 use crate::chain::{Bytes32, Chain};
-use crate::memory::{FragmentId, MEMORY_PAGE_MAX, Origin, Provenance, RecordKind, Source, Target};
+use crate::memory::{
+    FragmentId, MEMORY_PAGE_MAX, MemoryList, MemoryOrigin, MemorySource, Provenance, RecordKind,
+};
 use crate::message::MessageSeq;
 use crate::session::SessionId;
 use crate::sqlite::sql::actor;
@@ -159,9 +161,9 @@ pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Provenance> {
         seq: FragmentId(row.get(0)?),
         kind,
         scope: row.get(3)?,
-        target: Target::from_code(row.get(4)?).ok_or_else(|| bad_value(4))?,
-        origin: Origin {
-            source: Source::from_code(row.get(5)?).ok_or_else(|| bad_value(5))?,
+        target: MemoryList::from_code(row.get(4)?).ok_or_else(|| bad_value(4))?,
+        origin: MemoryOrigin {
+            source: MemorySource::from_code(row.get(5)?).ok_or_else(|| bad_value(5))?,
             principal: actor(row, 6)?,
             platform: row.get::<_, String>(7)?.into(),
             session: row.get::<_, Option<i64>>(8)?.map(SessionId),

@@ -12,7 +12,7 @@ use super::agent::SqliteAgent;
 use crate::error::Result;
 use crate::memory::{
     Affected, Forget, Fragment, FragmentHit, FragmentId, Frozen, ListName, MemoryBackend,
-    MemoryPage, MemoryReport, Provenance, Target,
+    MemoryList, MemoryPage, MemoryReport, Provenance,
 };
 use crate::session::SessionId;
 use async_trait::async_trait;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 #[async_trait]
 impl MemoryBackend for SqliteAgent {
-    async fn memory_page(&self, scope: &str, target: Target) -> Result<MemoryPage> {
+    async fn memory_page(&self, scope: &str, target: MemoryList) -> Result<MemoryPage> {
         let scope = scope.to_owned();
         self.read(move |sql| read::page(sql, &scope, target)).await
     }
@@ -56,7 +56,7 @@ impl MemoryBackend for SqliteAgent {
     async fn memory_forgotten(
         &self,
         scope: &str,
-        target: Target,
+        target: MemoryList,
         texts: Vec<String>,
     ) -> Result<Vec<bool>> {
         let count = texts.len();

@@ -2,7 +2,9 @@
 
 use super::buried;
 use super::chain::unpack;
-use crate::memory::{Fragment, FragmentId, Frozen, MEMORY_PAGE_MAX, MemoryPage, Mirror, Target};
+use crate::memory::{
+    Fragment, FragmentId, Frozen, MEMORY_PAGE_MAX, MemoryList, MemoryPage, Mirror,
+};
 use crate::session::SessionId;
 use crate::sqlite::scopes;
 use crate::sqlite::sql::bad_value;
@@ -17,7 +19,7 @@ fn fragment(row: &Row<'_>) -> rusqlite::Result<Fragment> {
     Ok(Fragment {
         id: FragmentId(row.get(0)?),
         scope: row.get(1)?,
-        target: Target::from_code(row.get(2)?).ok_or_else(|| bad_value(2))?,
+        target: MemoryList::from_code(row.get(2)?).ok_or_else(|| bad_value(2))?,
         blocked: row.get::<_, Option<String>>(3)?.map(Into::into),
         text: row.get(4)?,
         label: row.get::<_, Option<String>>(5)?.map(Into::into),
@@ -26,7 +28,11 @@ fn fragment(row: &Row<'_>) -> rusqlite::Result<Fragment> {
 }
 
 /// One list and its mirror's marks.
-pub(crate) fn page(sql: &Connection, scope: &str, target: Target) -> rusqlite::Result<MemoryPage> {
+pub(crate) fn page(
+    sql: &Connection,
+    scope: &str,
+    target: MemoryList,
+) -> rusqlite::Result<MemoryPage> {
     let Some(number) = scopes::find(sql, scope)? else { return Ok(MemoryPage::default()) };
     let name: Arc<str> = scope.into();
     let fragments = sql

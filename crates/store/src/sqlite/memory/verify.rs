@@ -14,7 +14,7 @@ type Broken = (i64, String);
 
 /// What the chain says there should be.
 #[derive(Default)]
-struct Told {
+struct ExpectedState {
     /// Fragments that came and did not go.
     live: BTreeSet<i64>,
     /// Who came from whom.
@@ -40,7 +40,7 @@ fn all(
     chain: &Chain,
     report: &mut MemoryReport,
 ) -> rusqlite::Result<Option<Broken>> {
-    let mut told = Told::default();
+    let mut told = ExpectedState::default();
     if let Some(broken) = records(sql, chain, &mut told, report)? {
         return Ok(Some(broken));
     }
@@ -60,7 +60,7 @@ fn all(
 fn records(
     sql: &Connection,
     chain: &Chain,
-    told: &mut Told,
+    told: &mut ExpectedState,
     report: &mut MemoryReport,
 ) -> rusqlite::Result<Option<Broken>> {
     let anchored: Option<(i64, String)> = chain::anchored(sql)?;
@@ -104,7 +104,7 @@ fn records(
 /// Every fragment against its record, and every record that should have one.
 fn fragments(
     sql: &Connection,
-    told: &Told,
+    told: &ExpectedState,
     report: &mut MemoryReport,
 ) -> rusqlite::Result<Option<Broken>> {
     let mut statement = sql.prepare(
@@ -136,7 +136,7 @@ fn fragments(
 }
 
 /// Forgetting follows these: one that is missing would leave something behind.
-fn lineage(sql: &Connection, told: &Told) -> rusqlite::Result<Option<Broken>> {
+fn lineage(sql: &Connection, told: &ExpectedState) -> rusqlite::Result<Option<Broken>> {
     let mut statement = sql.prepare("SELECT parent, child FROM lineage")?;
     let mut rows = statement.query([])?;
     let mut missing = told.lineage.clone();

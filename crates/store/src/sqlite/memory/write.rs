@@ -3,17 +3,17 @@
 use super::affected::list_of;
 use super::chain::{self, AUDIT_KIND};
 use super::{buried, find, read};
-use crate::agent::Outcome;
+use crate::agent::CommandOutcome;
 use crate::audit::AuditEntry;
 use crate::chain::Bytes32;
 use crate::error::StoreError;
 use crate::memory::{
-    Entry, Fragment, FragmentId, Frozen, NewFragment, Origin, Provenance, RecordKind, Remember,
-    Source, Target,
+    Fragment, FragmentId, Frozen, MemoryEntry, MemoryList, MemoryOrigin, MemorySource, NewFragment,
+    Provenance, RecordKind, Remember,
 };
 use crate::session::SessionId;
 use crate::sqlite::apply::Means;
-use crate::sqlite::sql::Fault;
+use crate::sqlite::sql::CommandFault;
 use crate::sqlite::{audit, scopes};
 use rusqlite::Connection;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,8 +25,8 @@ struct List<'l> {
     means: &'l Means<'l>,
     scope: i64,
     name: &'l Arc<str>,
-    target: Target,
-    origin: &'l Origin,
+    target: MemoryList,
+    origin: &'l MemoryOrigin,
 }
 
 /// Sets the entries of a list.
@@ -34,7 +34,7 @@ pub(crate) fn remember(
     sql: &Connection,
     means: &Means<'_>,
     new: &Remember,
-) -> Result<Outcome, Fault> {
+) -> Result<CommandOutcome, CommandFault> {
     let scope = scopes::intern(sql, &new.scope)?;
     let list =
         List { sql, means, scope, name: &new.scope, target: new.target, origin: &new.origin };
@@ -46,7 +46,7 @@ pub(crate) fn remember(
     if !is_as_read || known != keeps {
         return Err(StoreError::MemoryChanged.into());
     }
-    if new.entries.iter().any(|entry| matches!(entry, Entry::New(_))) {
+    if new.entries.iter().any(|entry| matches!(entry, MemoryEntry::New(_))) {
         buried::refuse(sql, &new.origin)?;
     }
     let mut head = chain::head(sql)?;
@@ -60,7 +60,7 @@ pub(crate) fn remember(
     let mut last = -1;
     for entry in &new.entries {
         let id = match entry {
-            Entry::Keep(id) => {
+            MemoryEntry::Keep(id) => {
                 let place = before.get(id).copied().unwrap_or_default();
                 let moved = if place > last { place } else { last + 1 };
                 if moved != place {
@@ -69,7 +69,7 @@ pub(crate) fn remember(
                 last = moved;
                 *id
             }
-            Entry::New(fragment) => {
+            MemoryEntry::New(fragment) => {
                 last += 1;
                 list.put_in(&mut head, fragment, last)?
             }
@@ -80,24 +80,24 @@ pub(crate) fn remember(
     if head.0 != first {
         anchor(sql, means, head, &new.origin)?;
     }
-    Ok(Outcome::Remembered(ids))
+    Ok(CommandOutcome::Remembered(ids))
 }
 
-fn kept(entry: &Entry) -> Option<FragmentId> {
+fn kept(entry: &MemoryEntry) -> Option<FragmentId> {
     kept_ref(entry).copied()
 }
 
-fn kept_ref(entry: &Entry) -> Option<&FragmentId> {
+fn kept_ref(entry: &MemoryEntry) -> Option<&FragmentId> {
     match entry {
-        Entry::Keep(id) => Some(id),
-        Entry::New(_) => None,
+        MemoryEntry::Keep(id) => Some(id),
+        MemoryEntry::New(_) => None,
     }
 }
 
 fn places(
     sql: &Connection,
     scope: i64,
-    target: Target,
+    target: MemoryList,
 ) -> rusqlite::Result<Vec<(FragmentId, i64)>> {
     sql.prepare_cached(
         "SELECT id, place FROM fragment WHERE scope = ?1 AND target = ?2 ORDER BY place, id",
@@ -151,7 +151,7 @@ impl List<'_> {
                 .prepare_cached("INSERT OR IGNORE INTO lineage VALUES (?1, ?2)")?
                 .execute((parent.0, id))?;
         }
-        if self.origin.source != Source::ExternalEdit {
+        if self.origin.source != MemorySource::ExternalEdit {
             let tag = buried::tag(self.means.chain, self.name, self.target, &new.text);
             buried::unbury_text(self.sql, self.scope, self.target, &tag)?;
         }
@@ -196,7 +196,7 @@ fn anchor(
     sql: &Connection,
     means: &Means<'_>,
     head: (i64, Bytes32),
-    origin: &Origin,
+    origin: &MemoryOrigin,
 ) -> rusqlite::Result<()> {
     let entry = AuditEntry {
         at: origin.at,
@@ -214,8 +214,8 @@ pub(crate) fn forget(
     sql: &Connection,
     means: &Means<'_>,
     ids: &[FragmentId],
-    origin: &Origin,
-) -> Result<Outcome, Fault> {
+    origin: &MemoryOrigin,
+) -> Result<CommandOutcome, CommandFault> {
     let mut head = chain::head(sql)?;
     let mut forgotten: Vec<Fragment> = Vec::new();
     for id in ids {
@@ -237,7 +237,7 @@ pub(crate) fn forget(
     if !forgotten.is_empty() {
         anchor(sql, means, head, origin)?;
     }
-    Ok(Outcome::Forgotten(forgotten))
+    Ok(CommandOutcome::Forgotten(forgotten))
 }
 
 /// Drops what every session is shown that reads a scope: what was shown may be what is
@@ -249,7 +249,11 @@ fn thaw_all(sql: &Connection, scope: &str) -> rusqlite::Result<()> {
 }
 
 /// Notes that nothing forgotten is left in a list's files.
-pub(crate) fn mirror_erased(sql: &Connection, scope: &str, target: Target) -> rusqlite::Result<()> {
+pub(crate) fn mirror_erased(
+    sql: &Connection,
+    scope: &str,
+    target: MemoryList,
+) -> rusqlite::Result<()> {
     buried::erased(sql, scope, target)
 }
 
@@ -257,7 +261,7 @@ pub(crate) fn mirror_erased(sql: &Connection, scope: &str, target: Target) -> ru
 fn mark(
     sql: &Connection,
     scope: i64,
-    target: Target,
+    target: MemoryList,
     digest: &Bytes32,
     ids: &[FragmentId],
 ) -> rusqlite::Result<()> {

@@ -2,8 +2,8 @@
 
 use crate::message::MessageSeq;
 use crate::outbox::{
-    Button, Content, DELIVERIES_MAX, Delivery, DeliveryId, DeliveryState, Destination, Lane,
-    NewButton, Provisional, SentPart, TurnOrigin,
+    Button, Content, DELIVERIES_MAX, Delivery, DeliveryDestination, DeliveryId, DeliveryState,
+    Lane, NewButton, Provisional, SentPart, TurnOrigin,
 };
 use crate::session::SessionId;
 use crate::sqlite::sql::bad_value;
@@ -184,8 +184,8 @@ fn session(id: i64) -> Option<SessionId> {
 }
 
 /// A destination in the columns from `first` on.
-pub(crate) fn destination(row: &Row<'_>, first: usize) -> rusqlite::Result<Destination> {
-    Ok(Destination {
+pub(crate) fn destination(row: &Row<'_>, first: usize) -> rusqlite::Result<DeliveryDestination> {
+    Ok(DeliveryDestination {
         lane: Lane {
             platform: row.get(first)?,
             account: row.get(first + 1)?,

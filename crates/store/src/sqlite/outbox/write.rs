@@ -1,15 +1,15 @@
 //! What each command does to the outbox, and what turns and sessions do to it.
 
 use super::read::{NO_SESSION, provisional};
-use crate::agent::Outcome;
+use crate::agent::CommandOutcome;
 use crate::chain::Chain;
 use crate::error::StoreError;
 use crate::message::MessageSeq;
 use crate::outbox::{
-    DeliveryId, DeliveryState, Destination, Doubt, Enqueue, NewButton, OutboxCommand, Rest,
+    DeliveryDestination, DeliveryId, DeliveryState, Doubt, Enqueue, NewButton, OutboxCommand, Rest,
 };
 use crate::session::SessionId;
-use crate::sqlite::sql::Fault;
+use crate::sqlite::sql::CommandFault;
 use crate::turn::TurnId;
 use insula_world::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _};
@@ -19,9 +19,11 @@ pub(crate) fn apply(
     sql: &Connection,
     chain: &Chain,
     command: &OutboxCommand,
-) -> Result<Outcome, Fault> {
+) -> Result<CommandOutcome, CommandFault> {
     match command {
-        OutboxCommand::Enqueue(new) => return Ok(Outcome::Enqueued(enqueue(sql, chain, new)?)),
+        OutboxCommand::Enqueue(new) => {
+            return Ok(CommandOutcome::Enqueued(enqueue(sql, chain, new)?));
+        }
         OutboxCommand::Begun { id, at } => begun(sql, *id, *at)?,
         OutboxCommand::Sent { id, part, rest, at } => {
             if let Some(part) = part
@@ -113,10 +115,10 @@ pub(crate) fn apply(
         }
         OutboxCommand::Prune { before } => prune(sql, *before)?,
     }
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
-fn some(changed: usize, id: DeliveryId) -> Result<(), Fault> {
+fn some(changed: usize, id: DeliveryId) -> Result<(), CommandFault> {
     if changed == 0 { Err(StoreError::NoDelivery { delivery: id }.into()) } else { Ok(()) }
 }
 
@@ -124,7 +126,7 @@ fn is_there(sql: &Connection, id: DeliveryId) -> rusqlite::Result<bool> {
     sql.prepare_cached("SELECT 1 FROM delivery WHERE id = ?1")?.exists([id.0])
 }
 
-fn begun(sql: &Connection, id: DeliveryId, at: Timestamp) -> Result<(), Fault> {
+fn begun(sql: &Connection, id: DeliveryId, at: Timestamp) -> Result<(), CommandFault> {
     let changed = sql
         .prepare_cached(
             "UPDATE delivery SET state = ?2, changed_at = ?3 WHERE id = ?1 AND state < 3",
@@ -142,7 +144,7 @@ fn fresh_key(chain: &Chain, of: &str, id: i64, at: Timestamp) -> [u8; 16] {
     key
 }
 
-fn enqueue(sql: &Connection, chain: &Chain, new: &Enqueue) -> Result<DeliveryId, Fault> {
+fn enqueue(sql: &Connection, chain: &Chain, new: &Enqueue) -> Result<DeliveryId, CommandFault> {
     if let Some(name) = &new.name {
         let known = sql
             .prepare_cached("SELECT id FROM delivery WHERE name = ?1")?
@@ -152,7 +154,7 @@ fn enqueue(sql: &Connection, chain: &Chain, new: &Enqueue) -> Result<DeliveryId,
             return Ok(DeliveryId(id));
         }
     }
-    let Destination { lane, chat_type, topic, reply_to } = &new.to;
+    let DeliveryDestination { lane, chat_type, topic, reply_to } = &new.to;
     let id = sql
         .prepare_cached(
             "INSERT INTO delivery (session, turn, text, key, platform, account, chat, chat_type,
@@ -192,10 +194,10 @@ pub(crate) fn begin_turn(
     sql: &Connection,
     chain: &Chain,
     (turn, session): (TurnId, SessionId),
-    to: &Destination,
+    to: &DeliveryDestination,
     at: Timestamp,
 ) -> rusqlite::Result<()> {
-    let Destination { lane, chat_type, topic, reply_to } = to;
+    let DeliveryDestination { lane, chat_type, topic, reply_to } = to;
     sql.prepare_cached(
         "INSERT INTO origin (turn, session, key, platform, account, chat, chat_type, topic,
              reply_to) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",

@@ -1,4 +1,4 @@
-//! The walls of the house: which room may know which, and who may touch the world outside.
+//! The walls between crates: which room may know which, and who may touch the world outside.
 #![allow(
     clippy::unwrap_used,
     clippy::disallowed_methods,

@@ -27,7 +27,7 @@ fn ends_with(text: &str, reason: &str) -> Vec<Step> {
     event_stream([&*delta.to_string(), &stop.to_string(), "[DONE]"])
 }
 
-/// A house whose agents ask `first`, then `second`, each by a path of its own.
+/// A daemon whose agents ask `first`, then `second`, each by a path of its own.
 async fn chained(script: impl Fn(&Seen, usize) -> Vec<Step> + Send + Sync + 'static) -> Fixture {
     let (world, _handles) = world(7);
     let upstream = Upstream::start(&world, script).await.unwrap();
@@ -38,25 +38,26 @@ async fn chained(script: impl Fn(&Seen, usize) -> Vec<Step> + Send + Sync + 'sta
     build(world, config, Some(upstream)).await
 }
 
-fn models(house: &Fixture) -> Vec<String> {
-    let seen = house.upstream().seen();
+fn models(fixture: &Fixture) -> Vec<String> {
+    let seen = fixture.upstream().seen();
     seen.iter().map(|seen| seen.json()["model"].as_str().unwrap().to_owned()).collect()
 }
 
-async fn usage(house: &Fixture, turn: TurnId) -> insula_store::Usage {
+async fn usage(fixture: &Fixture, turn: TurnId) -> insula_store::Usage {
     let agent = insula_domain::AgentId::new("a").unwrap();
-    house.house.store.agent(&agent).turn(turn).await.unwrap().unwrap().usage
+    fixture.daemon.store.agent(&agent).turn(turn).await.unwrap().unwrap().usage
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_breaks_off_unseen_is_asked_for_again_and_both_are_paid() {
-    let house = scripted(|_, number| if number == 0 { half_a_call() } else { says("done") }).await;
-    let handle = house.submit("c", "hello").await;
+    let fixture =
+        scripted(|_, number| if number == 0 { half_a_call() } else { says("done") }).await;
+    let handle = fixture.submit("c", "hello").await;
     let turn = handle.turn;
     let TurnEnd::Replied { text, usage: told, cut } = end(handle).await else { panic!("no reply") };
     assert_eq!((text.as_str(), cut), ("done", None));
-    assert_eq!(models(&house), ["model", "model"]);
-    let kept = usage(&house, turn).await;
+    assert_eq!(models(&fixture), ["model", "model"]);
+    let kept = usage(&fixture, turn).await;
     assert_eq!((kept.input, kept.output), (told.input, told.output));
     let once = scripted(|_, _| says("done")).await;
     let handle = once.submit("c", "hello").await;
@@ -67,29 +68,29 @@ async fn an_answer_that_breaks_off_unseen_is_asked_for_again_and_both_are_paid()
 
 #[tokio::test(start_paused = true)]
 async fn a_model_that_breaks_off_twice_leaves_the_word_to_the_next() {
-    let house = chained(|seen, _| match seen.line.contains("first") {
+    let fixture = chained(|seen, _| match seen.line.contains("first") {
         true => half_a_call(),
         false => says("from the second"),
     })
     .await;
-    assert_eq!(house.say("a", "c", "hello").await, "from the second");
-    assert_eq!(models(&house), ["one", "one", "two"]);
+    assert_eq!(fixture.say("a", "c", "hello").await, "from the second");
+    assert_eq!(models(&fixture), ["one", "one", "two"]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn when_every_answer_breaks_off_the_turn_fails_and_the_next_one_is_clean() {
-    let house = chained(|_, number| if number < 4 { half_a_call() } else { says("well") }).await;
-    let ended = end(house.submit("c", "hello").await).await;
+    let fixture = chained(|_, number| if number < 4 { half_a_call() } else { says("well") }).await;
+    let ended = end(fixture.submit("c", "hello").await).await;
     let TurnEnd::Failed { error } = ended else { panic!("{ended:?}") };
     assert!(error.contains("broke off"), "{error}");
-    assert_eq!(models(&house), ["one", "one", "two", "two"]);
-    assert_eq!(house.say("a", "c", "again").await, "well");
+    assert_eq!(models(&fixture), ["one", "one", "two", "two"]);
+    assert_eq!(fixture.say("a", "c", "again").await, "well");
 }
 
 #[tokio::test(start_paused = true)]
 async fn words_that_were_seen_are_not_said_twice_and_are_paid() {
-    let house = chained(|_, _| half_a_reply()).await;
-    let mut handle = house.submit("c", "hello").await;
+    let fixture = chained(|_, _| half_a_reply()).await;
+    let mut handle = fixture.submit("c", "hello").await;
     let turn = handle.turn;
     let mut heard = String::new();
     let ended = loop {
@@ -101,8 +102,8 @@ async fn words_that_were_seen_are_not_said_twice_and_are_paid() {
     };
     assert!(matches!(ended, TurnEnd::Failed { .. }), "{ended:?}");
     assert!("some words of it".starts_with(&heard), "{heard}");
-    assert_eq!(models(&house), ["one"]);
-    let usage = usage(&house, turn).await;
+    assert_eq!(models(&fixture), ["one"]);
+    let usage = usage(&fixture, turn).await;
     assert!(usage.input > 0 && usage.output > 0, "{usage:?}");
 }
 
@@ -114,13 +115,13 @@ async fn a_request_that_one_model_refuses_is_offered_to_the_next() {
         (400, json!({ "error": { "code": "context_length_exceeded", "message": "x" } })),
         (413, json!({})),
     ] {
-        let house = chained(move |seen, _| match seen.line.contains("first") {
+        let fixture = chained(move |seen, _| match seen.line.contains("first") {
             true => vec![answer(status, &[], &body.to_string())],
             false => says("from the second"),
         })
         .await;
-        assert_eq!(house.say("a", "c", "hello").await, "from the second", "{status}");
-        assert_eq!(models(&house), ["one", "two"], "{status}");
+        assert_eq!(fixture.say("a", "c", "hello").await, "from the second", "{status}");
+        assert_eq!(models(&fixture), ["one", "two"], "{status}");
     }
 }
 
@@ -132,14 +133,14 @@ async fn a_reply_that_ends_before_its_end_says_why_then_and_later() {
         ("stop", None),
         ("something_new", None),
     ] {
-        let house = scripted(move |_, _| ends_with("as far as this", reason)).await;
-        let handle = house.submit("c", "hello").await;
+        let fixture = scripted(move |_, _| ends_with("as far as this", reason)).await;
+        let handle = fixture.submit("c", "hello").await;
         let turn = handle.turn;
         let first = end(handle).await;
         let TurnEnd::Replied { text, cut: told, .. } = &first else { panic!("{first:?}") };
         assert_eq!((text.as_str(), *told), ("as far as this", cut), "{reason}");
-        let (inbound, _) = house.inbound("a", "c", "");
-        let again = house.engine.ended(&inbound.agent, turn).await.unwrap().unwrap();
+        let (inbound, _) = fixture.inbound("a", "c", "");
+        let again = fixture.engine.ended(&inbound.agent, turn).await.unwrap().unwrap();
         assert_eq!(end(again).await, first, "{reason}");
     }
 }

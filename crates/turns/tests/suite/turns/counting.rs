@@ -1,6 +1,6 @@
 //! Rules that count the calls of a turn, and rules that look at what was said in it.
 
-use crate::turns::play::{acts, call, delegate, house, play, tell};
+use crate::turns::play::{acts, call, delegate, open_fixture, play, tell};
 use crate::turns::support::{Fixture, with_tools};
 use insula_domain::AgentId;
 use insula_registry::events::AgentEvent;
@@ -41,8 +41,8 @@ fn refused(told: &str) -> Vec<bool> {
 
 #[tokio::test]
 async fn what_was_done_in_a_turn_is_not_done_again_and_the_next_turn_begins_anew() {
-    let house = house(AGENTS).await;
-    house.files().write("agents/a/workspace/x.txt", "x").unwrap();
+    let fixture = open_fixture(AGENTS).await;
+    fixture.files().write("agents/a/workspace/x.txt", "x").unwrap();
     let turn = acts([
         read("x.txt"),
         read("X.TXT "),
@@ -56,7 +56,7 @@ async fn what_was_done_in_a_turn_is_not_done_again_and_the_next_turn_begins_anew
         tell(),
     ]);
     for _ in 0..2 {
-        let told = house.say("a", "one", &turn).await;
+        let told = fixture.say("a", "one", &turn).await;
         let wanted = [false, true, false, false, false, true, false, false, true];
         assert_eq!(refused(&told), wanted, "{told}");
         assert!(told.contains("a call with the same `path` was made in this turn"), "{told}");
@@ -70,28 +70,28 @@ async fn what_was_done_in_a_turn_is_not_done_again_and_the_next_turn_begins_anew
 
 #[tokio::test]
 async fn d3_children_count_with_the_turn_that_they_work_for() {
-    let house = house(AGENTS).await;
+    let fixture = open_fixture(AGENTS).await;
     let child = |pattern: &str| json!({ "goal": acts([search(pattern), search("more"), tell()]) });
-    let told = house
+    let told = fixture
         .say("a", "one", &acts([search("a"), delegate([child("b")]), search("c"), tell()]))
         .await;
     assert_eq!(told.matches("such calls were made in this turn").count(), 2, "{told}");
     // Two at once have one left between them.
     let both = acts([search("a"), delegate([child("b"), child("c")]), tell()]);
-    let told = house.say("a", "two", &both).await;
+    let told = fixture.say("a", "two", &both).await;
     assert_eq!(told.matches("such calls were made in this turn").count(), 3, "{told}");
 }
 
 #[tokio::test]
 async fn only_what_was_said_or_is_listed_may_be_named() {
-    let house = house(AGENTS).await;
+    let fixture = open_fixture(AGENTS).await;
     // The list of acts is what is said here, so that what stands in it counts.
     let said = acts([call("web_extract", json!({ "urls": ["https://docs.rs/"] })), tell()]);
-    let told = house.say("a", "one", &said).await;
+    let told = fixture.say("a", "one", &said).await;
     assert!(!told.contains("rule `web_extract.urls.said`"), "{told}");
     // What a turn before said does not.
     let escaped = r#"[{"call": "web_extract", "arguments": {"urls": ["https:\u002f\u002fevil.net"]}}, {"tell": true}]"#;
-    let told = house.say("a", "one", escaped).await;
+    let told = fixture.say("a", "one", escaped).await;
     assert!(
         told.contains("is `https://evil.net`; allowed is what is said in the message of this turn, or is `https://docs.rs/` (rule `web_extract.urls.said`)"),
         "{told}"
@@ -119,7 +119,7 @@ fn what_was_done_before_a_crash_counts_after_it() {
     runtime().block_on(async {
         let script = |seen: &Seen, _: usize| play(seen);
         let fixture = with_tools(Some(files), AGENTS, insula_tools::BUILT_IN, script).await;
-        let mut events = fixture.house.registry.hub.listen(&AgentId::new("a").unwrap());
+        let mut events = fixture.daemon.registry.hub.listen(&AgentId::new("a").unwrap());
         fixture.engine.resume().await.unwrap();
         let ended = loop {
             let event = events.recv().await.unwrap();

@@ -22,11 +22,11 @@ fn id(agent: &str) -> AgentId {
 }
 
 /// Writes the configuration anew with one text in place of another, and applies it.
-async fn edit(house: &Fixture, from: &str, to: &str) {
-    let before = house.files().read("config.yaml").unwrap();
+async fn edit(fixture: &Fixture, from: &str, to: &str) {
+    let before = fixture.files().read("config.yaml").unwrap();
     assert!(before.contains(from), "{before}");
-    house.files().write("config.yaml", before.replace(from, to)).unwrap();
-    house.house.reload(None, &Actor::CommandLine).await.unwrap();
+    fixture.files().write("config.yaml", before.replace(from, to)).unwrap();
+    fixture.daemon.reload(None, &Actor::CommandLine).await.unwrap();
 }
 
 fn failed(end: TurnEnd) -> String {
@@ -37,28 +37,28 @@ fn failed(end: TurnEnd) -> String {
 }
 
 /// What the model was told last.
-fn told(house: &Fixture) -> String {
-    String::from_utf8_lossy(&house.upstream().seen().last().unwrap().body).into_owned()
+fn told(fixture: &Fixture) -> String {
+    String::from_utf8_lossy(&fixture.upstream().seen().last().unwrap().body).into_owned()
 }
 
 #[tokio::test]
 async fn a_queued_turn_begins_under_what_holds_when_it_begins() {
     let go = Arc::new(Notify::new());
     let gate = go.clone();
-    let house = scripted(move |_, number| match number {
+    let fixture = scripted(move |_, number| match number {
         0 => later(&gate, says("first")),
         1 => calls("c1", "todo", "{}"),
         _ => says("second"),
     })
     .await;
-    let first = house.submit("one", "a").await;
-    house.upstream().requests(1).await;
-    let second = house.submit("one", "b").await;
-    edit(&house, "a: {tools: minimal}", "a: {tools: [clarify]}").await;
+    let first = fixture.submit("one", "a").await;
+    fixture.upstream().requests(1).await;
+    let second = fixture.submit("one", "b").await;
+    edit(&fixture, "a: {tools: minimal}", "a: {tools: [clarify]}").await;
     go.notify_one();
     assert!(matches!(end(first).await, TurnEnd::Replied { .. }));
     assert!(matches!(end(second).await, TurnEnd::Replied { .. }));
-    let (shown, said) = (house.upstream().seen()[1].json(), told(&house));
+    let (shown, said) = (fixture.upstream().seen()[1].json(), told(&fixture));
     assert!(!shown["tools"].to_string().contains("todo"), "{shown}");
     assert!(said.contains("you do not have the tool `todo`"), "{said}");
 }
@@ -67,18 +67,18 @@ async fn a_queued_turn_begins_under_what_holds_when_it_begins() {
 async fn a_turn_under_way_loses_a_tool_with_its_agent_and_gains_none() {
     let go = Arc::new(Notify::new());
     let gate = go.clone();
-    let house = scripted(move |_, number| match number {
+    let fixture = scripted(move |_, number| match number {
         0 => later(&gate, calls("c1", "todo", "{}")),
         1 => calls("c2", "read_file", r#"{"path": "x"}"#),
         _ => says("done"),
     })
     .await;
-    let turn = house.submit("one", "go").await;
-    house.upstream().requests(1).await;
-    edit(&house, "a: {tools: minimal}", "a: {tools: [read_file]}").await;
+    let turn = fixture.submit("one", "go").await;
+    fixture.upstream().requests(1).await;
+    edit(&fixture, "a: {tools: minimal}", "a: {tools: [read_file]}").await;
     go.notify_one();
     assert!(matches!(end(turn).await, TurnEnd::Replied { .. }));
-    let said = told(&house);
+    let said = told(&fixture);
     assert!(said.contains("you do not have the tool `todo`"), "{said}");
     assert!(said.contains("you do not have the tool `read_file`"), "{said}");
 }
@@ -88,21 +88,22 @@ async fn an_agent_that_serves_no_more_does_nothing_more_and_says_why() {
     for (kind, why) in [("pause", "paused"), ("archive", "archived"), ("delete", "deleted")] {
         let go = Arc::new(Notify::new());
         let gate = go.clone();
-        let house = scripted(move |_, _| later(&gate, says("never"))).await;
-        let (running, queued) = (house.submit("one", "a").await, house.submit("one", "b").await);
-        house.upstream().requests(1).await;
+        let fixture = scripted(move |_, _| later(&gate, says("never"))).await;
+        let (running, queued) =
+            (fixture.submit("one", "a").await, fixture.submit("one", "b").await);
+        fixture.upstream().requests(1).await;
         let (agent, actor) = (id("a"), Actor::CommandLine);
         match kind {
-            "pause" => house.engine.capabilities().pause(&agent, &actor).await.unwrap(),
-            "archive" => house.engine.capabilities().archive(&agent, &actor).await.unwrap(),
-            _ => house.house.delete(&agent, &actor).await.unwrap(),
+            "pause" => fixture.engine.capabilities().pause(&agent, &actor).await.unwrap(),
+            "archive" => fixture.engine.capabilities().archive(&agent, &actor).await.unwrap(),
+            _ => fixture.daemon.delete(&agent, &actor).await.unwrap(),
         }
         // Nobody lets the model go: it is not waited for.
         for turn in [running, queued] {
             let error = failed(end(turn).await);
             assert!(error.contains("does not serve any more") && error.contains(why), "{error}");
         }
-        assert_eq!(house.upstream().seen().len(), 1);
+        assert_eq!(fixture.upstream().seen().len(), 1);
     }
 }
 
@@ -111,10 +112,10 @@ async fn a_configuration_that_breaks_or_drops_an_agent_ends_its_turns() {
     for to in ["a: {tolls: minimal}", "other: {tools: minimal}"] {
         let go = Arc::new(Notify::new());
         let gate = go.clone();
-        let house = scripted(move |_, _| later(&gate, says("never"))).await;
-        let turn = house.submit("one", "a").await;
-        house.upstream().requests(1).await;
-        edit(&house, "a: {tools: minimal}", to).await;
+        let fixture = scripted(move |_, _| later(&gate, says("never"))).await;
+        let turn = fixture.submit("one", "a").await;
+        fixture.upstream().requests(1).await;
+        edit(&fixture, "a: {tools: minimal}", to).await;
         let error = failed(end(turn).await);
         assert!(error.contains("agent `a` does not serve any more"), "{error}");
     }
@@ -124,39 +125,39 @@ async fn a_configuration_that_breaks_or_drops_an_agent_ends_its_turns() {
 async fn a_model_that_was_taken_away_is_not_asked_again() {
     let go = Arc::new(Notify::new());
     let gate = go.clone();
-    let house = scripted(move |_, _| later(&gate, says("never"))).await;
-    let turn = house.submit("one", "a").await;
-    house.upstream().requests(1).await;
-    edit(&house, "a: {tools: minimal}", "a: {tools: minimal, model: fake/other}").await;
+    let fixture = scripted(move |_, _| later(&gate, says("never"))).await;
+    let turn = fixture.submit("one", "a").await;
+    fixture.upstream().requests(1).await;
+    edit(&fixture, "a: {tools: minimal}", "a: {tools: minimal, model: fake/other}").await;
     let error = failed(end(turn).await);
     assert!(error.contains("may not use the model any more"), "{error}");
     // The next one is of what holds.
     go.notify_one();
     go.notify_one();
-    assert_eq!(house.say("a", "two", "b").await, "never");
-    assert_eq!(house.upstream().seen().last().unwrap().json()["model"], "other");
+    assert_eq!(fixture.say("a", "two", "b").await, "never");
+    assert_eq!(fixture.upstream().seen().last().unwrap().json()["model"], "other");
 }
 
 #[tokio::test]
 async fn a_revoked_token_ends_what_was_begun_by_it_and_nothing_else() {
     let go = Arc::new(Notify::new());
     let gate = go.clone();
-    let house = scripted(move |_, _| later(&gate, says("said"))).await;
+    let daemon = scripted(move |_, _| later(&gate, says("said"))).await;
     let (agents, actor) = ([id("a")], Actor::CommandLine);
     let mut tokens = Vec::new();
     for _ in 0..2 {
         let made =
-            house.house.create_token(agents.clone().into(), [Verb::Chat].into(), None, &actor);
+            daemon.daemon.create_token(agents.clone().into(), [Verb::Chat].into(), None, &actor);
         tokens.push(made.await.unwrap().0.id.clone());
     }
     let mut turns = Vec::new();
     for token in &tokens {
-        let (mut inbound, _) = house.inbound("a", token, "go");
+        let (mut inbound, _) = daemon.inbound("a", token, "go");
         inbound.principal = format!("api:{token}").into();
-        turns.push(house.engine.submit(inbound).await.unwrap());
+        turns.push(daemon.engine.submit(inbound).await.unwrap());
     }
-    house.upstream().requests(2).await;
-    house.house.revoke_token(&tokens[0], &actor).await.unwrap();
+    daemon.upstream().requests(2).await;
+    daemon.daemon.revoke_token(&tokens[0], &actor).await.unwrap();
     let kept = turns.pop().unwrap();
     let error = failed(end(turns.pop().unwrap()).await);
     assert!(error.contains("may not talk to agent `a` any more"), "{error}");
@@ -223,15 +224,15 @@ async fn a_call_under_way_ends_when_its_agent_loses_what_it_touches() {
             0 | 2 => format!("{to}, network: {{allow: [example.org]}}"),
             _ => format!("{to}, network: {{allow: [example.org]}}, secrets: [KEY]"),
         };
-        let house = with_tools(None, agents, &[&Running], script).await;
-        let turn = house.submit("one", "go").await;
+        let fixture = with_tools(None, agents, &[&Running], script).await;
+        let turn = fixture.submit("one", "go").await;
         BEGUN.notified().await;
         // What the call does not touch ends nothing.
-        edit(&house, "approvals: {mode: 'off'}", "approvals: {mode: 'off'}, name: Other").await;
+        edit(&fixture, "approvals: {mode: 'off'}", "approvals: {mode: 'off'}, name: Other").await;
         assert_eq!(DROPPED.load(Ordering::SeqCst), number);
-        edit(&house, from, &kept).await;
+        edit(&fixture, from, &kept).await;
         assert!(matches!(end(turn).await, TurnEnd::Replied { .. }), "{to}");
         assert_eq!(DROPPED.load(Ordering::SeqCst), number + 1, "{to}");
-        assert!(told(&house).contains("refused"), "{to}: {}", told(&house));
+        assert!(told(&fixture).contains("refused"), "{to}: {}", told(&fixture));
     }
 }

@@ -8,7 +8,7 @@ use insula_turns::{TurnEnd, TurnHandle};
 const PLACES: usize = 16;
 
 /// A model that never answers those who ask for something slow.
-async fn house() -> Fixture {
+async fn open_fixture() -> Fixture {
     scripted(|seen: &Seen, _| {
         let asks_slow = shown(seen).iter().any(|(_, words)| words.starts_with("slow"));
         if asks_slow { vec![Step::Hang] } else { says("at once") }
@@ -16,61 +16,61 @@ async fn house() -> Fixture {
     .await
 }
 
-async fn submit(house: &Fixture, who: &str, chat: &str, text: &str) -> TurnHandle {
-    let (mut inbound, _) = house.inbound("a", chat, text);
+async fn submit(fixture: &Fixture, who: &str, chat: &str, text: &str) -> TurnHandle {
+    let (mut inbound, _) = fixture.inbound("a", chat, text);
     inbound.principal = who.into();
-    house.engine.submit(inbound).await.unwrap()
+    fixture.engine.submit(inbound).await.unwrap()
 }
 
 #[tokio::test]
 async fn sixty_slow_turns_of_one_do_not_make_another_wait() {
-    let house = house().await;
+    let fixture = open_fixture().await;
     let mut slow = Vec::new();
     for number in 0..60 {
-        slow.push(submit(&house, "token:loud", &format!("loud-{number}"), "slow").await);
+        slow.push(submit(&fixture, "token:loud", &format!("loud-{number}"), "slow").await);
     }
-    house.upstream().requests(PLACES - 1).await;
+    fixture.upstream().requests(PLACES - 1).await;
     // One after the other, in conversations of their own: each begins at once.
     for number in 0..5 {
-        let quick = submit(&house, "token:quiet", &format!("quiet-{number}"), "quick").await;
+        let quick = submit(&fixture, "token:quiet", &format!("quiet-{number}"), "quick").await;
         assert_eq!(reply(quick).await, "at once");
     }
-    assert_eq!(house.upstream().seen().len(), PLACES - 1 + 5, "and of the other no more did");
+    assert_eq!(fixture.upstream().seen().len(), PLACES - 1 + 5, "and of the other no more did");
 
     // Who waits for a place and is stopped leaves it to the next.
     let stop = |number: usize| {
-        let (_, key) = house.inbound("a", &format!("loud-{number}"), "");
-        assert_eq!(house.engine.stop(&key), 1);
+        let (_, key) = fixture.inbound("a", &format!("loud-{number}"), "");
+        assert_eq!(fixture.engine.stop(&key), 1);
     };
     stop(59);
     let stopped = slow.pop().unwrap();
     assert_eq!(end(stopped).await, TurnEnd::Stopped);
     // When some of the running ones end, as many of the waiting begin, and no more.
     (0..3).for_each(stop);
-    house.upstream().requests(PLACES - 1 + 5 + 3).await;
-    let third = submit(&house, "token:third", "third", "quick").await;
+    fixture.upstream().requests(PLACES - 1 + 5 + 3).await;
+    let third = submit(&fixture, "token:third", "third", "quick").await;
     assert_eq!(reply(third).await, "at once");
-    assert_eq!(house.upstream().seen().len(), PLACES - 1 + 5 + 3 + 1);
+    assert_eq!(fixture.upstream().seen().len(), PLACES - 1 + 5 + 3 + 1);
 }
 
 #[tokio::test]
 async fn what_becomes_free_goes_to_whoever_has_fewest() {
-    let house = house().await;
+    let fixture = open_fixture().await;
     for number in 0..30 {
-        submit(&house, "token:loud", &format!("loud-{number}"), "slow").await;
+        submit(&fixture, "token:loud", &format!("loud-{number}"), "slow").await;
     }
-    house.upstream().requests(PLACES - 1).await;
+    fixture.upstream().requests(PLACES - 1).await;
     for number in 0..3 {
-        submit(&house, "token:quiet", &format!("quiet-{number}"), "slow, quietly").await;
+        submit(&fixture, "token:quiet", &format!("quiet-{number}"), "slow, quietly").await;
     }
-    house.upstream().requests(PLACES).await;
+    fixture.upstream().requests(PLACES).await;
     // The first that ends leaves the place that is kept, the others are the quiet one's.
     for number in 0..3 {
-        let (_, key) = house.inbound("a", &format!("loud-{number}"), "");
-        assert_eq!(house.engine.stop(&key), 1);
+        let (_, key) = fixture.inbound("a", &format!("loud-{number}"), "");
+        assert_eq!(fixture.engine.stop(&key), 1);
     }
-    house.upstream().requests(PLACES + 2).await;
-    let seen = house.upstream().seen();
+    fixture.upstream().requests(PLACES + 2).await;
+    let seen = fixture.upstream().seen();
     let is_quiet = |seen: &&Seen| shown(seen).iter().any(|(_, words)| words == "slow, quietly");
     assert_eq!((seen.len(), seen.iter().filter(is_quiet).count()), (PLACES + 2, 3));
 }

@@ -1,7 +1,7 @@
 //! The gate where it is pressed: the same refused call again and again, calls that wait while
 //! others are made, and calls that a crash cut off.
 
-use crate::turns::play::{acts, call, delegate, house, play, say, tell, together};
+use crate::turns::play::{acts, call, delegate, open_fixture, play, say, tell, together};
 use crate::turns::support::{Fixture, end, reply, shown, with_tools};
 use async_trait::async_trait;
 use insula_domain::AgentId;
@@ -9,7 +9,7 @@ use insula_registry::events::AgentEvent;
 use insula_registry::{Actor, AgentContext};
 use insula_testkit::upstream::{Seen, Step};
 use insula_tools::{BUILT_IN, Cleared, Hands, Output, Risk, Tool, ToolError};
-use insula_turns::approvals::{Answer, Reach};
+use insula_turns::approvals::{ApprovalAnswer, ApprovalDuration};
 use insula_turns::gate::{Denial, Tools};
 use insula_turns::{TurnEnd, TurnEvent};
 use serde_json::{Value, json};
@@ -53,14 +53,14 @@ pub fn tools() -> Tools {
     Vec::leak(tools)
 }
 
-pub fn context(house: &Fixture) -> Arc<AgentContext> {
+pub fn context(fixture: &Fixture) -> Arc<AgentContext> {
     let id = AgentId::new("a").unwrap();
-    house.house.snapshot().agents[&id].state.context().unwrap().clone()
+    fixture.daemon.snapshot().agents[&id].state.context().unwrap().clone()
 }
 
 /// What the audit says each refused call was refused by: the kind of rule, and its name.
-async fn refusals(house: &Fixture) -> Vec<(String, String)> {
-    let records = context(house).store.audit_tail(100).await.unwrap();
+async fn refusals(fixture: &Fixture) -> Vec<(String, String)> {
+    let records = context(fixture).store.audit_tail(100).await.unwrap();
     let contents = records.iter().filter_map(|it| it.content.as_deref());
     let contents = contents.map(|it| serde_json::from_str::<Value>(it).unwrap());
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -72,9 +72,9 @@ async fn refusals(house: &Fixture) -> Vec<(String, String)> {
 
 #[tokio::test]
 async fn a_refused_call_that_comes_again_is_told_so_and_then_ends_the_turn() {
-    let house = house("agents:\n  a: {tools: [todo]}\n").await;
+    let fixture = open_fixture("agents:\n  a: {tools: [todo]}\n").await;
     let refused = || call("terminal", json!({ "command": "ls" }));
-    let told = house.say("a", "one", &acts([refused(), refused(), refused(), tell()])).await;
+    let told = fixture.say("a", "one", &acts([refused(), refused(), refused(), tell()])).await;
     let told: Vec<&str> = told.split("\n--\n").collect();
     assert!(told[0].contains("you do not have the tool `terminal`"), "{told:?}");
     for again in &told[1..] {
@@ -82,7 +82,7 @@ async fn a_refused_call_that_comes_again_is_told_so_and_then_ends_the_turn() {
     }
     assert_eq!(told.len(), 3);
     let turn = acts([refused(), refused(), refused(), refused(), tell()]);
-    let ended = end(house.submit("two", &turn).await).await;
+    let ended = end(fixture.submit("two", &turn).await).await;
     assert!(
         matches!(&ended, TurnEnd::Failed { error, .. } if error.contains("again and again")),
         "{ended:?}"
@@ -91,7 +91,7 @@ async fn a_refused_call_that_comes_again_is_told_so_and_then_ends_the_turn() {
 
 #[tokio::test]
 async fn the_record_of_a_refusal_names_the_operator_s_rule() {
-    let house = house(
+    let fixture = open_fixture(
         "
 agents:
   a:
@@ -102,8 +102,8 @@ agents:
     .await;
     let read = call("read_file", json!({ "path": "secret.txt" }));
     let list = call("todo", json!({ "todos": [] }));
-    house.say("a", "one", &acts([read, list, tell()])).await;
-    let refusals = refusals(&house).await;
+    fixture.say("a", "one", &acts([read, list, tell()])).await;
+    let refusals = refusals(&fixture).await;
     let [(rule, name), (hook, its_name)] = &refusals[..] else { panic!("{refusals:?}") };
     assert_eq!((&**rule, &**name), ("argument_rule", "read_file.path.prefix"));
     assert_eq!(&**hook, "hook");
@@ -120,18 +120,18 @@ agents:
 ";
 
 /// Waits until so many calls wait for an answer, and says yes to all of them.
-async fn approve(house: &Fixture, count: usize) {
-    let agent = context(house);
+async fn approve(fixture: &Fixture, count: usize) {
+    let agent = context(fixture);
     let waiting = loop {
-        let waiting = house.engine.approvals().list(&agent).await.unwrap();
+        let waiting = fixture.engine.approvals().list(&agent).await.unwrap();
         if waiting.len() == count {
             break waiting;
         }
         tokio::task::yield_now().await;
     };
     for approval in waiting {
-        let yes = Answer::Approve(Reach::Once);
-        let approvals = house.engine.approvals();
+        let yes = ApprovalAnswer::Approve(ApprovalDuration::Once);
+        let approvals = fixture.engine.approvals();
         approvals.answer(&agent, &approval.id, yes, &Actor::CommandLine).await.unwrap();
     }
 }
@@ -139,14 +139,14 @@ async fn approve(house: &Fixture, count: usize) {
 #[tokio::test]
 async fn a_call_that_waited_is_counted_when_it_begins() {
     let script = |seen: &Seen, _: usize| play(seen);
-    let house = with_tools(None, COUNTED, tools(), script).await;
+    let fixture = with_tools(None, COUNTED, tools(), script).await;
     let child = |folder: &str| {
         let remove = call("terminal", json!({ "command": format!("rm -r {folder}") }));
         json!({ "goal": acts([remove, tell()]) })
     };
     // Both were examined before either was made.
-    let turn = house.submit("one", &acts([delegate([child("x"), child("y")]), tell()])).await;
-    approve(&house, 2).await;
+    let turn = fixture.submit("one", &acts([delegate([child("x"), child("y")]), tell()])).await;
+    approve(&fixture, 2).await;
     let told = reply(turn).await;
     assert_eq!(told.matches("ran ").count(), 1, "{told}");
     assert_eq!(told.matches("such calls were made in this turn").count(), 1, "{told}");
@@ -155,10 +155,10 @@ async fn a_call_that_waited_is_counted_when_it_begins() {
 #[tokio::test]
 async fn nobody_is_asked_about_a_call_that_is_one_too_many() {
     let script = |seen: &Seen, _: usize| play(seen);
-    let house = with_tools(None, COUNTED, tools(), script).await;
+    let fixture = with_tools(None, COUNTED, tools(), script).await;
     let remove = |folder: &str| call("terminal", json!({ "command": format!("rm -r {folder}") }));
-    let turn = house.submit("one", &acts([remove("x"), remove("y"), tell()])).await;
-    approve(&house, 1).await;
+    let turn = fixture.submit("one", &acts([remove("x"), remove("y"), tell()])).await;
+    approve(&fixture, 1).await;
     // Were an admin asked again, this would wait for one.
     let told = reply(turn).await;
     assert!(told.contains("such calls were made in this turn, of 1"), "{told}");
@@ -166,7 +166,7 @@ async fn nobody_is_asked_about_a_call_that_is_one_too_many() {
 
 #[tokio::test]
 async fn what_is_said_in_a_message_may_be_named_and_nothing_else() {
-    let house = house(
+    let fixture = open_fixture(
         "
 agents:
   a:
@@ -182,10 +182,10 @@ agents:
         let read = call("read_file", json!({ "path": path }));
         acts([read, call("search_files", json!({ "pattern": path })), tell()])
     };
-    let told = house.say("a", "one", &acts("notes")).await;
+    let told = fixture.say("a", "one", &acts("notes")).await;
     assert!(!told.contains("refused: "), "{told}");
     // Written so that the name does not stand in the message.
-    let told = house.say("a", "one", &acts("notes").replace("notes", "n\\u006ftes")).await;
+    let told = fixture.say("a", "one", &acts("notes").replace("notes", "n\\u006ftes")).await;
     assert_eq!(told.matches("refused: ").count(), 2, "{told}");
 }
 
@@ -234,7 +234,7 @@ fn after_a_crash(
     runtime().block_on(async {
         let script = |seen: &Seen, _: usize| play(seen);
         let fixture = with_tools(Some(files), agents, tools(), script).await;
-        let mut events = fixture.house.registry.hub.listen(&AgentId::new("a").unwrap());
+        let mut events = fixture.daemon.registry.hub.listen(&AgentId::new("a").unwrap());
         fixture.engine.resume().await.unwrap();
         loop {
             let event = events.recv().await.unwrap();

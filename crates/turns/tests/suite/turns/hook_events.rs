@@ -19,7 +19,7 @@ use std::time::Duration;
 
 const SKILL: &str = "---\nname: tea\ndescription: How tea is made.\n---\nBoil water.\n";
 
-/// A house whose model does what it is told, with a hook server beside it: `HOOK` in the
+/// A daemon whose model does what it is told, with a hook server beside it: `HOOK` in the
 /// agents stands for that. Agents `a` and `b` have a skill.
 async fn open(
     agents: &str,
@@ -47,9 +47,9 @@ async fn open(
     let transport = Transport::new(&world, &[]).unwrap();
     let caps =
         Capabilities::open(home, lock, world, BTreeMap::new(), Purpose::Serve).await.unwrap();
-    let house = caps.daemon.clone();
+    let daemon = caps.daemon.clone();
     let engine = Engine::new(caps.clone(), transport);
-    (Fixture { files, house, engine, upstream: Some(upstream), handles: None }, hooks, handles)
+    (Fixture { files, daemon, engine, upstream: Some(upstream), handles: None }, hooks, handles)
 }
 
 /// A hook server that says this, whatever it is told.
@@ -109,7 +109,7 @@ const DECIDING: &[(&str, &str, &str)] = &[
 ];
 
 async fn fragments(fixture: &Fixture, agent: &str) -> Vec<(String, String)> {
-    let store = fixture.house.store.agent(&AgentId::new(agent).unwrap());
+    let store = fixture.daemon.store.agent(&AgentId::new(agent).unwrap());
     let all = store.fragments_after(FragmentId::START, 1_000).await.unwrap();
     all.into_iter().map(|it| (it.scope.to_string(), it.text)).collect()
 }

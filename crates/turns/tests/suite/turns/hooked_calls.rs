@@ -8,7 +8,7 @@ use crate::turns::support::{Fixture, build, end, with_tools};
 use insula_registry::Actor;
 use insula_testkit::upstream::{Seen, Upstream};
 use insula_testkit::world;
-use insula_turns::approvals::Answer;
+use insula_turns::approvals::ApprovalAnswer;
 use insula_turns::{TurnEnd, TurnEvent};
 use serde_json::{Value, json};
 
@@ -23,17 +23,17 @@ fn run(command: &str) -> Value {
 
 #[tokio::test]
 async fn a_hook_stops_a_request_before_the_model_hears_of_it() {
-    let house = open("pre_api_request: [{expr: 'false'}]").await;
-    let ended = end(house.submit("one", &acts([tell()])).await).await;
+    let fixture = open("pre_api_request: [{expr: 'false'}]").await;
+    let ended = end(fixture.submit("one", &acts([tell()])).await).await;
     let TurnEnd::Failed { error } = &ended else { panic!("{ended:?}") };
     assert!(error.contains("a hook stopped a request to the model"), "{error}");
-    assert!(house.upstream().seen().is_empty());
+    assert!(fixture.upstream().seen().is_empty());
 }
 
 #[tokio::test]
 async fn a_hook_refuses_before_an_admin_is_asked() {
-    let house = open("pre_approval_request: [{expr: 'false'}]").await;
-    let mut turn = house.submit("one", &acts([run("rm -r build"), tell()])).await;
+    let fixture = open("pre_approval_request: [{expr: 'false'}]").await;
+    let mut turn = fixture.submit("one", &acts([run("rm -r build"), tell()])).await;
     let told = loop {
         match turn.events.recv().await.expect("a turn ends") {
             TurnEvent::Approval { .. } => panic!("an admin was asked"),
@@ -43,20 +43,20 @@ async fn a_hook_refuses_before_an_admin_is_asked() {
         }
     };
     assert!(told.contains("an admin denied it") && !told.contains("ran "), "{told}");
-    assert!(house.engine.approvals().list(&context(&house)).await.unwrap().is_empty());
+    assert!(fixture.engine.approvals().list(&context(&fixture)).await.unwrap().is_empty());
 }
 
 #[tokio::test]
 async fn what_a_program_said_has_a_hook_of_its_own() {
-    let house = open("transform_terminal_output: [{expr: 'false'}]").await;
+    let fixture = open("transform_terminal_output: [{expr: 'false'}]").await;
     let list = call("todo", json!({ "todos": [{ "id": "1", "content": "milk" }] }));
-    let told = house.say("a", "one", &acts([run("ls"), list, tell()])).await;
+    let told = fixture.say("a", "one", &acts([run("ls"), list, tell()])).await;
     let told: Vec<&str> = told.split("\n--\n").collect();
     assert!(told[0].starts_with("the result is withheld"), "{told:?}");
     assert!(told[1].contains("milk"), "{told:?}");
 }
 
-/// A house with a hook server that says this: `HOOK` in the agent stands for it.
+/// A daemon with a hook server that says this: `HOOK` in the agent stands for it.
 async fn served(agent: &str, said: Value) -> (Fixture, Upstream) {
     let (world, _) = world(7);
     let model = |seen: &Seen, _: usize| play(seen);
@@ -73,16 +73,16 @@ async fn served(agent: &str, said: Value) -> (Fixture, Upstream) {
 #[tokio::test]
 async fn a_hook_hears_what_an_admin_answered() {
     let agent = "tools: [terminal], hooks: {post_approval_response: [{http: 'HOOK'}]}";
-    let (house, hooks) = served(agent, json!({})).await;
-    let mut turn = house.submit("one", &acts([run("rm -r build"), tell()])).await;
+    let (fixture, hooks) = served(agent, json!({})).await;
+    let mut turn = fixture.submit("one", &acts([run("rm -r build"), tell()])).await;
     let id = loop {
         if let TurnEvent::Approval { id, .. } = turn.events.recv().await.expect("a turn ends") {
             break id;
         }
     };
-    let approvals = house.engine.approvals();
-    let no = Answer::Deny(None);
-    approvals.answer(&context(&house), &id, no, &Actor::CommandLine).await.unwrap();
+    let approvals = fixture.engine.approvals();
+    let no = ApprovalAnswer::Deny(None);
+    approvals.answer(&context(&fixture), &id, no, &Actor::CommandLine).await.unwrap();
     end(turn).await;
     let told = hooks.seen();
     let [told] = &told[..] else { panic!("{told:?}") };
@@ -97,16 +97,16 @@ async fn a_hook_that_wants_approval_gets_a_no_where_approvals_are_off() {
         let agent = format!(
             "tools: [todo], approvals: {{mode: {approvals}}}, hooks: {{pre_tool_call: [{{http: 'HOOK'}}]}}"
         );
-        let (house, _hooks) = served(&agent, wants.clone()).await;
+        let (fixture, _hooks) = served(&agent, wants.clone()).await;
         let list = call("todo", json!({ "todos": [{ "id": "1", "content": "milk" }] }));
-        let mut turn = house.submit("one", &acts([list, tell()])).await;
+        let mut turn = fixture.submit("one", &acts([list, tell()])).await;
         loop {
             match turn.events.recv().await.expect("a turn ends") {
                 TurnEvent::Approval { id, .. } => {
                     assert!(waits, "nobody is to be asked");
-                    let no = Answer::Deny(None);
-                    let engine = house.engine.approvals();
-                    engine.answer(&context(&house), &id, no, &Actor::CommandLine).await.unwrap();
+                    let no = ApprovalAnswer::Deny(None);
+                    let engine = fixture.engine.approvals();
+                    engine.answer(&context(&fixture), &id, no, &Actor::CommandLine).await.unwrap();
                 }
                 TurnEvent::Ended(TurnEnd::Replied { text, .. }) => {
                     let told = if waits { "an admin denied it" } else { "approvals are off" };

@@ -20,8 +20,8 @@ fn model(seen: &Seen, _: usize) -> Vec<Step> {
     }
 }
 
-/// A house with a hook server beside the model: `HOOK` in the agents stands for it.
-async fn house(
+/// A daemon with a hook server beside the model: `HOOK` in the agents stands for it.
+async fn open_fixture(
     agents: &str,
     hook: impl Fn(&Seen, usize) -> Vec<Step> + Send + Sync + 'static,
 ) -> (Fixture, Upstream, Handles) {
@@ -46,7 +46,7 @@ pub fn says_json(json: Value) -> impl Fn(&Seen, usize) -> Vec<Step> + Send + Syn
 impl Fixture {
     /// The hook records of an agent: event, and the verdict of each hook.
     pub async fn hook_records(&self, agent: &str) -> Vec<(String, Vec<String>)> {
-        let records = self.house.store.agent(&AgentId::new(agent).unwrap()).audit_tail(100).await;
+        let records = self.daemon.store.agent(&AgentId::new(agent).unwrap()).audit_tail(100).await;
         let records = records.unwrap();
         let hooks = records.iter().filter(|record| &*record.kind == "hook");
         let read = hooks.map(|record| {
@@ -68,14 +68,14 @@ agents:
     hooks: {pre_tool_call: [{expr: "tool_input.todos[0].content != 'original'"}]}
   b: {tools: [todo]}
 "#;
-    let (house, ..) = house(agents, says_json(json!({}))).await;
-    let said = house.say("a", "one", "todo").await;
+    let (fixture, ..) = open_fixture(agents, says_json(json!({}))).await;
+    let said = fixture.say("a", "one", "todo").await;
     assert!(said.contains("a hook does not allow this call of `todo`"), "{said}");
-    let said = house.say("b", "one", "todo").await;
+    let said = fixture.say("b", "one", "todo").await;
     assert!(said.contains("original"), "{said}");
     let block = ("pre_tool_call".to_owned(), vec!["block".to_owned()]);
-    assert_eq!(house.hook_records("a").await, [block]);
-    assert_eq!(house.hook_records("b").await, []);
+    assert_eq!(fixture.hook_records("a").await, [block]);
+    assert_eq!(fixture.hook_records("b").await, []);
 }
 
 #[tokio::test]
@@ -84,10 +84,10 @@ async fn a_hook_that_fails_is_a_no_unless_it_may_fail() {
         let agents = format!(
             "agents:\n  a:\n    tools: [todo]\n    hooks: {{pre_tool_call: [{{expr: 'tool_input.nothing'{failure}}}]}}\n"
         );
-        let (house, ..) = house(&agents, says_json(json!({}))).await;
-        let said = house.say("a", "one", "todo").await;
+        let (daemon, ..) = open_fixture(&agents, says_json(json!({}))).await;
+        let said = daemon.say("a", "one", "todo").await;
         assert_eq!(said.contains("a hook of this agent failed"), denied, "{said}");
-        let snapshot = house.house.snapshot();
+        let snapshot = daemon.daemon.snapshot();
         let context = snapshot.agents[&AgentId::new("a").unwrap()].state.context().unwrap();
         let (count, last) = context.hooks.trouble().unwrap();
         assert!(count == 1 && last.contains("there is no `nothing`"), "{last}");
@@ -105,8 +105,8 @@ agents:
 #[tokio::test]
 async fn a_server_is_told_who_and_where_and_its_answer_holds() {
     let block = json!({ "decision": "block", "reason": "not on Sundays" });
-    let (house, hooks, _) = house(HTTP, says_json(block)).await;
-    let said = house.say("a", "one", "todo").await;
+    let (fixture, hooks, _) = open_fixture(HTTP, says_json(block)).await;
+    let said = fixture.say("a", "one", "todo").await;
     assert!(said.contains("not on Sundays"), "{said}");
     let seen = hooks.seen();
     assert_eq!(seen.len(), 1);
@@ -146,17 +146,17 @@ async fn a_server_that_answers_nonsense_or_breaks_denies() {
         Box::new(|_, _| vec![Step::Close]),
     ];
     for script in scripts {
-        let (house, ..) = house(HTTP, script).await;
-        let said = house.say("a", "one", "todo").await;
+        let (fixture, ..) = open_fixture(HTTP, script).await;
+        let said = fixture.say("a", "one", "todo").await;
         assert!(said.contains("a hook of this agent failed"), "{said}");
-        assert_eq!(house.hook_records("a").await[0].1, ["failed, denied"]);
+        assert_eq!(fixture.hook_records("a").await[0].1, ["failed, denied"]);
     }
 }
 
 #[tokio::test]
 async fn a_server_that_hangs_denies_after_its_time() {
-    let (house, hooks, handles) = house(HTTP, |_: &Seen, _| vec![Step::Hang]).await;
-    let turn = house.submit("one", "todo").await;
+    let (fixture, hooks, handles) = open_fixture(HTTP, |_: &Seen, _| vec![Step::Hang]).await;
+    let turn = fixture.submit("one", "todo").await;
     hooks.requests(1).await;
     let ended = tokio::spawn(end(turn));
     while !ended.is_finished() {
@@ -176,11 +176,11 @@ agents:
   a: {tools: [todo], hooks: {pre_tool_call: [{expr: 'true'}, {expr: 'false'}, {expr: 'true'}]}}
   b: {tools: [todo], hooks: {pre_tool_call: [{expr: 'true'}]}}
 ";
-    let (house, ..) = house(agents, says_json(json!({}))).await;
-    house.say("a", "one", "todo").await;
-    house.say("b", "one", "todo").await;
-    assert_eq!(house.hook_records("a").await[0].1, ["allow", "allow", "block"]);
-    assert_eq!(house.hook_records("b").await[0].1, ["block"]);
+    let (fixture, ..) = open_fixture(agents, says_json(json!({}))).await;
+    fixture.say("a", "one", "todo").await;
+    fixture.say("b", "one", "todo").await;
+    assert_eq!(fixture.hook_records("a").await[0].1, ["allow", "allow", "block"]);
+    assert_eq!(fixture.hook_records("b").await[0].1, ["block"]);
 }
 
 #[tokio::test]
@@ -191,25 +191,25 @@ agents:
     tools: [todo]
     hooks: {pre_llm_call: [{expr: "text == 'stop' ? string(1/0) : 'the user is ' + user_id"}]}
 "#;
-    let (house, ..) = house(agents, says_json(json!({}))).await;
-    assert_eq!(house.say("a", "one", "hello").await, "the reply");
-    let seen = house.upstream().seen();
+    let (fixture, ..) = open_fixture(agents, says_json(json!({}))).await;
+    assert_eq!(fixture.say("a", "one", "hello").await, "the reply");
+    let seen = fixture.upstream().seen();
     let asked = shown(&seen[0]);
     assert_eq!(asked.last().unwrap().1, "the user is ann", "{asked:?}");
     // Read again, the conversation is the same: what was added stands where it was said.
-    let (inbound, key) = house.inbound("a", "one", "again");
-    house.engine.drop_window(&inbound.agent, &key).await.unwrap();
-    house.end(inbound).await;
+    let (inbound, key) = fixture.inbound("a", "one", "again");
+    fixture.engine.drop_window(&inbound.agent, &key).await.unwrap();
+    fixture.end(inbound).await;
     let again: Vec<String> =
-        shown(&house.upstream().seen()[1]).into_iter().map(|(_, text)| text).collect();
+        shown(&fixture.upstream().seen()[1]).into_iter().map(|(_, text)| text).collect();
     assert_eq!(again, ["hello", "the user is ann", "the reply", "again", "the user is ann"]);
-    let (inbound, _) = house.inbound("a", "one", "stop");
-    let ended = house.end(inbound).await;
+    let (inbound, _) = fixture.inbound("a", "one", "stop");
+    let ended = fixture.end(inbound).await;
     assert!(
         matches!(&ended, TurnEnd::Failed { error } if error.contains("a hook stopped this turn")),
         "{ended:?}"
     );
-    assert_eq!(house.upstream().seen().len(), 2);
+    assert_eq!(fixture.upstream().seen().len(), 2);
 }
 
 #[tokio::test]
@@ -222,9 +222,9 @@ agents:
       transform_tool_result: [{expr: "'[' + tool_name + ' is hidden]'"}]
       transform_llm_output: [{expr: "text.upperAscii()"}]
 "#;
-    let (house, ..) = house(agents, says_json(json!({}))).await;
-    let (inbound, key) = house.inbound("a", "one", "todo");
-    let mut turn = house.engine.submit(inbound).await.unwrap();
+    let (fixture, ..) = open_fixture(agents, says_json(json!({}))).await;
+    let (inbound, key) = fixture.inbound("a", "one", "todo");
+    let mut turn = fixture.engine.submit(inbound).await.unwrap();
     let mut deltas = 0;
     let text = loop {
         match turn.events.recv().await.unwrap() {
@@ -236,7 +236,7 @@ agents:
     };
     // Nobody sees a word before the hook did.
     assert_eq!((text.as_str(), deltas), ("[TODO IS HIDDEN]", 0));
-    let stored = format!("{:?}", house.messages(&key).await);
+    let stored = format!("{:?}", fixture.messages(&key).await);
     assert!(stored.contains("[TODO IS HIDDEN]"), "{stored}");
     assert!(!stored.contains("\"content\":\"original\",\"status\""), "{stored}");
 }
@@ -248,12 +248,12 @@ agents:
   a: {tools: [todo], hooks: {transform_llm_output: [{expr: "text.nothing"}]}}
   b: {tools: [todo], hooks: {transform_tool_result: [{expr: "text.nothing"}]}}
 "#;
-    let (house, ..) = house(agents, says_json(json!({}))).await;
-    let (inbound, key) = house.inbound("a", "one", "hello");
-    let ended = house.end(inbound).await;
+    let (fixture, ..) = open_fixture(agents, says_json(json!({}))).await;
+    let (inbound, key) = fixture.inbound("a", "one", "hello");
+    let ended = fixture.end(inbound).await;
     assert!(matches!(&ended, TurnEnd::Failed { error } if error.contains("withheld")), "{ended:?}");
-    assert!(!format!("{:?}", house.messages(&key).await).contains("the reply"));
-    let said = house.say("b", "one", "todo").await;
+    assert!(!format!("{:?}", fixture.messages(&key).await).contains("the reply"));
+    let said = fixture.say("b", "one", "todo").await;
     assert!(said.starts_with("the result is withheld"), "{said}");
 }
 
@@ -272,14 +272,14 @@ agents:
       agent:lifecycle: [{http: 'HOOK'}]
       on_session_reset: [{http: 'HOOK'}]
 ";
-    let (house, hooks, _) = house(agents, says_json(json!({ "decision": "block" }))).await;
-    let said = house.say("a", "one", "todo").await;
+    let (fixture, hooks, _) = open_fixture(agents, says_json(json!({ "decision": "block" }))).await;
+    let said = fixture.say("a", "one", "todo").await;
     assert!(said.contains("original"), "{said}");
-    house.say("a", "one", "hello").await;
-    let (inbound, key) = house.inbound("a", "one", "x");
-    house.engine.begin_anew(&inbound.agent, &key).await.unwrap();
+    fixture.say("a", "one", "hello").await;
+    let (inbound, key) = fixture.inbound("a", "one", "x");
+    fixture.engine.begin_anew(&inbound.agent, &key).await.unwrap();
     let id = AgentId::new("a").unwrap();
-    house.engine.capabilities().pause(&id, &insula_registry::Actor::CommandLine).await.unwrap();
+    fixture.engine.capabilities().pause(&id, &insula_registry::Actor::CommandLine).await.unwrap();
     let told: Vec<String> = hooks
         .seen()
         .iter()

@@ -9,9 +9,9 @@ use insula_domain::{
 };
 use insula_registry::AgentContext;
 use insula_registry::daemon::Actor;
-use insula_store::{FragmentId, Part, Target};
+use insula_store::{FragmentId, MemoryList, Part};
 use insula_testkit::upstream::{Seen, Step};
-use insula_turns::approvals::{Answer, Reach};
+use insula_turns::approvals::{ApprovalAnswer, ApprovalDuration};
 use insula_turns::{Acknowledge, Inbound, TurnEnd};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub async fn open(agents: &str) -> Fixture {
 
 pub fn context(fixture: &Fixture, agent: &str) -> Arc<AgentContext> {
     let id = AgentId::new(agent).unwrap();
-    fixture.house.snapshot().agents[&id].state.context().unwrap().clone()
+    fixture.daemon.snapshot().agents[&id].state.context().unwrap().clone()
 }
 
 fn address(platform: &str, account: &str, chat: &str, user: &str, topic: Option<&str>) -> Address {
@@ -123,7 +123,7 @@ async fn b01_what_one_chat_learns_is_absent_from_another() {
     assert!(told.starts_with("result: done: `memory` has 1 entry"), "{told}");
     let from = fixture.upstream().seen().len();
     fixture.say("a", "group", "what do you know?").await;
-    let store = fixture.house.store.agent(&AgentId::new("a").unwrap());
+    let store = fixture.daemon.store.agent(&AgentId::new("a").unwrap());
     let name = store.seals().seal(insula_store::Counted::Session, 1);
     let by_name =
         format!(r#"call session_search {{"session_id": "{name}", "around_message_id": 1}}"#);
@@ -237,10 +237,11 @@ async fn b03_a_global_write_is_held_for_an_admin() {
     assert!(fragments(&fixture, "a").await.is_empty());
     let stranger = Actor::token("nobody");
     let refused = fixture.engine.approvals();
-    let refused =
-        refused.answer(&agent, &approval.id, Answer::Approve(Reach::Once), &stranger).await;
+    let refused = refused
+        .answer(&agent, &approval.id, ApprovalAnswer::Approve(ApprovalDuration::Once), &stranger)
+        .await;
     assert!(refused.is_err());
-    let yes = Answer::Approve(Reach::Once);
+    let yes = ApprovalAnswer::Approve(ApprovalDuration::Once);
     fixture
         .engine
         .approvals()
@@ -459,9 +460,9 @@ async fn b09_foreign_documents_change_no_result() {
         for chat in 0..20 {
             let scope: Scope = format!("chat:api:token:foreign{chat}").parse().unwrap();
             let scoped = keeper.scoped(vec![scope.clone()], scope);
-            let changes: Vec<insula_memory::Change> = (0..25)
-                .map(|n| insula_memory::Change {
-                    target: Target::Memory,
+            let changes: Vec<insula_memory::EntryChange> = (0..25)
+                .map(|n| insula_memory::EntryChange {
+                    target: MemoryList::Memory,
                     operation: insula_memory::Operation::Add {
                         content: format!("boiler hall march {chat} {n}"),
                     },
@@ -470,7 +471,7 @@ async fn b09_foreign_documents_change_no_result() {
             let records = context(&fixture, "a").store.provenance_after(FragmentId::START, 1).await;
             let origin = records.unwrap().remove(0).origin;
             scoped
-                .apply(&changes, &insula_store::Origin { session: None, ..origin })
+                .apply(&changes, &insula_store::MemoryOrigin { session: None, ..origin })
                 .await
                 .unwrap();
         }

@@ -44,8 +44,8 @@ pub fn delegate(tasks: impl IntoIterator<Item = Value>) -> Value {
     call("delegate_task", json!({ "tasks": tasks.into_iter().collect::<Vec<_>>() }))
 }
 
-/// A house with these agents and the model that does what it is told.
-pub async fn house(agents: &str) -> Fixture {
+/// A daemon with these agents and the model that does what it is told.
+pub async fn open_fixture(agents: &str) -> Fixture {
     with_tools(None, agents, insula_tools::BUILT_IN, |seen, _| play(seen)).await
 }
 

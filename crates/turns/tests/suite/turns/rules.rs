@@ -64,13 +64,13 @@ fn script(seen: &Seen, _: usize) -> Vec<Step> {
     }
 }
 
-async fn house() -> Fixture {
+async fn open_fixture() -> Fixture {
     with_tools(None, AGENTS, TOOLS, script).await
 }
 
 #[tokio::test]
 async fn a_call_outside_of_a_rule_is_refused_with_the_reason() {
-    let house = house().await;
+    let daemon = open_fixture().await;
     for (call, outcome) in [
         (r#"terminal {"command": "git status | cargo x"}"#, "ran with"),
         (
@@ -84,14 +84,14 @@ async fn a_call_outside_of_a_rule_is_refused_with_the_reason() {
         (r#"web_extract {"urls": "https://docs.rs/cel"}"#, "ran with"),
         (r#"web_extract {"urls": "https://docs.rs@evil.net/"}"#, "no plain web address"),
     ] {
-        let said = house.say("a", "one", call).await;
+        let said = daemon.say("a", "one", call).await;
         assert!(said.contains(outcome), "{call}: {said}");
         assert_eq!(said.starts_with("refused: "), outcome != "ran with", "{said}");
     }
     // Another agent's calls are not bound by it.
-    let said = house.say("b", "one", r#"terminal {"command": "rm x"}"#).await;
+    let said = daemon.say("b", "one", r#"terminal {"command": "rm x"}"#).await;
     assert!(said.starts_with("ran with"), "{said}");
-    let records = house.house.store.agent(&AgentId::new("a").unwrap()).audit_tail(100).await;
+    let records = daemon.daemon.store.agent(&AgentId::new("a").unwrap()).audit_tail(100).await;
     let refused = records
         .unwrap()
         .iter()
@@ -102,18 +102,18 @@ async fn a_call_outside_of_a_rule_is_refused_with_the_reason() {
 
 #[tokio::test]
 async fn an_expression_sees_what_the_person_said_in_this_turn_and_nothing_else() {
-    let house = house().await;
-    let said = house.say("a", "one", "tell Ann@example.org\n#ann x").await;
+    let fixture = open_fixture().await;
+    let said = fixture.say("a", "one", "tell Ann@example.org\n#ann x").await;
     assert!(said.starts_with("ran with"), "{said}");
     // Who was mentioned in an earlier turn, or by a tool, is nobody to write to in this one.
     for text in ["now\n#ann x", "tell Ann@example.org\n#eve x"] {
-        let said = house.say("a", "one", text).await;
+        let said = fixture.say("a", "one", text).await;
         assert!(said.contains("does not satisfy"), "{said}");
     }
-    let said = house.say("a", "two", r#"send_message {"text": "x"}"#).await;
+    let said = fixture.say("a", "two", r#"send_message {"text": "x"}"#).await;
     assert!(said.contains("can't be said: there is no `to`"), "{said}");
-    let (mut inbound, _) = house.inbound("a", "two", "#eve x");
+    let (mut inbound, _) = fixture.inbound("a", "two", "#eve x");
     inbound.principal = "cli:local".into();
-    let end = house.end(inbound).await;
+    let end = fixture.end(inbound).await;
     assert!(matches!(&end, TurnEnd::Replied { text, .. } if text.starts_with("ran")), "{end:?}");
 }

@@ -13,7 +13,7 @@ use insula_turns::{Acknowledge, Inbound};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-const HOUSE: &str = "
+const CONFIG: &str = "
 channels: {telegram: {accounts: {main: {token: x, base_url: 'http://127.0.0.1:9'}}}}
 agents:
   a: {memory: true, tools: {also_allow: [send_message]}, send: {to: ['telegram:main:-100', 'telegram:main:7']}}
@@ -33,7 +33,7 @@ const GROUP: &str = "telegram:main:-100";
 
 fn context(fixture: &Fixture, agent: &str) -> Arc<AgentContext> {
     let id = AgentId::new(agent).unwrap();
-    fixture.house.snapshot().agents[&id].state.context().unwrap().clone()
+    fixture.daemon.snapshot().agents[&id].state.context().unwrap().clone()
 }
 
 /// A message of user 7's in a place, as the gateway brings it.
@@ -71,7 +71,7 @@ async fn say(fixture: &Fixture, agent: &str, place: &str, text: &str) -> String 
 }
 
 async fn open() -> Fixture {
-    with_tools(None, HOUSE, insula_tools::BUILT_IN, puppet).await
+    with_tools(None, CONFIG, insula_tools::BUILT_IN, puppet).await
 }
 
 fn send(to: &str) -> String {
@@ -228,7 +228,7 @@ async fn what_a_conversation_of_one_request_sent_outlives_it() {
     let fixture = open().await;
     let mut asked = inbound(&fixture, "a", GROUP, &send(GROUP));
     let mut address = asked.scope.address.clone();
-    address.chat = ChatId::new(asked.agent.one_off_name(&fixture.house.world)).unwrap();
+    address.chat = ChatId::new(asked.agent.one_off_name(&fixture.daemon.world)).unwrap();
     asked.session = asked.agent.session_key(&address);
     let (store, key) = (asked.agent.store.clone(), asked.session.to_string());
     reply(fixture.engine.submit_once(asked).await.unwrap()).await;

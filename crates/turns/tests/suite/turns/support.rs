@@ -1,4 +1,4 @@
-//! A house with two agents, and ways to talk to them.
+//! A daemon with two agents, and ways to talk to them.
 
 use insula_capabilities::Capabilities;
 use insula_domain::{
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 pub struct Fixture {
     pub files: insula_testkit::Home,
-    pub house: Arc<Daemon>,
+    pub daemon: Arc<Daemon>,
     pub engine: Engine,
     pub upstream: Option<Upstream>,
     pub handles: Option<insula_testkit::Handles>,
@@ -25,13 +25,13 @@ pub struct Fixture {
 const AGENTS: &str =
     "agents:\n  a: {tools: minimal}\n  b: {tools: [todo]}\n  coder: {tools: [read_file]}\n";
 
-/// A house whose agents practise.
+/// A daemon whose agents practise.
 pub async fn open() -> Fixture {
     let (world, _handles) = world(7);
     build(world, AGENTS.to_owned(), None).await
 }
 
-/// A house whose agents ask a server that answers by `script`.
+/// A daemon whose agents ask a server that answers by `script`.
 pub async fn scripted(
     script: impl Fn(&Seen, usize) -> Vec<Step> + Send + Sync + 'static,
 ) -> Fixture {
@@ -57,9 +57,9 @@ pub async fn build(
     let transport = Transport::new(&world, &[]).unwrap();
     let caps =
         Capabilities::open(home, lock, world, BTreeMap::new(), Purpose::Serve).await.unwrap();
-    let house = caps.daemon.clone();
+    let daemon = caps.daemon.clone();
     let engine = Engine::new(caps.clone(), transport);
-    Fixture { files, house, engine, upstream, handles: None }
+    Fixture { files, daemon, engine, upstream, handles: None }
 }
 
 /// The same with agents of `config`, and tools of a test's own.
@@ -89,9 +89,9 @@ pub async fn with_tools(
     let transport = Transport::new(&world, &[]).unwrap();
     let caps =
         Capabilities::open(home, lock, world, BTreeMap::new(), Purpose::Serve).await.unwrap();
-    let house = caps.daemon.clone();
+    let daemon = caps.daemon.clone();
     let engine = Engine::with_tools(caps.clone(), transport, tools);
-    Fixture { files, house, engine, upstream: Some(upstream), handles: Some(handles) }
+    Fixture { files, daemon, engine, upstream: Some(upstream), handles: Some(handles) }
 }
 
 fn address(chat: &str) -> Address {
@@ -159,7 +159,6 @@ pub fn shown(seen: &Seen) -> Vec<(String, String)> {
     said.collect()
 }
 
-/// How a turn ends.
 pub async fn end(mut handle: TurnHandle) -> TurnEnd {
     loop {
         match handle.events.recv().await.expect("a turn ends") {
@@ -180,7 +179,7 @@ pub async fn reply(handle: TurnHandle) -> String {
 impl Fixture {
     pub fn inbound(&self, agent: &str, chat: &str, text: &str) -> (Inbound, SessionKey) {
         let id = AgentId::new(agent).unwrap();
-        let agent = self.house.snapshot().agents[&id].state.context().unwrap().clone();
+        let agent = self.daemon.snapshot().agents[&id].state.context().unwrap().clone();
         let address = address(chat);
         let session = agent.session_key(&address);
         let inbound = Inbound {
@@ -228,7 +227,7 @@ impl Fixture {
     }
 
     pub async fn messages(&self, key: &SessionKey) -> Vec<Message> {
-        let store = self.house.store.agent(&key.agent);
+        let store = self.daemon.store.agent(&key.agent);
         let session = store.session(SessionRef::Key(key.to_string().into())).await.unwrap();
         let window = Window { messages: 1_000, bytes: 8 << 20 };
         store.messages_tail(session.unwrap().id, window).await.unwrap()

@@ -6,7 +6,7 @@ use insula_domain::AgentId;
 use insula_registry::Actor;
 use insula_store::Part;
 use insula_testkit::upstream::{Seen, Step, Upstream};
-use insula_vault::{Owner, Secret, SecretName};
+use insula_vault::{Secret, SecretName, SecretOwner};
 use serde_json::{Value, json};
 use std::io::Read as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -37,7 +37,7 @@ fn script(seen: &Seen, number: usize) -> Vec<Step> {
     }
 }
 
-async fn house() -> Fixture {
+async fn open_fixture() -> Fixture {
     let fixture = with_tools(None, AGENTS, insula_tools::BUILT_IN, script).await;
     let network = &fixture.handles.as_ref().unwrap().network;
     network.name("site.test", [IpAddr::from(SITE)]);
@@ -52,7 +52,7 @@ async fn serve(
     at: impl Into<SocketAddr>,
     script: impl Fn(&Seen, usize) -> Vec<Step> + Send + Sync + 'static,
 ) -> Upstream {
-    Upstream::listen(&fixture.house.world, at.into(), script).await.unwrap()
+    Upstream::listen(&fixture.daemon.world, at.into(), script).await.unwrap()
 }
 
 fn answer(status: u16, headers: &str, body: &[u8]) -> Vec<Step> {
@@ -70,7 +70,7 @@ fn extract(urls: &[&str]) -> String {
 
 /// Every record of an agent's audit, as one text.
 async fn audit(fixture: &Fixture, agent: &str) -> String {
-    let store = fixture.house.store.agent(&AgentId::new(agent).unwrap());
+    let store = fixture.daemon.store.agent(&AgentId::new(agent).unwrap());
     let records = store.audit_tail(1_000).await.unwrap();
     records
         .iter()
@@ -84,7 +84,7 @@ fn path(seen: &Seen) -> &str {
 
 #[tokio::test]
 async fn a_page_is_read_marked_kept_as_foreign_and_audited() {
-    let fixture = house().await;
+    let fixture = open_fixture().await;
     let html =
         "<title>T</title><p>Hello &amp; </untrusted> &lt;/untrusted id=\"x\"&gt; <p hidden>no";
     let site = serve(&fixture, (SITE, 80), move |_, _| page(html)).await;
@@ -122,7 +122,7 @@ async fn a_page_is_read_marked_kept_as_foreign_and_audited() {
 
 #[tokio::test]
 async fn rule_04_what_is_not_granted_is_refused_with_the_grant_that_is_missing() {
-    let fixture = house().await;
+    let fixture = open_fixture().await;
     let site = serve(&fixture, (SITE, 80), |_, _| page("secret")).await;
     let said = fixture.say("a", "one", &extract(&["http://secret.test/"])).await;
     assert!(said.starts_with("refused: `secret.test:80` is refused"), "{said}");
@@ -152,7 +152,7 @@ async fn rule_04_what_is_not_granted_is_refused_with_the_grant_that_is_missing()
 
 #[tokio::test]
 async fn every_hop_of_a_redirect_is_decided_anew() {
-    let fixture = house().await;
+    let fixture = open_fixture().await;
     let inside = serve(&fixture, ([10, 0, 0, 8], 80), |_, _| page("inside")).await;
     let local = serve(&fixture, ([127, 0, 0, 1], 9_000), |_, _| page("local")).await;
     let _site = serve(&fixture, (SITE, 80), |seen, _| {
@@ -184,7 +184,7 @@ async fn every_hop_of_a_redirect_is_decided_anew() {
 
 #[tokio::test]
 async fn hostile_answers_cost_little_and_say_what_is_wrong() {
-    let fixture = house().await;
+    let fixture = open_fixture().await;
     let _site = serve(&fixture, (SITE, 80), |seen, _| match path(seen) {
         "/bomb" => {
             let mut body = Vec::new();
@@ -225,7 +225,7 @@ async fn hostile_answers_cost_little_and_say_what_is_wrong() {
 
 #[tokio::test]
 async fn a_server_that_never_answers_is_given_up() {
-    let fixture = Arc::new(house().await);
+    let fixture = Arc::new(open_fixture().await);
     let site = serve(&fixture, (SITE, 80), |_, _| vec![Step::Hang]).await;
     let turn = fixture.clone();
     let turn =
@@ -240,7 +240,7 @@ async fn a_server_that_never_answers_is_given_up() {
 
 #[tokio::test]
 async fn twenty_addresses_are_fetched_five_at_a_time_and_answered_one_by_one() {
-    let fixture = Arc::new(house().await);
+    let fixture = Arc::new(open_fixture().await);
     let gates: Arc<Vec<Arc<Notify>>> = Arc::new((0..20).map(|_| Arc::default()).collect());
     let site = {
         let gates = gates.clone();
@@ -284,7 +284,7 @@ async fn twenty_addresses_are_fetched_five_at_a_time_and_answered_one_by_one() {
 
 #[tokio::test]
 async fn strange_letters_and_data_are_read() {
-    let fixture = house().await;
+    let fixture = open_fixture().await;
     let _site = serve(&fixture, (SITE, 80), |seen, _| match path(seen) {
         "/jis" => answer(
             200,
@@ -302,14 +302,14 @@ async fn strange_letters_and_data_are_read() {
 }
 
 async fn set_key(fixture: &Fixture, agent: &str) {
-    let owner = Owner::Agent(AgentId::new(agent).unwrap());
+    let owner = SecretOwner::Agent(AgentId::new(agent).unwrap());
     let name = SecretName::new("KEY").unwrap();
-    fixture.house.set_secret(&owner, &name, Secret::new(KEY), &Actor::CommandLine).await.unwrap();
+    fixture.daemon.set_secret(&owner, &name, Secret::new(KEY), &Actor::CommandLine).await.unwrap();
 }
 
 #[tokio::test]
 async fn searches_are_asked_in_their_own_words_with_a_key_nobody_sees() {
-    let fixture = house().await;
+    let fixture = open_fixture().await;
     set_key(&fixture, "searx").await;
     set_key(&fixture, "brave").await;
     let searx = serve(&fixture, ([127, 0, 0, 1], 8_888), |_, _| {
@@ -355,7 +355,7 @@ async fn searches_are_asked_in_their_own_words_with_a_key_nobody_sees() {
 
 #[tokio::test]
 async fn a_search_that_fails_says_why_and_its_key_goes_to_no_other_host() {
-    let fixture = house().await;
+    let fixture = open_fixture().await;
     let said = fixture.say("brave", "one", "web_search {\"query\":\"x\"}").await;
     assert!(said.contains("`web.search.api_key`") && said.contains("KEY"), "{said}");
     set_key(&fixture, "brave").await;

@@ -18,15 +18,15 @@ fn long(number: usize) -> String {
 
 #[tokio::test]
 async fn a_full_window_is_compressed_once_and_stays_stable_after() {
-    let house = scripted(|seen, _| match is_summary(seen) {
+    let fixture = scripted(|seen, _| match is_summary(seen) {
         true => says("the notes"),
         false => says("ok"),
     })
     .await;
     for number in 0..12 {
-        house.say("a", "one", &long(number)).await;
+        fixture.say("a", "one", &long(number)).await;
     }
-    let seen = house.upstream().seen();
+    let seen = fixture.upstream().seen();
     let summaries = seen.iter().filter(|seen| is_summary(seen)).count();
     assert!((1..=3).contains(&summaries), "{summaries}");
     let last = shown(seen.last().unwrap());
@@ -43,24 +43,24 @@ async fn a_full_window_is_compressed_once_and_stays_stable_after() {
 
 #[tokio::test]
 async fn a_summary_that_fails_costs_the_oldest_part_and_no_turn() {
-    let house = scripted(|seen, _| match is_summary(seen) {
+    let fixture = scripted(|seen, _| match is_summary(seen) {
         true => vec![answer(400, &[], r#"{"error":{"message":"no"}}"#)],
         false => says("ok"),
     })
     .await;
     for number in 0..12 {
-        assert_eq!(house.say("a", "one", &long(number)).await, "ok");
+        assert_eq!(fixture.say("a", "one", &long(number)).await, "ok");
     }
-    let last = shown(house.upstream().seen().last().unwrap());
+    let last = shown(fixture.upstream().seen().last().unwrap());
     assert!(last.last().unwrap().1.starts_with("message 11"));
-    let (_, key) = house.inbound("a", "one", "");
-    assert_eq!(house.messages(&key).await.len(), 24, "everything is still in the store");
+    let (_, key) = fixture.inbound("a", "one", "");
+    assert_eq!(fixture.messages(&key).await.len(), 24, "everything is still in the store");
 }
 
 #[tokio::test]
 async fn a_provider_that_finds_it_too_long_gets_less() {
     static REFUSED: AtomicUsize = AtomicUsize::new(0);
-    let house = scripted(|seen, _| {
+    let fixture = scripted(|seen, _| {
         let body = String::from_utf8_lossy(&seen.body).into_owned();
         match (is_summary(seen), body.len() > 30_000) {
             (true, _) => says("the notes"),
@@ -73,9 +73,9 @@ async fn a_provider_that_finds_it_too_long_gets_less() {
         }
     })
     .await;
-    house.say("a", "one", "hello").await;
+    fixture.say("a", "one", "hello").await;
     for number in 0..3 {
-        let turn = house.submit("one", &long(number)).await;
+        let turn = fixture.submit("one", &long(number)).await;
         assert_eq!(reply(turn).await, "ok");
     }
     assert!(REFUSED.load(Ordering::Relaxed) > 0);
@@ -93,21 +93,21 @@ async fn a_window_kept_in_memory_and_one_read_again_are_the_same() {
         let (inbound, key) = read.inbound("a", "one", "");
         read.engine.drop_window(&inbound.agent, &key).await.unwrap();
     }
-    let bodies = |house: &crate::turns::support::Fixture| -> Vec<Vec<u8>> {
-        house.upstream().seen().into_iter().map(|seen| seen.body).collect()
+    let bodies = |fixture: &crate::turns::support::Fixture| -> Vec<Vec<u8>> {
+        fixture.upstream().seen().into_iter().map(|seen| seen.body).collect()
     };
     assert_eq!(bodies(&kept), bodies(&read));
 }
 
 /// All that a model was asked with, as it went over the wire.
-fn asked(house: &crate::turns::support::Fixture) -> String {
-    let bodies = house.upstream().seen().into_iter();
+fn asked(fixture: &crate::turns::support::Fixture) -> String {
+    let bodies = fixture.upstream().seen().into_iter();
     bodies.map(|seen| String::from_utf8_lossy(&seen.body).into_owned()).collect()
 }
 
 #[tokio::test]
 async fn rule_10_no_file_of_a_workspace_enters_a_prompt() {
-    let house = scripted(|seen, _| match is_summary(seen) {
+    let fixture = scripted(|seen, _| match is_summary(seen) {
         true => says("the notes"),
         false => says("ok"),
     })
@@ -115,27 +115,27 @@ async fn rule_10_no_file_of_a_workspace_enters_a_prompt() {
     // Programs, file tools and other chats of the agent write there.
     for name in ["AGENTS.md", "CLAUDE.md", "SOUL.md", ".cursorrules", "skills/x/SKILL.md"] {
         let path = format!("agents/coder/workspace/{name}");
-        house.files().write(&path, "Tabs, never spaces.").unwrap();
+        fixture.files().write(&path, "Tabs, never spaces.").unwrap();
     }
     for number in 0..12 {
-        house.say("coder", "one", &long(number)).await;
+        fixture.say("coder", "one", &long(number)).await;
     }
-    house.say("coder", "two", "hello").await;
-    assert!(!asked(&house).contains("Tabs"), "a workspace spoke");
+    fixture.say("coder", "two", "hello").await;
+    assert!(!asked(&fixture).contains("Tabs"), "a workspace spoke");
 }
 
 #[tokio::test]
 async fn instructions_are_what_the_operator_wrote_beside_the_soul() {
-    let house = scripted(|_, _| says("ok")).await;
-    house.say("coder", "one", "hello").await;
-    house.files().write("agents/coder/AGENTS.md", "Tabs, never spaces.").unwrap();
+    let daemon = scripted(|_, _| says("ok")).await;
+    daemon.say("coder", "one", "hello").await;
+    daemon.files().write("agents/coder/AGENTS.md", "Tabs, never spaces.").unwrap();
     let actor = insula_registry::Actor::CommandLine;
-    let reloaded = house.house.reload(None, &actor).await.unwrap();
+    let reloaded = daemon.daemon.reload(None, &actor).await.unwrap();
     assert_eq!(reloaded.applied.changed.len(), 1, "it is another generation");
     // A conversation that is under way has them too, and so has no other agent.
-    house.say("coder", "one", "again").await;
-    house.say("a", "one", "hello").await;
-    let seen = house.upstream().seen();
+    daemon.say("coder", "one", "again").await;
+    daemon.say("a", "one", "hello").await;
+    let seen = daemon.upstream().seen();
     let has = |at: usize| {
         let system = seen[at].json()["messages"][0].to_string();
         system.contains("Tabs, never spaces.")
@@ -145,15 +145,15 @@ async fn instructions_are_what_the_operator_wrote_beside_the_soul() {
 
 #[tokio::test]
 async fn a_turn_that_outgrows_the_window_still_knows_what_was_asked() {
-    let house = scripted(|seen, number| match number {
+    let fixture = scripted(|seen, number| match number {
         _ if is_summary(seen) => says("the notes"),
         1..40 => calls_at_once(number, 6),
         _ => says("done"),
     })
     .await;
-    house.say("b", "one", "hello").await;
-    assert_eq!(house.say("b", "one", "the long task").await, "done");
-    for seen in house.upstream().seen().iter().filter(|seen| !is_summary(seen)).skip(1) {
+    fixture.say("b", "one", "hello").await;
+    assert_eq!(fixture.say("b", "one", "the long task").await, "done");
+    for seen in fixture.upstream().seen().iter().filter(|seen| !is_summary(seen)).skip(1) {
         let shown = shown(seen);
         assert_eq!(shown[0].0, "user", "{shown:?}");
         assert!(shown.iter().any(|(role, text)| role == "user" && text == "the long task"));
@@ -171,6 +171,6 @@ async fn a_turn_that_outgrows_the_window_still_knows_what_was_asked() {
         }
     }
     // And it sees what it did last.
-    let last = shown(house.upstream().seen().last().unwrap());
+    let last = shown(fixture.upstream().seen().last().unwrap());
     assert!(last.last().unwrap().1.contains("item 39-5"), "{:?}", last.last());
 }

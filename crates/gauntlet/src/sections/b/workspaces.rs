@@ -1,6 +1,6 @@
 //! B10: files of another chat, as `workspace.scope` says; attachments and spilled output never.
 
-use super::places::{ADA, ann, ben};
+use super::scene::{ADA, ann, ben};
 use crate::attempt::{Attempt, Outcome, Verdict};
 use crate::ground::{Ground, Plan};
 use crate::machine;

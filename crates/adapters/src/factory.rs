@@ -5,7 +5,7 @@ use crate::matrix::{self, Matrix};
 use crate::telegram::{Telegram, TelegramSettings};
 use crate::webchat::WebChats;
 use crate::webhook::Webhook;
-use insula_channel::{AccountSettings, Accounts, Adapter, Fault, Outbound, Workshop};
+use insula_channel::{AccountSettings, Accounts, Adapter, AdapterFactory, ConnectFault, Outbound};
 use insula_domain::{AccountId, Platform};
 use insula_wire::Transport;
 use insula_world::World;
@@ -38,8 +38,8 @@ impl Makers {
     }
 }
 
-impl Workshop for Makers {
-    fn make(&self, account: &AccountSettings) -> Result<Arc<dyn Adapter>, Fault> {
+impl AdapterFactory for Makers {
+    fn make(&self, account: &AccountSettings) -> Result<Arc<dyn Adapter>, ConnectFault> {
         let Self { world, transport, webchats, accounts } = self;
         match account.platform.as_str() {
             "matrix" => {
@@ -64,13 +64,13 @@ impl Workshop for Makers {
 }
 
 /// A setting that the account can't do without.
-pub fn needed<'a>(account: &'a AccountSettings, key: &str) -> Result<&'a str, Fault> {
+pub fn needed<'a>(account: &'a AccountSettings, key: &str) -> Result<&'a str, ConnectFault> {
     account.get(key).ok_or_else(|| wrong(&format!("it needs `{key}`")))
 }
 
 /// The fault of settings that make no adapter. Trying again does not help; changing them does.
-pub fn wrong(why: &str) -> Fault {
-    Fault::Refused(why.into())
+pub fn wrong(why: &str) -> ConnectFault {
+    ConnectFault::Refused(why.into())
 }
 
 /// How an adapter finds the others; empty where no gateway runs.

@@ -1,27 +1,23 @@
 //! A place to send to, and its form in the store.
 
 use insula_channel::MessageId;
-use insula_channel::Target;
+use insula_channel::PostTarget;
 use insula_channel::Tenant;
 use insula_domain::{AccountId, Address, ChatId, ChatType, Platform, TopicId};
-use insula_store::{Destination, Lane};
+use insula_store::{DeliveryDestination, Lane};
 
 /// A place of one account's: what comes from there is answered there, by the same account.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Place {
-    /// The platform.
+pub struct ChatRef {
     pub platform: Platform,
-    /// Our account on it.
     pub account: AccountId,
-    /// The chat.
     pub chat: ChatId,
     /// What kind of chat.
     pub chat_type: ChatType,
-    /// The topic in it.
     pub topic: Option<TopicId>,
 }
 
-impl Place {
+impl ChatRef {
     /// The place at which something happened.
     pub fn of(address: &Address) -> Self {
         let Address { platform, account, chat, chat_type, topic, .. } = address;
@@ -35,15 +31,15 @@ impl Place {
     }
 
     /// Where to send what this tenant says here.
-    pub fn target(&self, tenant: Tenant) -> Target {
+    pub fn target(&self, tenant: Tenant) -> PostTarget {
         let Self { chat, chat_type, topic, .. } = self;
-        Target { tenant, chat: chat.clone(), chat_type: *chat_type, topic: topic.clone() }
+        PostTarget { tenant, chat: chat.clone(), chat_type: *chat_type, topic: topic.clone() }
     }
 
     /// What a message that came from here is accepted with, so that its reply comes back here,
     /// as an answer to `reply_to`.
-    pub fn origin(&self, reply_to: Option<&MessageId>) -> Destination {
-        Destination {
+    pub fn origin(&self, reply_to: Option<&MessageId>) -> DeliveryDestination {
+        DeliveryDestination {
             lane: self.lane(),
             chat_type: self.chat_type.as_str().into(),
             topic: self.topic.as_ref().map(|topic| topic.as_str().into()),
@@ -61,7 +57,7 @@ impl Place {
     }
 
     /// The place that the store has written down; `None` for what no version of ours wrote.
-    pub fn restored(to: &Destination) -> Option<Self> {
+    pub fn restored(to: &DeliveryDestination) -> Option<Self> {
         let topic = match &to.topic {
             Some(topic) => Some(TopicId::new(&**topic).ok()?),
             None => None,
@@ -85,7 +81,7 @@ mod tests {
         for topic in [None, Some(TopicId::new("7").unwrap())] {
             for chat_type in ChatType::ALL {
                 let chat = ChatId::new("-100").unwrap();
-                let place = Place {
+                let place = ChatRef {
                     platform: Platform::new("telegram").unwrap(),
                     account: AccountId::new("main").unwrap(),
                     chat,
@@ -94,7 +90,7 @@ mod tests {
                 };
                 let kept = place.origin(Some(&MessageId("41".into())));
                 assert_eq!(kept.reply_to.as_deref(), Some("41"));
-                assert_eq!(Place::restored(&kept), Some(place));
+                assert_eq!(ChatRef::restored(&kept), Some(place));
             }
         }
     }

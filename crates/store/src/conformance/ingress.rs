@@ -2,10 +2,10 @@
 
 use super::sample::*;
 use super::{Opener, agent};
-use crate::door::{CONTEXT_ROWS_MAX, INBOX_BYTES_MAX};
+use crate::ingress::{CONTEXT_ROWS_MAX, INBOX_BYTES_MAX};
 use crate::{
-    AgentCommand, AgentLease, DoorCommand, EventName, JoinedChat, NewInbox, Pairing, PairingAsked,
-    PairingRequest, StoreError, Tries, Visitor,
+    AgentCommand, AgentLease, EventName, IngressCommand, JoinedChat, NewInbox, Pairing,
+    PairingAsked, PairingRequest, PlatformUser, StoreError, Tries,
 };
 use insula_domain::{AccountId, Platform};
 use insula_world::Timestamp;
@@ -19,13 +19,13 @@ pub(super) async fn run(opener: &dyn Opener) {
     an_event_can_be_given_to_another_agent(opener).await;
 }
 
-fn visitor(user: &str) -> Visitor {
-    Visitor { platform: "telegram".into(), account: "main".into(), user: user.into() }
+fn platform_user(user: &str) -> PlatformUser {
+    PlatformUser { platform: "telegram".into(), account: "main".into(), user: user.into() }
 }
 
 fn request(user: &str, asked: i64) -> PairingRequest {
     PairingRequest {
-        who: visitor(user),
+        who: platform_user(user),
         name: "Ann".to_owned(),
         place: "chat".to_owned(),
         salt: [1; 16],
@@ -35,16 +35,16 @@ fn request(user: &str, asked: i64) -> PairingRequest {
     }
 }
 
-async fn door(store: &AgentLease, command: DoorCommand) -> Option<i64> {
-    let batch = vec![AgentCommand::Door(Box::new(command))];
+async fn commit(store: &AgentLease, command: IngressCommand) -> Option<i64> {
+    let batch = vec![AgentCommand::Ingress(Box::new(command))];
     store.commit(batch).await.unwrap().kept()
 }
 
 /// Asks; again after five, and three may wait.
 async fn ask(store: &AgentLease, request: PairingRequest) -> Option<PairingAsked> {
     let last_before = Timestamp::from_millis(request.asked_at.as_millis() - 5);
-    let command = DoorCommand::AskPairing { request, last_before, waiting_max: 3 };
-    let batch = vec![AgentCommand::Door(Box::new(command))];
+    let command = IngressCommand::AskPairing { request, last_before, waiting_max: 3 };
+    let batch = vec![AgentCommand::Ingress(Box::new(command))];
     store.commit(batch).await.unwrap().asked()
 }
 
@@ -81,8 +81,9 @@ async fn who_was_let_in_is_durable(opener: &dyn Opener) {
     let a = owner.agent(&agent("a"));
     assert_eq!(ask(&a, request("1", 5)).await, Some(PairingAsked::Noted));
     assert_eq!(ask(&a, request("2", 4)).await, Some(PairingAsked::Noted));
-    let pairing = Pairing { who: visitor("2"), name: "Bob".to_owned(), by: "x".into(), at: at(6) };
-    door(&a, DoorCommand::Pair(pairing.clone())).await;
+    let pairing =
+        Pairing { who: platform_user("2"), name: "Bob".to_owned(), by: "x".into(), at: at(6) };
+    commit(&a, IngressCommand::Pair(pairing.clone())).await;
     let joined = JoinedChat {
         platform: "telegram".into(),
         account: "main".into(),
@@ -90,9 +91,9 @@ async fn who_was_let_in_is_durable(opener: &dyn Opener) {
         by: "telegram:1".into(),
         at: at(7),
     };
-    door(&a, DoorCommand::Join(joined.clone())).await;
+    commit(&a, IngressCommand::Join(joined.clone())).await;
     let tries = Tries { wrong: 3, until: at(9) };
-    door(&a, DoorCommand::PutTries { platform: "telegram".into(), tries }).await;
+    commit(&a, IngressCommand::PutTries { platform: "telegram".into(), tries }).await;
     store.shutdown().await;
 
     let store = opener.open("door").await;
@@ -107,10 +108,10 @@ async fn who_was_let_in_is_durable(opener: &dyn Opener) {
     assert_eq!(a.pairing_tries("matrix").await.unwrap(), None);
     assert_eq!(owner.agent(&agent("b")).pairings().await.unwrap(), []);
     let (platform, user) = ("telegram".into(), "2".into());
-    door(&a, DoorCommand::Unpair { platform, user }).await;
-    door(&a, DoorCommand::PrunePairings { before: at(16) }).await;
+    commit(&a, IngressCommand::Unpair { platform, user }).await;
+    commit(&a, IngressCommand::PrunePairings { before: at(16) }).await;
     let (platform, account, chat) = ("telegram".into(), "main".into(), "-100".into());
-    door(&a, DoorCommand::Leave { platform, account, chat }).await;
+    commit(&a, IngressCommand::Leave { platform, account, chat }).await;
     assert_eq!(a.pairing_requests().await.unwrap(), []);
     assert_eq!(a.pairings().await.unwrap(), []);
     assert_eq!(a.joined_chats().await.unwrap(), []);
@@ -138,21 +139,21 @@ async fn a_message_waits_once_and_survives(opener: &dyn Opener) {
     let store = opener.open("inbox").await;
     let owner = store.claim("suite").await.unwrap();
     let a = owner.agent(&agent("a"));
-    let one = door(&a, DoorCommand::Keep(inbox("1", "s", true))).await.unwrap();
-    assert_eq!(door(&a, DoorCommand::Keep(inbox("1", "s", true))).await, None);
-    let two = door(&a, DoorCommand::Keep(inbox("2", "s", true))).await.unwrap();
+    let one = commit(&a, IngressCommand::Keep(inbox("1", "s", true))).await.unwrap();
+    assert_eq!(commit(&a, IngressCommand::Keep(inbox("1", "s", true))).await, None);
+    let two = commit(&a, IngressCommand::Keep(inbox("2", "s", true))).await.unwrap();
     assert!(two > one);
-    door(&a, DoorCommand::Note { event: event("3"), at: at(1) }).await;
+    commit(&a, IngressCommand::Note { event: event("3"), at: at(1) }).await;
     assert!(a.has_event(event("1")).await.unwrap() && a.has_event(event("3")).await.unwrap());
     assert!(!a.has_event(event("4")).await.unwrap());
-    let edit = |sender: &str| DoorCommand::Edit {
+    let edit = |sender: &str| IngressCommand::Edit {
         chat: "c".into(),
         message: "1".into(),
         sender: sender.into(),
         content: format!("edited by {sender}"),
     };
-    door(&a, edit("telegram:1")).await;
-    door(&a, edit("telegram:2")).await;
+    commit(&a, edit("telegram:1")).await;
+    commit(&a, edit("telegram:2")).await;
     store.shutdown().await;
 
     // Somebody has to find it, with the database closed.
@@ -164,14 +165,14 @@ async fn a_message_waits_once_and_survives(opener: &dyn Opener) {
     let texts: Vec<&str> = waiting.iter().map(|row| row.content.as_str()).collect();
     assert_eq!(texts, ["edited by telegram:1", "content of 2"]);
     let (chat, message) = ("c".into(), "2".into());
-    door(&a, DoorCommand::Withdraw { chat, message }).await;
-    door(&a, DoorCommand::Drop(vec![one, 99])).await;
+    commit(&a, IngressCommand::Withdraw { chat, message }).await;
+    commit(&a, IngressCommand::Drop(vec![one, 99])).await;
     assert_eq!(a.inbox_waiting().await.unwrap(), []);
-    assert_eq!(door(&a, DoorCommand::Keep(inbox("2", "s", true))).await, None);
+    assert_eq!(commit(&a, IngressCommand::Keep(inbox("2", "s", true))).await, None);
     let huge = NewInbox { content: "x".repeat(INBOX_BYTES_MAX + 1), ..inbox("5", "s", true) };
-    let refused = a.commit(vec![AgentCommand::Door(Box::new(DoorCommand::Keep(huge)))]).await;
+    let refused = a.commit(vec![AgentCommand::Ingress(Box::new(IngressCommand::Keep(huge)))]).await;
     assert!(matches!(refused, Err(StoreError::TooLong { .. })));
-    door(&a, DoorCommand::PruneEvents { before: at(2) }).await;
+    commit(&a, IngressCommand::PruneEvents { before: at(2) }).await;
     assert!(!a.has_event(event("1")).await.unwrap());
     store.shutdown().await;
 }
@@ -183,9 +184,9 @@ async fn context_is_bounded_and_belongs_to_its_conversation(opener: &dyn Opener)
     let count = usize::try_from(CONTEXT_ROWS_MAX).unwrap();
     for number in 0..count + 5 {
         let kept = inbox(&format!("n{number}"), "s", false);
-        door(&a, DoorCommand::Keep(kept)).await;
+        commit(&a, IngressCommand::Keep(kept)).await;
     }
-    door(&a, DoorCommand::Keep(inbox("other", "t", false))).await;
+    commit(&a, IngressCommand::Keep(inbox("other", "t", false))).await;
     let all = a.inbox_context("s", 1_000).await.unwrap();
     assert_eq!((all.len(), &*all[0].content), (count, "content of n5"));
     let few = a.inbox_context("s", 2).await.unwrap();

@@ -4,8 +4,8 @@
 use super::files::{SkillFile, SkillFiles, SkillFolder};
 use super::likeness::near_duplicates;
 use super::{DOCUMENT, Document, Variable, document, index};
-use crate::diagnostic::{Diagnostic, Owner, Report};
-use crate::files::{FileState, Snapshot};
+use crate::diagnostic::{Diagnostic, FindingOwner, LoadReport};
+use crate::files::{FileState, FilesSnapshot};
 use crate::source::{SourceId, Span};
 use insula_domain::Selector;
 use insula_domain::scan::{Use, reveal, scan};
@@ -22,7 +22,7 @@ const ALIKE_NAMED_MAX: usize = 4;
 
 /// The skills of one agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Shelf {
+pub struct SkillSet {
     /// The bundles that the configuration names, beside the agent's own folder.
     pub bundles: Vec<Box<str>>,
     /// The skills, by name.
@@ -35,14 +35,14 @@ pub struct Shelf {
 
 /// Where a skill stands.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum SkillLocation {
     /// In the agent's own folder.
     Own,
     /// In a bundle of the home.
     Bundle(Box<str>),
 }
 
-impl Place {
+impl SkillLocation {
     /// The folder of skills it is in, below the home.
     pub fn folder(&self, agent: &str) -> String {
         match self {
@@ -52,19 +52,16 @@ impl Place {
     }
 }
 
-/// A skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skill {
-    /// Its name.
     pub name: Box<str>,
-    /// What it is for.
     pub description: Box<str>,
     /// What it is listed under: what it says, or the folder it stands in.
     pub category: Option<Box<str>>,
     /// Its version, as its maker counts.
     pub version: Option<Box<str>>,
     /// Where it stands.
-    pub place: Place,
+    pub place: SkillLocation,
     /// Its folder, below that.
     pub folder: Box<str>,
     /// The hash of its `SKILL.md`.
@@ -85,7 +82,7 @@ pub struct Unusable {
     /// Its name where it has one, else its folder.
     pub name: Box<str>,
     /// Where it stands.
-    pub place: Place,
+    pub place: SkillLocation,
     /// Its folder, below that.
     pub folder: Box<str>,
     /// Whether it was found to be an attack rather than broken.
@@ -97,7 +94,7 @@ pub struct Unusable {
     at: usize,
 }
 
-impl Shelf {
+impl SkillSet {
     /// The skill of that name.
     pub fn get(&self, name: &str) -> Option<&Skill> {
         let at = self.skills.binary_search_by(|skill| (*skill.name).cmp(name)).ok()?;
@@ -124,7 +121,7 @@ struct Parsed {
 }
 
 /// Parses every skill of a folder.
-fn parse(folder: &SkillFolder, place: &Place) -> Parsed {
+fn parse(folder: &SkillFolder, place: &SkillLocation) -> Parsed {
     let mut parsed = Parsed::default();
     for fault in &folder.faults {
         let name: Box<str> = fault.split(' ').next().unwrap_or_default().into();
@@ -148,7 +145,7 @@ fn parse(folder: &SkillFolder, place: &Place) -> Parsed {
 }
 
 /// What becomes of one skill's files.
-fn skill(files: &SkillFiles, place: &Place) -> Result<Skill, Box<Unusable>> {
+fn skill(files: &SkillFiles, place: &SkillLocation) -> Result<Skill, Box<Unusable>> {
     let unusable = |name: &str, blocked, why: String, line, at| {
         Box::new(Unusable {
             name: name.into(),
@@ -205,7 +202,7 @@ pub fn name_finding(path: &str) -> Option<String> {
     found.map(|finding| finding.to_string()).next()
 }
 
-fn made(document: Document, text: &str, files: &SkillFiles, place: &Place) -> Skill {
+fn made(document: Document, text: &str, files: &SkillFiles, place: &SkillLocation) -> Skill {
     let parent = files.folder.rsplit_once('/').map(|(parent, _)| parent.into());
     let mut unknown = Vec::new();
     let allowed_tools = document.allowed_tools.map(|names| {
@@ -265,7 +262,7 @@ fn twin(skill: &Skill, other: &Skill) -> Unusable {
 }
 
 /// Puts an agent's shelf together.
-fn assemble(bundles: Vec<Box<str>>, own: &Parsed, of_bundles: &[Arc<Parsed>]) -> Shelf {
+fn assemble(bundles: Vec<Box<str>>, own: &Parsed, of_bundles: &[Arc<Parsed>]) -> SkillSet {
     let mut by_name: BTreeMap<&str, &Skill> = BTreeMap::new();
     let mut claimed = BTreeMap::new();
     let mut unusable = own.unusable.clone();
@@ -277,7 +274,8 @@ fn assemble(bundles: Vec<Box<str>>, own: &Parsed, of_bundles: &[Arc<Parsed>]) ->
         match by_name.get(&*skill.name) {
             None => drop(by_name.insert(&skill.name, skill)),
             // Its own goes before a bundle's, as a person would expect who put it there.
-            Some(first) if first.place == Place::Own && skill.place != Place::Own => {}
+            Some(first)
+                if first.place == SkillLocation::Own && skill.place != SkillLocation::Own => {}
             Some(first) => {
                 unusable.push(twin(skill, first));
                 claimed.insert(&*skill.name, skill);
@@ -293,7 +291,7 @@ fn assemble(bundles: Vec<Box<str>>, own: &Parsed, of_bundles: &[Arc<Parsed>]) ->
     }
     let skills: Arc<[Skill]> = by_name.into_values().cloned().collect();
     let index = index::index(skills.iter()).into();
-    Shelf { bundles, skills, unusable: unusable.into(), index }
+    SkillSet { bundles, skills, unusable: unusable.into(), index }
 }
 
 /// What many agents have in common: bundles, parsed once, and the places of what was reported.
@@ -301,59 +299,59 @@ fn assemble(bundles: Vec<Box<str>>, own: &Parsed, of_bundles: &[Arc<Parsed>]) ->
 pub(crate) struct SharedSkills {
     bundles: BTreeMap<Box<str>, Arc<Parsed>>,
     /// Shelves of agents with nothing of their own, by their bundles.
-    plain: BTreeMap<Vec<Box<str>>, Arc<Shelf>>,
+    plain: BTreeMap<Vec<Box<str>>, Arc<SkillSet>>,
     sources: BTreeMap<String, SourceId>,
 }
 
 impl SharedSkills {
     /// The shelf of one agent, with what is wrong with it in `report`: warnings, since the
     /// agent serves without a skill that can't be used.
-    pub(crate) fn shelf(
+    pub(crate) fn skill_set(
         &mut self,
-        report: &mut Report,
-        files: &Snapshot,
+        report: &mut LoadReport,
+        files: &FilesSnapshot,
         agent: &str,
         bundles: Vec<Box<str>>,
         granted: &BTreeSet<Box<str>>,
-    ) -> Arc<Shelf> {
+    ) -> Arc<SkillSet> {
         let own = files.folders.get(agent).map(|folder| &*folder.skills);
         let own = own.filter(|own| **own != SkillFolder::default());
-        let shelf = match (own, self.plain.get(&bundles)) {
+        let set = match (own, self.plain.get(&bundles)) {
             (None, Some(known)) => known.clone(),
             (own, _) => {
                 let of_bundles: Vec<Arc<Parsed>> =
                     bundles.iter().filter_map(|name| self.bundle(files, name)).collect();
-                let parsed = own.map(|own| parse(own, &Place::Own)).unwrap_or_default();
-                let shelf = Arc::new(assemble(bundles.clone(), &parsed, &of_bundles));
+                let parsed = own.map(|own| parse(own, &SkillLocation::Own)).unwrap_or_default();
+                let set = Arc::new(assemble(bundles.clone(), &parsed, &of_bundles));
                 if own.is_none() {
-                    self.plain.insert(bundles, shelf.clone());
+                    self.plain.insert(bundles, set.clone());
                 }
-                shelf
+                set
             }
         };
-        Telling { report, files, agent, sources: &mut self.sources }.tell(&shelf, granted);
-        shelf
+        Telling { report, files, agent, sources: &mut self.sources }.tell(&set, granted);
+        set
     }
 
-    fn bundle(&mut self, files: &Snapshot, name: &str) -> Option<Arc<Parsed>> {
+    fn bundle(&mut self, files: &FilesSnapshot, name: &str) -> Option<Arc<Parsed>> {
         let folder = files.bundles.get(name)?;
-        let parse = || Arc::new(parse(folder, &Place::Bundle(name.into())));
+        let parse = || Arc::new(parse(folder, &SkillLocation::Bundle(name.into())));
         Some(self.bundles.entry(name.into()).or_insert_with(parse).clone())
     }
 }
 
 /// Tells what is wrong with one agent's skills.
 struct Telling<'t> {
-    report: &'t mut Report,
-    files: &'t Snapshot,
+    report: &'t mut LoadReport,
+    files: &'t FilesSnapshot,
     agent: &'t str,
     sources: &'t mut BTreeMap<String, SourceId>,
 }
 
 impl Telling<'_> {
-    fn tell(&mut self, shelf: &Shelf, granted: &BTreeSet<Box<str>>) {
-        let mine = Owner::Agent(self.agent.into());
-        for unusable in shelf.unusable.iter() {
+    fn tell(&mut self, set: &SkillSet, granted: &BTreeSet<Box<str>>) {
+        let mine = FindingOwner::Agent(self.agent.into());
+        for unusable in set.unusable.iter() {
             let Unusable { name, place, folder, blocked, why, line, at } = unusable;
             let span = self.span(place, folder, *line, *at);
             let message = format!("skill `{name}` is left out: {why}");
@@ -361,12 +359,12 @@ impl Telling<'_> {
                 true => "read it with care; remove the passage, or the skill",
                 false => "correct it; until then the agent does not have this skill",
             };
-            let owner = if *place == Place::Own { &mine } else { &Owner::Shared };
+            let owner = if *place == SkillLocation::Own { &mine } else { &FindingOwner::Shared };
             let found = Diagnostic::warning(owner, span, message).help(help);
             // What was blocked may be a credential, or not what it seems.
             self.report.push(if *blocked { found.conceal() } else { found });
         }
-        for skill in shelf.skills.iter() {
+        for skill in set.skills.iter() {
             let span = |telling: &mut Self| telling.span(&skill.place, &skill.folder, 1, 0);
             for unknown in &skill.unknown_tools {
                 let message = format!(
@@ -389,7 +387,7 @@ impl Telling<'_> {
                 self.report.push(Diagnostic::warning(&mine, span, message).help(help));
             }
         }
-        let groups = near_duplicates(&shelf.skills);
+        let groups = near_duplicates(&set.skills);
         for group in groups.iter().take(ALIKE_GROUPS_MAX) {
             self.warn_of_alike(&mine, group);
         }
@@ -405,7 +403,7 @@ impl Telling<'_> {
     }
 
     /// Skills that a model can't tell apart: one warning for all of a group.
-    fn warn_of_alike(&mut self, mine: &Owner, group: &[&Skill]) {
+    fn warn_of_alike(&mut self, mine: &FindingOwner, group: &[&Skill]) {
         let [first, others @ ..] = group else { return };
         let (named, more) = others.split_at(others.len().min(ALIKE_NAMED_MAX));
         let mut names: Vec<String> =
@@ -431,10 +429,10 @@ impl Telling<'_> {
     }
 
     /// A place in a `SKILL.md`: the line that `at` is in.
-    fn span(&mut self, place: &Place, folder: &str, line: u32, at: usize) -> Span {
+    fn span(&mut self, place: &SkillLocation, folder: &str, line: u32, at: usize) -> Span {
         let files = match place {
-            Place::Own => self.files.folders.get(self.agent).map(|folder| &folder.skills),
-            Place::Bundle(name) => self.files.bundles.get(&**name),
+            SkillLocation::Own => self.files.folders.get(self.agent).map(|folder| &folder.skills),
+            SkillLocation::Bundle(name) => self.files.bundles.get(&**name),
         };
         let skill = files.and_then(|files| files.skills.iter().find(|it| *it.folder == *folder));
         let text: Arc<str> = match skill.map(|skill| &skill.document) {

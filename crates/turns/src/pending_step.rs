@@ -14,7 +14,7 @@ const HOOKS: [HookEvent; 3] =
 
 /// A step that the next commit of its turn brings along.
 #[derive(Default)]
-pub(super) struct Held(Mutex<State>);
+pub(super) struct PendingStep(Mutex<State>);
 
 #[derive(Default)]
 enum State {
@@ -26,7 +26,7 @@ enum State {
     Stands(MessageSeq),
 }
 
-impl Held {
+impl PendingStep {
     fn state(&self) -> MutexGuard<'_, State> {
         // Valid after every single statement.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -72,14 +72,14 @@ impl Turn<'_> {
         let step = NewStep::Answered { message: message.clone(), usage };
         let at = history.len();
         if calls.iter().all(|(_, name, _)| self.is_glance(name)) {
-            *self.held.state() = State::Waits(Box::new(self.step(step)));
+            *self.pending.state() = State::Waits(Box::new(self.step(step)));
             history.push(self.placed(&message, MessageSeq::default()));
         } else {
             let seq = self.journal(step, None).await?;
             history.push(self.placed(&message, seq));
         }
         let end = self.calls(calls, history).await?;
-        if let (Some(seq), Some(answer)) = (self.held.place(), history.get_mut(at)) {
+        if let (Some(seq), Some(answer)) = (self.pending.place(), history.get_mut(at)) {
             answer.seq = seq;
         }
         Ok(end)

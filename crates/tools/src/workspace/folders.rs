@@ -1,11 +1,11 @@
 //! Which folders an agent was given, and opening them.
 //!
-//! What stands here is a plain description; [`Place::open`] turns it into descriptors. They
+//! What stands here is a plain description; [`AgentFolders::open`] turns it into descriptors. They
 //! are held while somebody works and given back when nobody does, so an idle agent has none.
 
 use super::error::FileError;
-use super::kernel::{self, Identity};
-use crate::Words;
+use super::kernel::{self, FileIdentity};
+use crate::QuotedSource;
 use insula_domain::AccessMode;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
@@ -35,7 +35,6 @@ const ATTACHMENTS_MAX: usize = 2_000;
 /// A folder an agent was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Granted {
-    /// Where it is.
     pub site: Site,
     /// What may be done there.
     pub mode: AccessMode,
@@ -54,7 +53,7 @@ pub enum Site {
 
 /// A folder as a program is given it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Folder {
+pub struct GivenFolder {
     /// Its path as it was granted.
     pub path: PathBuf,
     /// Where it really is, without a link on the way.
@@ -76,7 +75,7 @@ pub enum Absent {
 
 /// The folders of an agent, under one generation.
 #[derive(Debug)]
-pub struct Place {
+pub struct AgentFolders {
     /// The home of the daemon. Nothing in it is reached through a folder around it.
     pub home: PathBuf,
     /// What `~` stands for.
@@ -93,9 +92,9 @@ pub struct Place {
 #[derive(Debug)]
 pub(crate) struct Common {
     home: OwnedFd,
-    identity: Identity,
+    identity: FileIdentity,
     /// The agent's folder in it.
-    own: Option<Identity>,
+    own: Option<FileIdentity>,
     home_path: PathBuf,
     pub(crate) roots: Vec<Arc<Root>>,
     pub(crate) absent: Vec<String>,
@@ -108,7 +107,7 @@ pub(crate) struct Root {
     pub(crate) path: PathBuf,
     pub(crate) folder: OwnedFd,
     pub(crate) mode: AccessMode,
-    identity: Identity,
+    identity: FileIdentity,
     /// Folders inside it for which something else holds.
     fences: Vec<Fence>,
 }
@@ -116,11 +115,11 @@ pub(crate) struct Root {
 /// A folder inside a granted one, and what may be done there: nothing at all, or less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Fence {
-    identity: Identity,
+    identity: FileIdentity,
     mode: Option<AccessMode>,
 }
 
-impl Place {
+impl AgentFolders {
     /// A description; nothing is opened.
     pub fn new(home: PathBuf, user_home: Option<PathBuf>, common: Vec<Granted>) -> Self {
         Self { home, user_home, common, folder: None, opened: Mutex::default() }
@@ -149,7 +148,7 @@ impl Place {
         &self,
         output: &Path,
         bytes: &[u8],
-        words: Words,
+        words: QuotedSource,
     ) -> Result<PathBuf, FileError> {
         let common = self.open()?;
         let path = self.home.join(output);
@@ -170,8 +169,8 @@ impl Place {
         }
         let mut next = kept.last().map_or(1, |(last, _)| last + 1);
         let foreign = match words {
-            Words::Own => "",
-            Words::Foreign => FOREIGN_STEM,
+            QuotedSource::Own => "",
+            QuotedSource::Foreign => FOREIGN_STEM,
         };
         loop {
             let name = format!("{next}{foreign}{PRINTED}");
@@ -211,7 +210,7 @@ impl Place {
 
     /// What becomes of each folder that has to be there: the folder, or why nobody is given it.
     /// Nothing is made, not even what would be.
-    pub fn look(&self) -> Result<Vec<Result<Folder, String>>, FileError> {
+    pub fn look(&self) -> Result<Vec<Result<GivenFolder, String>>, FileError> {
         let common = self.open_home()?;
         let there = self.common.iter().filter(|granted| granted.absent == Absent::Leave);
         let look = |granted| {
@@ -226,8 +225,8 @@ impl Place {
         let shown = self.home.display().to_string();
         let failed = |error| FileError::of(&shown, error);
         let home = kernel::open_anchor(&self.home).map_err(failed)?;
-        let identity = Identity::of(&home).map_err(failed)?;
-        let own = |own: &PathBuf| Identity::of(&kernel::folder_beneath(&home, own).ok()?).ok();
+        let identity = FileIdentity::of(&home).map_err(failed)?;
+        let own = |own: &PathBuf| FileIdentity::of(&kernel::folder_beneath(&home, own).ok()?).ok();
         let own = self.folder.as_ref().and_then(own);
         let home_path = self.home.clone();
         Ok(Common { home, identity, own, home_path, roots: Vec::new(), absent: Vec::new() })
@@ -251,7 +250,7 @@ impl Place {
 impl Root {
     /// An error if it is the home of the daemon, or a folder in it that is not this agent's own:
     /// keys, tokens and other agents are there, and nobody grants these by a path.
-    fn outside(self, home: Identity, own: Option<Identity>) -> Result<Self, String> {
+    fn outside(self, home: FileIdentity, own: Option<FileIdentity>) -> Result<Self, String> {
         let path = self.path.display();
         if self.identity == home {
             return Err(format!("`{path}` is the home of the daemon, which is not shared"));
@@ -303,7 +302,7 @@ impl Common {
             },
         };
         let (folder, identity) = folder
-            .and_then(|folder| Identity::of(&folder).map(|identity| (folder, identity)))
+            .and_then(|folder| FileIdentity::of(&folder).map(|identity| (folder, identity)))
             .map_err(|error| unusable(&path, error))?;
         let root = Root { path, folder, mode: granted.mode, identity, fences: Vec::new() };
         match granted.site {
@@ -328,8 +327,8 @@ fn unusable(path: &Path, error: Errno) -> String {
 /// Notes which granted folders have, somewhere inside, one for which something else holds.
 /// Granted paths have no links in them, so one that lies inside another shows by its path;
 /// what is inside is then told by its identity, whatever it is called.
-fn fence(roots: &mut [Root], home: Identity, home_path: &Path) {
-    let inner: Vec<(PathBuf, Identity, AccessMode)> =
+fn fence(roots: &mut [Root], home: FileIdentity, home_path: &Path) {
+    let inner: Vec<(PathBuf, FileIdentity, AccessMode)> =
         roots.iter().map(|root| (root.path.clone(), root.identity, root.mode)).collect();
     for root in roots {
         // The home may have been reached by a link, so its path says nothing about where it
@@ -348,11 +347,11 @@ fn fence(roots: &mut [Root], home: Identity, home_path: &Path) {
 
 impl Root {
     /// The folder as a program is given it.
-    pub(crate) fn folder(&self) -> Result<Folder, FileError> {
+    pub(crate) fn folder(&self) -> Result<GivenFolder, FileError> {
         let failed = |error| FileError::of(&self.path.display().to_string(), error);
         let real = kernel::real_path(&self.folder).map_err(failed)?;
         let uid = rustix::fs::fstat(&self.folder).map_err(failed)?.st_uid;
-        Ok(Folder { path: self.path.clone(), real, mode: self.mode, uid })
+        Ok(GivenFolder { path: self.path.clone(), real, mode: self.mode, uid })
     }
 
     /// What may be done in a folder below this root; an error where nothing may.

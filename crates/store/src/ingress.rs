@@ -10,28 +10,24 @@ use insula_world::Timestamp;
 /// Longest content of a message that waits, in bytes: twice what a message may have.
 pub const INBOX_BYTES_MAX: usize = 2 * 1024 * 1024;
 /// Longest name in one of these rows, in bytes.
-pub const DOOR_NAME_BYTES_MAX: usize = 2_048;
+pub const INGRESS_NAME_BYTES_MAX: usize = 2_048;
 /// Most messages of one conversation that are kept as context; the oldest make room.
 pub const CONTEXT_ROWS_MAX: u32 = 100;
 /// Most rows that one read returns.
-pub const DOOR_ROWS_MAX: u32 = 10_000;
+pub const INGRESS_ROWS_MAX: u32 = 10_000;
 
 /// A user of a platform, as one account of ours knows them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Visitor {
-    /// The platform.
+pub struct PlatformUser {
     pub platform: Box<str>,
-    /// Our account there.
     pub account: Box<str>,
-    /// The user.
     pub user: Box<str>,
 }
 
 /// Somebody who asks to be let in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PairingRequest {
-    /// Who.
-    pub who: Visitor,
+    pub who: PlatformUser,
     /// What they call themselves.
     pub name: String,
     /// Where they asked, in whatever form the layer above uses.
@@ -40,7 +36,6 @@ pub struct PairingRequest {
     pub salt: [u8; 16],
     /// The hash of the code they were given.
     pub code: [u8; 32],
-    /// When they asked.
     pub asked_at: Timestamp,
     /// Until when the code is good.
     pub expires_at: Timestamp,
@@ -49,13 +44,11 @@ pub struct PairingRequest {
 /// Somebody who was let in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pairing {
-    /// Who.
-    pub who: Visitor,
+    pub who: PlatformUser,
     /// What they called themselves then.
     pub name: String,
     /// Who let them in.
     pub by: Actor,
-    /// When.
     pub at: Timestamp,
 }
 
@@ -71,15 +64,11 @@ pub struct Tries {
 /// A chat that somebody allowed added us to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JoinedChat {
-    /// The platform.
     pub platform: Box<str>,
-    /// Our account there.
     pub account: Box<str>,
-    /// The chat.
     pub chat: Box<str>,
     /// Who added us.
     pub by: Actor,
-    /// When.
     pub at: Timestamp,
 }
 
@@ -88,7 +77,6 @@ pub struct JoinedChat {
 pub struct EventName {
     /// The account it came by.
     pub who: Box<str>,
-    /// The event.
     pub key: Box<str>,
 }
 
@@ -107,7 +95,6 @@ pub struct NewInbox {
     pub sender: Actor,
     /// Whether a turn is to answer it; otherwise it is context for one.
     pub waits: bool,
-    /// When.
     pub at: Timestamp,
     /// What was said, in whatever form the layer above uses.
     pub content: String,
@@ -124,7 +111,6 @@ pub struct InboxRow {
     pub sender: Actor,
     /// Whether a turn is to answer it.
     pub waits: bool,
-    /// When.
     pub at: Timestamp,
     /// What was said.
     pub content: String,
@@ -144,9 +130,9 @@ pub enum PairingAsked {
 
 /// A change to what stands before the conversations.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum DoorCommand {
+pub enum IngressCommand {
     /// Notes that somebody asks to be let in, in place of what they asked before, unless it is
-    /// too soon or too many wait. Answers [`Outcome::Asked`](crate::Outcome::Asked).
+    /// too soon or too many wait. Answers [`Outcome::Asked`](crate::CommandOutcome::Asked).
     AskPairing {
         /// What they ask.
         request: PairingRequest,
@@ -158,12 +144,7 @@ pub enum DoorCommand {
     /// Lets somebody in. What they asked is good no longer, and still says when that was.
     Pair(Pairing),
     /// Lets a user of a platform in no longer, by any account; what they asked is good no longer.
-    Unpair {
-        /// The platform.
-        platform: Box<str>,
-        /// The user.
-        user: Box<str>,
-    },
+    Unpair { platform: Box<str>, user: Box<str> },
     /// Forgets requests whose codes were good until before a time.
     PrunePairings {
         /// The time.
@@ -171,7 +152,6 @@ pub enum DoorCommand {
     },
     /// Says how many codes were wrong.
     PutTries {
-        /// The platform they were for.
         platform: Box<str>,
         /// How many.
         tries: Tries,
@@ -179,23 +159,14 @@ pub enum DoorCommand {
     /// Notes that we were added to a chat.
     Join(JoinedChat),
     /// Notes that we are no longer there.
-    Leave {
-        /// The platform.
-        platform: Box<str>,
-        /// Our account there.
-        account: Box<str>,
-        /// The chat.
-        chat: Box<str>,
-    },
-    /// Keeps a message until its turn. Answers [`Outcome::Kept`](crate::Outcome::Kept).
+    Leave { platform: Box<str>, account: Box<str>, chat: Box<str> },
+    /// Keeps a message until its turn. Answers [`Outcome::Kept`](crate::CommandOutcome::Kept).
     Keep(NewInbox),
     /// Drops messages that a turn took in. Those that are gone are no error.
     Drop(Vec<i64>),
     /// Changes what a message says while it is in no turn; only its sender can.
     Edit {
-        /// The chat.
         chat: Box<str>,
-        /// The message.
         message: Box<str>,
         /// Who says so.
         sender: Actor,
@@ -203,19 +174,9 @@ pub enum DoorCommand {
         content: String,
     },
     /// Drops a message that was taken back while it is in no turn.
-    Withdraw {
-        /// The chat.
-        chat: Box<str>,
-        /// The message.
-        message: Box<str>,
-    },
+    Withdraw { chat: Box<str>, message: Box<str> },
     /// Notes that an event was dealt with.
-    Note {
-        /// The event.
-        event: EventName,
-        /// When.
-        at: Timestamp,
-    },
+    Note { event: EventName, at: Timestamp },
     /// Forgets events that were dealt with before a time.
     PruneEvents {
         /// The time.
@@ -223,16 +184,17 @@ pub enum DoorCommand {
     },
 }
 
-impl DoorCommand {
+impl IngressCommand {
     /// What is too long in it, if anything is: what it is, its length and the most it may be.
     pub(crate) fn excess(&self) -> Option<(&'static str, usize, usize)> {
-        let visitor = |it: &Visitor| it.platform.len().max(it.account.len()).max(it.user.len());
+        let platform_user =
+            |it: &PlatformUser| it.platform.len().max(it.account.len()).max(it.user.len());
         let (name, content) = match self {
             Self::AskPairing { request: new, .. } => {
-                (visitor(&new.who).max(new.name.len()).max(new.place.len()), 0)
+                (platform_user(&new.who).max(new.name.len()).max(new.place.len()), 0)
             }
             Self::Pair(new) => {
-                (visitor(&new.who).max(new.name.len()).max(new.by.as_str().len()), 0)
+                (platform_user(&new.who).max(new.name.len()).max(new.by.as_str().len()), 0)
             }
             Self::Unpair { platform, user } => (platform.len().max(user.len()), 0),
             Self::PutTries { platform, .. } => (platform.len(), 0),
@@ -253,8 +215,8 @@ impl DoorCommand {
             Self::Note { event, .. } => (event.who.len().max(event.key.len()), 0),
             Self::Drop(_) | Self::PrunePairings { .. } | Self::PruneEvents { .. } => (0, 0),
         };
-        if name > DOOR_NAME_BYTES_MAX {
-            return Some(("a name", name, DOOR_NAME_BYTES_MAX));
+        if name > INGRESS_NAME_BYTES_MAX {
+            return Some(("a name", name, INGRESS_NAME_BYTES_MAX));
         }
         (content > INBOX_BYTES_MAX).then_some(("a message that waits", content, INBOX_BYTES_MAX))
     }
@@ -262,7 +224,7 @@ impl DoorCommand {
 
 /// The part of a backend that keeps these; see [`AgentStore`] for what each method means.
 #[async_trait]
-pub trait DoorBackend: Send + Sync {
+pub trait IngressBackend: Send + Sync {
     /// Who asks to be let in.
     async fn pairing_requests(&self) -> Result<Vec<PairingRequest>>;
 

@@ -36,7 +36,7 @@ pub(crate) type Reading = Box<dyn AsyncRead + Send + Unpin>;
 pub(crate) type Writing = Box<dyn AsyncWrite + Send + Unpin>;
 
 /// Both streams of a program.
-pub(crate) struct Lines {
+pub(crate) struct StdioLines {
     read: Reading,
     /// What was read and not looked at yet.
     pending: Vec<u8>,
@@ -52,7 +52,7 @@ pub(crate) struct Lines {
     keeps: Option<Box<dyn Send>>,
 }
 
-impl Lines {
+impl StdioLines {
     pub(crate) fn new(
         read: Reading,
         write: Writing,
@@ -107,7 +107,7 @@ impl Lines {
     }
 }
 
-impl Transport<RoleClient> for Lines {
+impl Transport<RoleClient> for StdioLines {
     type Error = io::Error;
 
     fn send(

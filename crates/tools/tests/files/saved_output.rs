@@ -6,23 +6,23 @@
     reason = "tests touch files and fail by panicking"
 )]
 
-use crate::support::{Desk, Silence};
-use insula_tools::workspace::states::Reader;
-use insula_tools::workspace::{Absent, Granted, Place, Site};
-use insula_tools::{Cleared, Files, Hands, Output, Piece, ToolRef, Words, find};
+use crate::support::{FileFixture, Silence};
+use insula_tools::workspace::states::FileReader;
+use insula_tools::workspace::{Absent, AgentFolders, Granted, Site};
+use insula_tools::{Cleared, Files, Hands, Output, Piece, QuotedSource, ToolRef, find};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-fn files(desk: &Desk) -> Files {
+fn files(fixture: &FileFixture) -> Files {
     let own = Granted {
         site: Site::Home(crate::support::OWN.into()),
         mode: insula_domain::AccessMode::Rw,
         absent: Absent::Make,
     };
-    let place = Arc::new(Place::new(desk.root(), None, vec![own]));
-    let (states, reader) = (desk.states.clone(), Reader::new("ann"));
+    let place = Arc::new(AgentFolders::new(fixture.root(), None, vec![own]));
+    let (states, reader) = (fixture.states.clone(), FileReader::new("ann"));
     let output = Some("agents/a/output/3".into());
-    Files::new(place, None, states, reader, desk.stale_writes, output, desk.world.clone())
+    Files::new(place, None, states, reader, fixture.stale_writes, output, fixture.world.clone())
 }
 
 async fn call(files: &Files, tool: &str, arguments: Value) -> Output {
@@ -33,11 +33,12 @@ async fn call(files: &Files, tool: &str, arguments: Value) -> Output {
 
 #[tokio::test]
 async fn what_came_from_outside_is_read_and_found_as_that() {
-    let desk = Desk::new(&[("own.txt", "a canary of ours\n")]);
-    let files = files(&desk);
+    let fixture = FileFixture::new(&[("own.txt", "a canary of ours\n")]);
+    let files = files(&fixture);
     let page = b"[untrusted text from http://a.test/]\n\nignore this canary\n".to_vec();
-    let foreign = files.keep_output(page, Words::Foreign).await.unwrap();
-    let printed = files.keep_output(b"a printed canary\n".to_vec(), Words::Own).await.unwrap();
+    let foreign = files.keep_output(page, QuotedSource::Foreign).await.unwrap();
+    let printed =
+        files.keep_output(b"a printed canary\n".to_vec(), QuotedSource::Own).await.unwrap();
     assert!(foreign.ends_with("/1.untrusted.txt") && printed.ends_with("/2.txt"), "{foreign}");
 
     let marked = |output: Output| match output {
@@ -72,24 +73,24 @@ async fn what_came_from_outside_is_read_and_found_as_that() {
         assert!(matches!(output, Output::Text(_)), "{arguments}: {output:?}");
     }
     // A name in a folder of the agent's own says nothing: anybody could have written it.
-    desk.put("1.untrusted.txt", "ours\n");
+    fixture.put("1.untrusted.txt", "ours\n");
     let output = call(&files, "read_file", json!({ "path": "1.untrusted.txt" })).await;
     assert!(matches!(output, Output::Text(_)), "{output:?}");
 }
 
 #[tokio::test]
 async fn only_so_many_are_kept_of_both_kinds_together() {
-    let desk = Desk::new(&[]);
-    let files = files(&desk);
-    let folder = desk.root().join("agents/a/output/3");
+    let fixture = FileFixture::new(&[]);
+    let files = files(&fixture);
+    let folder = fixture.root().join("agents/a/output/3");
     std::fs::create_dir_all(&folder).unwrap();
     for number in 1..=100 {
         let name = if number % 2 == 0 { "txt" } else { "untrusted.txt" };
         std::fs::write(folder.join(format!("{number}.{name}")), "x").unwrap();
     }
-    let path = files.keep_output(b"x".to_vec(), Words::Own).await.unwrap();
+    let path = files.keep_output(b"x".to_vec(), QuotedSource::Own).await.unwrap();
     assert!(path.ends_with("/101.txt"), "{path}");
-    let path = files.keep_output(b"x".to_vec(), Words::Foreign).await.unwrap();
+    let path = files.keep_output(b"x".to_vec(), QuotedSource::Foreign).await.unwrap();
     assert!(path.ends_with("/102.untrusted.txt"), "{path}");
     assert!(!folder.join("1.untrusted.txt").exists() && !folder.join("2.txt").exists());
     assert_eq!(std::fs::read_dir(folder).unwrap().count(), 100);

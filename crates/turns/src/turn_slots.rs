@@ -8,15 +8,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 
 /// The places of one agent.
-pub(super) struct Places(Mutex<Room>);
+pub(super) struct TurnSlots(Mutex<SlotQueue>);
 
-struct Room {
+struct SlotQueue {
     shares: Shares,
     /// Those who wait, to be called.
     calls: HashMap<Ticket, oneshot::Sender<()>>,
 }
 
-impl Room {
+impl SlotQueue {
     /// Calls all who may begin now.
     fn call(&mut self) {
         while let Some(ticket) = self.shares.begin() {
@@ -28,27 +28,27 @@ impl Room {
     }
 }
 
-impl Places {
+impl TurnSlots {
     /// This many places.
     pub(super) fn new(places_max: usize) -> Arc<Self> {
         let (shares, calls) = (Shares::new(places_max), HashMap::new());
-        Arc::new(Self(Mutex::new(Room { shares, calls })))
+        Arc::new(Self(Mutex::new(SlotQueue { shares, calls })))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Room> {
+    fn lock(&self) -> MutexGuard<'_, SlotQueue> {
         // Nothing runs foreign code under it, so a poisoned lock guards nothing broken.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits for a place. Who stops waiting was never there.
-    pub(super) async fn enter(self: &Arc<Self>, who: &Actor) -> Place {
+    pub(super) async fn enter(self: &Arc<Self>, who: &Actor) -> TurnSlot {
         let (call, called) = oneshot::channel();
         let place = {
             let mut room = self.lock();
             let ticket = room.shares.ask(who);
             room.calls.insert(ticket, call);
             room.call();
-            Place { places: self.clone(), who: who.clone(), ticket }
+            TurnSlot { places: self.clone(), who: who.clone(), ticket }
         };
         // It is not dropped unsaid: it stays with the ticket, and that with the place.
         let _ = called.await;
@@ -57,13 +57,13 @@ impl Places {
 }
 
 /// A place, or the wish for one, until this is dropped.
-pub(super) struct Place {
-    places: Arc<Places>,
+pub(super) struct TurnSlot {
+    places: Arc<TurnSlots>,
     who: Actor,
     ticket: Ticket,
 }
 
-impl Drop for Place {
+impl Drop for TurnSlot {
     fn drop(&mut self) {
         let mut room = self.places.lock();
         room.shares.leave(&self.who, self.ticket);
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn who_stops_waiting_or_was_called_while_leaving_leaves_no_trace() {
-        let places = Places::new(2);
+        let places = TurnSlots::new(2);
         let (a, b) = (Actor::from("a"), Actor::from("b"));
         let first = places.enter(&a).now_or_never().expect("all are free");
         assert!(places.enter(&a).now_or_never().is_none(), "one place is kept");

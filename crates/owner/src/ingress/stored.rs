@@ -2,7 +2,7 @@
 //! another process.
 
 use insula_channel::{Attachment, AttachmentKind, Envelope, Message, MessageId, Quoted};
-use insula_domain::words::{Piece, Source, Words};
+use insula_domain::words::{Piece, WordSource, Words};
 use insula_domain::{
     AccountId, Address, AgentId, ChatId, ChatType, Community, GuildId, Platform, RoleId, TopicId,
     UserId,
@@ -18,12 +18,12 @@ const QUOTED_BYTES_MAX: usize = 4_000;
 
 /// A message that was said.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Kept {
+pub(super) struct StoredMessage {
     /// The event it came by.
     pub(super) event: String,
     /// Its name.
     pub(super) message: String,
-    place: Place,
+    place: StoredAddress,
     /// Where its chat led when it came.
     #[serde(default)]
     led: Led,
@@ -38,9 +38,9 @@ pub(super) struct Kept {
     #[serde(default, skip_serializing)]
     text: String,
     /// What it replies to, as far as the asker may see it.
-    pub(super) quoted: Option<KeptQuote>,
+    pub(super) quoted: Option<StoredQuote>,
     /// What came with it.
-    pub(super) attachments: Vec<KeptAttachment>,
+    pub(super) attachments: Vec<StoredAttachment>,
     /// What it is a part of.
     pub(super) album: Option<String>,
     /// Whether it looks cut off.
@@ -50,11 +50,11 @@ pub(super) struct Kept {
 
 /// How words are stored: each piece, and what it is where its sender did not type it.
 mod pieces {
-    use super::{Piece, Source, Words};
+    use super::{Piece, WordSource, Words};
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     #[derive(Serialize, Deserialize)]
-    struct Kept {
+    struct StoredPiece {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         source: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -64,8 +64,8 @@ mod pieces {
 
     pub(super) fn serialize<S: Serializer>(words: &Words, to: S) -> Result<S::Ok, S::Error> {
         let kept = words.pieces().iter().map(|piece| match piece {
-            Piece::Typed(text) => Kept { source: None, by: None, text: text.clone() },
-            Piece::Foreign(it) => Kept {
+            Piece::Typed(text) => StoredPiece { source: None, by: None, text: text.clone() },
+            Piece::Foreign(it) => StoredPiece {
                 source: Some(it.source.as_str().to_owned()),
                 by: it.by.clone(),
                 text: it.text.clone(),
@@ -76,10 +76,12 @@ mod pieces {
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Words, D::Error> {
         let mut words = Words::new();
-        for Kept { source, by, text } in Vec::<Kept>::deserialize(from)? {
+        for StoredPiece { source, by, text } in Vec::<StoredPiece>::deserialize(from)? {
             match source {
                 None => words.push_typed(&text),
-                Some(source) => words.push_foreign(Source::parse(&source), by.as_deref(), &text),
+                Some(source) => {
+                    words.push_foreign(WordSource::parse(&source), by.as_deref(), &text)
+                }
             }
         }
         Ok(words)
@@ -87,7 +89,7 @@ mod pieces {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Place {
+struct StoredAddress {
     platform: String,
     account: String,
     chat: String,
@@ -102,7 +104,7 @@ struct Place {
 
 /// What a message replies to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct KeptQuote {
+pub(super) struct StoredQuote {
     /// Who said it; the agent itself where nobody is named.
     pub(super) author: Option<String>,
     /// Whether the agent's own account said it.
@@ -113,7 +115,7 @@ pub(super) struct KeptQuote {
 
 /// Something that came with a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct KeptAttachment {
+pub(super) struct StoredAttachment {
     kind: String,
     name: String,
     media_type: String,
@@ -129,7 +131,7 @@ const KINDS: [(AttachmentKind, &str); 5] = [
     (AttachmentKind::File, "file"),
 ];
 
-impl KeptAttachment {
+impl StoredAttachment {
     /// As an adapter takes it.
     pub(super) fn attachment(&self) -> Attachment {
         let kind = KINDS.iter().find(|(_, name)| *name == self.kind);
@@ -143,7 +145,7 @@ impl KeptAttachment {
     }
 }
 
-impl From<&Attachment> for KeptAttachment {
+impl From<&Attachment> for StoredAttachment {
     fn from(attachment: &Attachment) -> Self {
         let kind = KINDS.iter().find(|(kind, _)| *kind == attachment.kind);
         Self {
@@ -156,21 +158,21 @@ impl From<&Attachment> for KeptAttachment {
     }
 }
 
-impl Kept {
+impl StoredMessage {
     /// A message of an envelope; `known` is the id of its sender that the agent knows.
     pub(super) fn of(envelope: &Envelope, message: &Message, known: &UserId) -> Self {
         let attachments = message.attachments.iter().take(ATTACHMENTS_MAX);
         Self {
             event: envelope.event.0.to_string(),
             message: message.id.0.to_string(),
-            place: Place::of(&envelope.address),
+            place: StoredAddress::of(&envelope.address),
             led: Led::default(),
             known: known.to_string(),
             name: envelope.sender.name.to_string(),
             words: message.words.clone(),
             text: String::new(),
             quoted: message.quoted.as_ref().and_then(quote),
-            attachments: attachments.map(KeptAttachment::from).collect(),
+            attachments: attachments.map(StoredAttachment::from).collect(),
             album: message.group.as_deref().map(str::to_owned),
             is_long: false,
         }
@@ -199,7 +201,7 @@ impl Kept {
         let mut kept: Self = serde_json::from_str(text).ok()?;
         if kept.words.is_empty() {
             // Who typed what of it is not known any more.
-            kept.words = Words::foreign(Source::Other, &std::mem::take(&mut kept.text));
+            kept.words = Words::foreign(WordSource::Other, &std::mem::take(&mut kept.text));
         }
         Some(kept)
     }
@@ -209,7 +211,6 @@ impl Kept {
         self.place.address()
     }
 
-    /// The message it is.
     pub(super) fn id(&self) -> MessageId {
         MessageId(self.message.as_str().into())
     }
@@ -217,20 +218,20 @@ impl Kept {
 
 /// What of a quotation the asker sees anyway: what was said where they speak. What lies
 /// elsewhere may have had other readers, and a platform hands it along all the same.
-fn quote(quoted: &Quoted) -> Option<KeptQuote> {
+fn quote(quoted: &Quoted) -> Option<StoredQuote> {
     if !quoted.is_from_here || quoted.text.trim().is_empty() {
         return None;
     }
     let end = quoted.text.floor_char_boundary(QUOTED_BYTES_MAX);
     let rest = if end < quoted.text.len() { "…" } else { "" };
-    Some(KeptQuote {
+    Some(StoredQuote {
         author: quoted.author.as_ref().map(ToString::to_string),
         is_ours: quoted.is_ours,
         text: format!("{}{rest}", &quoted.text[..end]),
     })
 }
 
-impl Place {
+impl StoredAddress {
     fn of(address: &Address) -> Self {
         let (guild, team) = match &address.community {
             Some(Community::Guild(id)) => (Some(id.to_string()), None),
@@ -298,7 +299,7 @@ mod tests {
             id: MessageId("5".into()),
             words: {
                 let mut words = Words::typed("hello ⟦\u{202e}");
-                words.push_foreign(Source::Forwarded, Some("Eve"), "passed on");
+                words.push_foreign(WordSource::Forwarded, Some("Eve"), "passed on");
                 words.push_typed(" and so on");
                 words
             },
@@ -337,20 +338,20 @@ mod tests {
                 at: Timestamp::from_millis(1),
                 what: Happening::Said(said.clone()),
             };
-            let kept = Kept::of(&envelope, &said, &UserId::new("known").unwrap());
-            let read = Kept::read(&kept.write()).unwrap();
+            let kept = StoredMessage::of(&envelope, &said, &UserId::new("known").unwrap());
+            let read = StoredMessage::read(&kept.write()).unwrap();
             assert_eq!(read, kept);
             assert_eq!(read.address(), Some(envelope.address));
             assert_eq!(read.attachments[0].attachment(), said.attachments[0]);
         }
-        assert_eq!(Kept::read("{}"), None);
+        assert_eq!(StoredMessage::read("{}"), None);
     }
 
     #[test]
     fn what_an_older_version_kept_was_typed_by_nobody() {
         let old = r#"{"event":"e","message":"1","place":{"platform":"telegram","account":"a","chat":"c","chat_type":"group","topic":null,"parent":null,"guild":null,"team":null,"user":null,"roles":[]},"known":"","name":"","text":"/approve x","quoted":null,"attachments":[],"album":null}"#;
-        let kept = Kept::read(old).unwrap();
-        assert_eq!(kept.words, Words::foreign(Source::Other, "/approve x"));
+        let kept = StoredMessage::read(old).unwrap();
+        assert_eq!(kept.words, Words::foreign(WordSource::Other, "/approve x"));
     }
 
     #[test]

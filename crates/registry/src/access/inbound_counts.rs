@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What became of something that a platform told us.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Visit {
+pub enum InboundOutcome {
     /// A message was taken in for a turn.
     Taken,
     /// A message was kept as context.
@@ -27,7 +27,7 @@ pub enum Visit {
     Overflow,
 }
 
-impl Visit {
+impl InboundOutcome {
     /// Everything that is counted.
     pub const ALL: [Self; 10] = [
         Self::Taken,
@@ -61,23 +61,22 @@ impl Visit {
 
 /// The figures since the start.
 #[derive(Default)]
-pub struct Visits {
-    counts: [AtomicU64; Visit::ALL.len()],
+pub struct InboundCounts {
+    counts: [AtomicU64; InboundOutcome::ALL.len()],
 }
 
-impl Visits {
-    /// Counts one.
-    pub fn count(&self, visit: Visit) {
-        self.counts[visit as usize].fetch_add(1, Ordering::Relaxed);
+impl InboundCounts {
+    pub fn count(&self, outcome: InboundOutcome) {
+        self.counts[outcome as usize].fetch_add(1, Ordering::Relaxed);
     }
 
     /// How many there were.
-    pub fn of(&self, visit: Visit) -> u64 {
-        self.counts[visit as usize].load(Ordering::Relaxed)
+    pub fn of(&self, outcome: InboundOutcome) -> u64 {
+        self.counts[outcome as usize].load(Ordering::Relaxed)
     }
 
     /// All of them, by name.
     pub fn all(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
-        Visit::ALL.into_iter().map(|visit| (visit.as_str(), self.of(visit)))
+        InboundOutcome::ALL.into_iter().map(|outcome| (outcome.as_str(), self.of(outcome)))
     }
 }

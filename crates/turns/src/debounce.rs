@@ -19,7 +19,7 @@ const QUIET_TIMES_MAX: u32 = 8;
 const BYTES_MAX: usize = 256 * 1024;
 
 /// How long a turn waits for more from its sender.
-pub(crate) struct Hold {
+pub(crate) struct Debounce {
     /// How long it is quiet before the turn begins.
     quiet: Duration,
     /// What a message has in common with the first: it runs with the same rights, in the same
@@ -27,7 +27,7 @@ pub(crate) struct Hold {
     from: Whereabouts,
     generation: Generation,
     state: Mutex<State>,
-    bell: Notify,
+    wake: Notify,
 }
 
 struct State {
@@ -38,7 +38,7 @@ struct State {
     is_over: bool,
 }
 
-impl Hold {
+impl Debounce {
     /// A wait that begins now, with the turn's first message; `None` where there is no wait.
     pub(crate) fn new(quiet: Duration, first: &Inbound, now: Duration) -> Option<Self> {
         (!quiet.is_zero()).then(|| Self {
@@ -51,7 +51,7 @@ impl Hold {
                 bytes: bytes(&first.parts),
                 is_over: false,
             }),
-            bell: Notify::new(),
+            wake: Notify::new(),
         })
     }
 
@@ -72,7 +72,7 @@ impl Hold {
     /// Ends the wait: something else happened, and what was said before it comes first.
     pub(crate) fn end(&self) {
         self.state().is_over = true;
-        self.bell.notify_one();
+        self.wake.notify_one();
     }
 
     /// Waits until nothing more can belong to what was said.
@@ -89,7 +89,7 @@ impl Hold {
             };
             tokio::select! {
                 () = clock.sleep(left) => {}
-                () = self.bell.notified() => {}
+                () = self.wake.notified() => {}
             }
         }
     }

@@ -1,25 +1,28 @@
 //! What stands before an agent's conversations, in SQLite.
 
 use super::agent::SqliteAgent;
-use crate::agent::Outcome;
-use crate::door::{
-    CONTEXT_ROWS_MAX, DOOR_ROWS_MAX, DoorBackend, DoorCommand, EventName, InboxRow, JoinedChat,
-    NewInbox, Pairing, PairingAsked, PairingRequest, Tries, Visitor,
-};
+use crate::agent::CommandOutcome;
 use crate::error::Result;
+use crate::ingress::{
+    CONTEXT_ROWS_MAX, EventName, INGRESS_ROWS_MAX, InboxRow, IngressBackend, IngressCommand,
+    JoinedChat, NewInbox, Pairing, PairingAsked, PairingRequest, PlatformUser, Tries,
+};
 use crate::sqlite::sql::actor;
 use async_trait::async_trait;
 use insula_world::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
 /// Does what a command says.
-pub(crate) fn apply(sql: &Connection, command: &DoorCommand) -> rusqlite::Result<Outcome> {
+pub(crate) fn apply(
+    sql: &Connection,
+    command: &IngressCommand,
+) -> rusqlite::Result<CommandOutcome> {
     match command {
-        DoorCommand::AskPairing { request, last_before, waiting_max } => {
-            return ask(sql, request, *last_before, *waiting_max).map(Outcome::Asked);
+        IngressCommand::AskPairing { request, last_before, waiting_max } => {
+            return ask(sql, request, *last_before, *waiting_max).map(CommandOutcome::Asked);
         }
-        DoorCommand::Pair(new) => {
-            let Visitor { platform, account, user } = &new.who;
+        IngressCommand::Pair(new) => {
+            let PlatformUser { platform, account, user } = &new.who;
             sql.prepare_cached(
                 "UPDATE pairing_request SET expires_at = min(expires_at, asked_at)
                  WHERE platform = ?1 AND account = ?2 AND user = ?3",
@@ -28,7 +31,7 @@ pub(crate) fn apply(sql: &Connection, command: &DoorCommand) -> rusqlite::Result
             sql.prepare_cached("INSERT OR REPLACE INTO pairing VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?
                 .execute((platform, account, user, &new.name, new.by.as_str(), new.at.as_millis()))?;
         }
-        DoorCommand::Unpair { platform, user } => {
+        IngressCommand::Unpair { platform, user } => {
             sql.prepare_cached("DELETE FROM pairing WHERE platform = ?1 AND user = ?2")?
                 .execute((platform, user))?;
             sql.prepare_cached(
@@ -37,15 +40,15 @@ pub(crate) fn apply(sql: &Connection, command: &DoorCommand) -> rusqlite::Result
             )?
             .execute((platform, user))?;
         }
-        DoorCommand::PrunePairings { before } => {
+        IngressCommand::PrunePairings { before } => {
             sql.prepare_cached("DELETE FROM pairing_request WHERE expires_at < ?1")?
                 .execute([before.as_millis()])?;
         }
-        DoorCommand::PutTries { platform, tries } => {
+        IngressCommand::PutTries { platform, tries } => {
             sql.prepare_cached("INSERT OR REPLACE INTO pairing_tries VALUES (?1, ?2, ?3)")?
                 .execute((platform, tries.wrong, tries.until.as_millis()))?;
         }
-        DoorCommand::Join(new) => {
+        IngressCommand::Join(new) => {
             sql.prepare_cached("INSERT OR IGNORE INTO joined_chat VALUES (?1, ?2, ?3, ?4, ?5)")?
                 .execute((
                     &new.platform,
@@ -55,36 +58,36 @@ pub(crate) fn apply(sql: &Connection, command: &DoorCommand) -> rusqlite::Result
                     new.at.as_millis(),
                 ))?;
         }
-        DoorCommand::Leave { platform, account, chat } => {
+        IngressCommand::Leave { platform, account, chat } => {
             sql.prepare_cached(
                 "DELETE FROM joined_chat WHERE platform = ?1 AND account = ?2 AND chat = ?3",
             )?
             .execute((platform, account, chat))?;
         }
-        DoorCommand::Keep(new) => return keep(sql, new).map(Outcome::Kept),
-        DoorCommand::Drop(ids) => {
+        IngressCommand::Keep(new) => return keep(sql, new).map(CommandOutcome::Kept),
+        IngressCommand::Drop(ids) => {
             let mut delete = sql.prepare_cached("DELETE FROM inbox WHERE id = ?1")?;
             for id in ids {
                 delete.execute([id])?;
             }
         }
-        DoorCommand::Edit { chat, message, sender, content } => {
+        IngressCommand::Edit { chat, message, sender, content } => {
             sql.prepare_cached(
                 "UPDATE inbox SET content = ?4 WHERE chat = ?1 AND message = ?2 AND sender = ?3",
             )?
             .execute((chat, message, sender.as_str(), content))?;
         }
-        DoorCommand::Withdraw { chat, message } => {
+        IngressCommand::Withdraw { chat, message } => {
             sql.prepare_cached("DELETE FROM inbox WHERE chat = ?1 AND message = ?2")?
                 .execute((chat, message))?;
         }
-        DoorCommand::Note { event, at } => note(sql, event, *at).map(drop)?,
-        DoorCommand::PruneEvents { before } => {
+        IngressCommand::Note { event, at } => note(sql, event, *at).map(drop)?,
+        IngressCommand::PruneEvents { before } => {
             sql.prepare_cached("DELETE FROM event_taken WHERE at < ?1")?
                 .execute([before.as_millis()])?;
         }
     }
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
 /// Notes a request to be let in, if it is not too soon and there is a place.
@@ -94,7 +97,7 @@ fn ask(
     last_before: Timestamp,
     waiting_max: u32,
 ) -> rusqlite::Result<PairingAsked> {
-    let Visitor { platform, account, user } = &new.who;
+    let PlatformUser { platform, account, user } = &new.who;
     let asked: Option<i64> = sql
         .prepare_cached(
             "SELECT asked_at FROM pairing_request
@@ -184,15 +187,15 @@ pub(crate) fn forget(sql: &Connection, session: &str) -> rusqlite::Result<()> {
     sql.prepare_cached("DELETE FROM inbox WHERE session = ?1")?.execute([session]).map(drop)
 }
 
-fn visitor(row: &Row<'_>) -> rusqlite::Result<Visitor> {
-    Ok(Visitor { platform: row.get(0)?, account: row.get(1)?, user: row.get(2)? })
+fn platform_user(row: &Row<'_>) -> rusqlite::Result<PlatformUser> {
+    Ok(PlatformUser { platform: row.get(0)?, account: row.get(1)?, user: row.get(2)? })
 }
 
 fn requests(sql: &Connection) -> rusqlite::Result<Vec<PairingRequest>> {
     sql.prepare_cached("SELECT * FROM pairing_request ORDER BY asked_at, user LIMIT ?1")?
-        .query_map([DOOR_ROWS_MAX], |row| {
+        .query_map([INGRESS_ROWS_MAX], |row| {
             Ok(PairingRequest {
-                who: visitor(row)?,
+                who: platform_user(row)?,
                 name: row.get(3)?,
                 place: row.get(4)?,
                 salt: row.get(5)?,
@@ -206,9 +209,9 @@ fn requests(sql: &Connection) -> rusqlite::Result<Vec<PairingRequest>> {
 
 fn pairings(sql: &Connection) -> rusqlite::Result<Vec<Pairing>> {
     sql.prepare_cached("SELECT * FROM pairing ORDER BY platform, user, account LIMIT ?1")?
-        .query_map([DOOR_ROWS_MAX], |row| {
+        .query_map([INGRESS_ROWS_MAX], |row| {
             Ok(Pairing {
-                who: visitor(row)?,
+                who: platform_user(row)?,
                 name: row.get(3)?,
                 by: actor(row, 4)?,
                 at: Timestamp::from_millis(row.get(5)?),
@@ -227,7 +230,7 @@ fn tries(sql: &Connection, platform: &str) -> rusqlite::Result<Option<Tries>> {
 
 fn joined(sql: &Connection) -> rusqlite::Result<Vec<JoinedChat>> {
     sql.prepare_cached("SELECT * FROM joined_chat ORDER BY platform, account, chat LIMIT ?1")?
-        .query_map([DOOR_ROWS_MAX], |row| {
+        .query_map([INGRESS_ROWS_MAX], |row| {
             Ok(JoinedChat {
                 platform: row.get(0)?,
                 account: row.get(1)?,
@@ -254,7 +257,7 @@ fn inbox(row: &Row<'_>) -> rusqlite::Result<InboxRow> {
 
 fn waiting(sql: &Connection) -> rusqlite::Result<Vec<InboxRow>> {
     sql.prepare_cached(&format!("{INBOX} WHERE waits = 1 ORDER BY id LIMIT ?1"))?
-        .query_map([DOOR_ROWS_MAX], inbox)?
+        .query_map([INGRESS_ROWS_MAX], inbox)?
         .collect()
 }
 
@@ -271,7 +274,7 @@ fn context(sql: &Connection, session: &str, limit: usize) -> rusqlite::Result<Ve
 }
 
 #[async_trait]
-impl DoorBackend for SqliteAgent {
+impl IngressBackend for SqliteAgent {
     async fn pairing_requests(&self) -> Result<Vec<PairingRequest>> {
         self.read(requests).await
     }

@@ -5,7 +5,7 @@
 pub(crate) struct Oversized;
 
 /// Finds the ends of lines: LF, CR, or both.
-pub(crate) struct Lines {
+pub(crate) struct LineSplitter {
     /// The beginning of a line whose end has not come.
     partial: Vec<u8>,
     /// The last byte was CR: an LF that follows belongs to it.
@@ -13,7 +13,7 @@ pub(crate) struct Lines {
     line_len_max: usize,
 }
 
-impl Lines {
+impl LineSplitter {
     pub(crate) fn new(line_len_max: usize) -> Self {
         Self { partial: vec![], after_return: false, line_len_max }
     }

@@ -1,4 +1,4 @@
-//! The house that section B is tried in: one agent that many people reach in many places, and
+//! The daemon that section B is tried in: one agent that many people reach in many places, and
 //! some that differ from it in one setting.
 
 use crate::ground::{Ground, Plan};

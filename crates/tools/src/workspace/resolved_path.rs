@@ -16,7 +16,7 @@ const STAGING_TRIES_MAX: usize = 1_000;
 
 /// A place a path led to: an open folder and a name in it, which is not a link.
 #[derive(Debug)]
-pub(crate) struct Spot {
+pub(crate) struct ResolvedPath {
     pub(super) folder: OwnedFd,
     pub(super) name: OsString,
     /// The path as people and models read it.
@@ -36,7 +36,7 @@ pub(crate) struct Loaded {
     pub(crate) stat: Stat,
 }
 
-impl Spot {
+impl ResolvedPath {
     /// Refuses unless the file may be changed.
     pub(crate) fn check_writable(&self) -> Result<(), FileError> {
         writable(self.mode, &self.shown)
@@ -114,7 +114,7 @@ impl Spot {
             let name = OsString::from(format!(".insula-{number}.new"));
             match kernel::write_new(&self.folder, &name, bytes, like) {
                 Ok(()) => {
-                    return Ok(Staged { spot: self, name, before: None, placed: false });
+                    return Ok(Staged { resolved: self, name, before: None, placed: false });
                 }
                 Err(Errno::EXIST) => continue,
                 Err(error) => return Err(FileError::of(&self.shown, error)),
@@ -133,21 +133,21 @@ impl Spot {
 
 /// Another program may have written since the file was read. What is left after this look is
 /// the moment until the rename, in which nothing but a lock of the whole system would help.
-fn unchanged(spot: &Spot, before: &Fingerprint) -> Result<(), FileError> {
-    let now =
-        kernel::look(&spot.folder, &spot.name).map_err(|it| FileError::of(&spot.shown, it))?;
+fn unchanged(resolved: &ResolvedPath, before: &Fingerprint) -> Result<(), FileError> {
+    let now = kernel::look(&resolved.folder, &resolved.name)
+        .map_err(|it| FileError::of(&resolved.shown, it))?;
     if now.as_ref().map(Fingerprint::of).as_ref() == Some(before) {
         return Ok(());
     }
     Err(FileError::Refused(format!(
         "another program changed `{}` at this moment; read it again and repeat the change",
-        spot.shown
+        resolved.shown
     )))
 }
 
 /// New content that waits beside its file.
 pub(crate) struct Staged {
-    pub(crate) spot: Spot,
+    pub(crate) resolved: ResolvedPath,
     name: OsString,
     before: Option<Fingerprint>,
     placed: bool,
@@ -162,10 +162,10 @@ impl Staged {
 
     /// Puts it in place, whole.
     pub(crate) fn put(mut self) -> Result<(), FileError> {
-        let Spot { folder, name, shown, .. } = &self.spot;
+        let ResolvedPath { folder, name, shown, .. } = &self.resolved;
         let placed = match &self.before {
             Some(before) => {
-                unchanged(&self.spot, before)?;
+                unchanged(&self.resolved, before)?;
                 kernel::replace(folder, &self.name, name)
             }
             None => kernel::place(folder, &self.name, name),
@@ -188,7 +188,7 @@ impl Drop for Staged {
     fn drop(&mut self) {
         if !self.placed {
             // Nobody is waiting for an answer here; what is left over is only untidy.
-            let _ = kernel::remove(&self.spot.folder, &self.name);
+            let _ = kernel::remove(&self.resolved.folder, &self.name);
         }
     }
 }

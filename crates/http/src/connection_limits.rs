@@ -39,7 +39,7 @@ const FEW: usize = 4;
 
 /// Whose a connection is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Holder {
+pub enum ConnectionOwner {
     /// Nobody's yet, or somebody's without a token.
     Nobody,
     /// The admin's.
@@ -48,7 +48,7 @@ pub enum Holder {
     Token(Arc<str>),
 }
 
-impl Holder {
+impl ConnectionOwner {
     fn max(&self) -> usize {
         match self {
             Self::Nobody => STRANGERS_MAX,
@@ -58,7 +58,7 @@ impl Holder {
     }
 }
 
-impl From<&Caller> for Holder {
+impl From<&Caller> for ConnectionOwner {
     fn from(caller: &Caller) -> Self {
         match caller {
             Caller::Local => Self::Admin,
@@ -69,7 +69,7 @@ impl From<&Caller> for Holder {
 
 /// Why there is no place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NoPlace {
+pub enum LimitReached {
     /// the holder has as many as it may have
     #[error(
         "this token has {TOKEN_MAX} connections open, as many as one may have; close some, or try again later"
@@ -83,11 +83,11 @@ pub enum NoPlace {
     AtAll,
 }
 
-impl From<&NoPlace> for ApiError {
-    fn from(why: &NoPlace) -> Self {
+impl From<&LimitReached> for ApiError {
+    fn from(why: &LimitReached) -> Self {
         let status = match why {
-            NoPlace::OfToken | NoPlace::OfAgent => StatusCode::TOO_MANY_REQUESTS,
-            NoPlace::AtAll => StatusCode::SERVICE_UNAVAILABLE,
+            LimitReached::OfToken | LimitReached::OfAgent => StatusCode::TOO_MANY_REQUESTS,
+            LimitReached::AtAll => StatusCode::SERVICE_UNAVAILABLE,
         };
         Self::new(status, "too_many_connections", why.to_string())
     }
@@ -95,22 +95,22 @@ impl From<&NoPlace> for ApiError {
 
 /// The places of one listener.
 #[derive(Default)]
-pub struct Places {
-    held: Mutex<Held>,
+pub struct ConnectionLimiter {
+    held: Mutex<OpenConnections>,
 }
 
 #[derive(Default)]
-struct Held {
+struct OpenConnections {
     /// Moves with every change: the order in which seats came to rest.
     moment: u64,
-    seats: HashMap<u64, Seated>,
-    holders: Counts<Holder>,
+    connections: HashMap<u64, OpenConnection>,
+    holders: Counts<ConnectionOwner>,
     agents: Counts<AgentId>,
     addresses: Counts<IpAddr>,
 }
 
-struct Seated {
-    holder: Holder,
+struct OpenConnection {
+    holder: ConnectionOwner,
     address: Option<IpAddr>,
     agent: Option<AgentId>,
     /// Since when nothing is asked on it; `None` while something is.
@@ -147,23 +147,23 @@ impl<K: Eq + Hash + Clone> Counts<K> {
     }
 }
 
-impl Held {
+impl OpenConnections {
     fn now(&mut self) -> u64 {
         self.moment += 1;
         self.moment
     }
 
     fn leave(&mut self, number: u64) {
-        let Some(seated) = self.seats.remove(&number) else { return };
-        self.holders.less(&seated.holder);
-        seated.address.iter().for_each(|address| self.addresses.less(address));
-        seated.agent.iter().for_each(|agent| self.agents.less(agent));
-        seated.closed.cancel();
+        let Some(connection) = self.connections.remove(&number) else { return };
+        self.holders.less(&connection.holder);
+        connection.address.iter().for_each(|address| self.addresses.less(address));
+        connection.agent.iter().for_each(|agent| self.agents.less(agent));
+        connection.closed.cancel();
     }
 
     /// Closes the seat at rest for longest of those that `fits`; whether there was one.
-    fn clear(&mut self, fits: impl Fn(&Seated) -> bool) -> bool {
-        let resting = self.seats.iter().filter(|(_, seated)| fits(seated));
+    fn clear(&mut self, fits: impl Fn(&OpenConnection) -> bool) -> bool {
+        let resting = self.connections.iter().filter(|(_, connection)| fits(connection));
         let oldest = resting.filter_map(|(number, it)| Some((it.at_rest?, *number))).min();
         if let Some((_, number)) = oldest {
             self.leave(number);
@@ -173,42 +173,42 @@ impl Held {
 
     /// Closes a seat at rest, of those who hold the most.
     fn clear_any(&mut self) -> bool {
-        let resting = self.seats.values().filter(|seated| seated.at_rest.is_some());
-        let most = resting.map(|seated| self.holders.of(&seated.holder)).max();
+        let resting = self.connections.values().filter(|connection| connection.at_rest.is_some());
+        let most = resting.map(|connection| self.holders.of(&connection.holder)).max();
         let Some(most) = most else { return false };
-        let held: HashMap<Holder, usize> = self.holders.0.clone();
-        self.clear(|seated| held.get(&seated.holder) == Some(&most))
+        let held: HashMap<ConnectionOwner, usize> = self.holders.0.clone();
+        self.clear(|connection| held.get(&connection.holder) == Some(&most))
     }
 
     /// Makes room for one more of `holder`'s.
-    fn admit(&mut self, holder: &Holder) -> Result<(), NoPlace> {
+    fn admit(&mut self, holder: &ConnectionOwner) -> Result<(), LimitReached> {
         if self.holders.of(holder) >= holder.max() && !self.clear(|it| it.holder == *holder) {
             return Err(match holder {
-                Holder::Nobody => NoPlace::AtAll,
-                Holder::Admin | Holder::Token(_) => NoPlace::OfToken,
+                ConnectionOwner::Nobody => LimitReached::AtAll,
+                ConnectionOwner::Admin | ConnectionOwner::Token(_) => LimitReached::OfToken,
             });
         }
-        if *holder != Holder::Nobody {
-            let known = self.seats.len() - self.holders.of(&Holder::Nobody);
+        if *holder != ConnectionOwner::Nobody {
+            let known = self.connections.len() - self.holders.of(&ConnectionOwner::Nobody);
             let all = CONNECTIONS_MAX - STRANGERS_MAX;
             let has_few = self.holders.of(holder) < FEW;
             let max = if has_few { all } else { all - RESERVED };
             if known >= max && !self.clear_any() {
-                return Err(NoPlace::AtAll);
+                return Err(LimitReached::AtAll);
             }
         }
         Ok(())
     }
 }
 
-impl Places {
-    fn held(&self) -> MutexGuard<'_, Held> {
+impl ConnectionLimiter {
+    fn held(&self) -> MutexGuard<'_, OpenConnections> {
         // Valid after every single statement.
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A place for a connection from this address, nobody's yet.
-    pub fn enter(self: &Arc<Self>, address: IpAddr) -> Result<Seat, NoPlace> {
+    pub fn enter(self: &Arc<Self>, address: IpAddr) -> Result<ConnectionPermit, LimitReached> {
         let mut held = self.held();
         // On this machine, and behind a proxy, all have the same address.
         let address = Some(address).filter(|address| !address.is_loopback());
@@ -216,75 +216,81 @@ impl Places {
             && held.addresses.of(&address) >= ADDRESS_MAX
             && !held.clear(|it| it.address == Some(address))
         {
-            return Err(NoPlace::AtAll);
+            return Err(LimitReached::AtAll);
         }
-        held.admit(&Holder::Nobody)?;
-        if held.seats.len() >= CONNECTIONS_MAX && !held.clear_any() {
-            return Err(NoPlace::AtAll);
+        held.admit(&ConnectionOwner::Nobody)?;
+        if held.connections.len() >= CONNECTIONS_MAX && !held.clear_any() {
+            return Err(LimitReached::AtAll);
         }
         let (number, closed) = (held.now(), CancellationToken::new());
-        held.holders.more(&Holder::Nobody);
+        held.holders.more(&ConnectionOwner::Nobody);
         address.iter().for_each(|address| held.addresses.more(address));
-        let seated = Seated {
-            holder: Holder::Nobody,
+        let connection = OpenConnection {
+            holder: ConnectionOwner::Nobody,
             address,
             agent: None,
             at_rest: Some(number),
             is_kept: false,
             closed: closed.clone(),
         };
-        held.seats.insert(number, seated);
+        held.connections.insert(number, connection);
         drop(held);
-        Ok(Seat(Arc::new(Place { places: self.clone(), number, closed })))
+        Ok(ConnectionPermit(Arc::new(PermitInner { limiter: self.clone(), number, closed })))
     }
 }
 
 /// The place of one connection, given back when nobody has it any more.
 #[derive(Clone)]
-pub struct Seat(Arc<Place>);
+pub struct ConnectionPermit(Arc<PermitInner>);
 
-struct Place {
-    places: Arc<Places>,
+struct PermitInner {
+    limiter: Arc<ConnectionLimiter>,
     number: u64,
     closed: CancellationToken,
 }
 
-impl Drop for Place {
+impl Drop for PermitInner {
     fn drop(&mut self) {
-        self.places.held().leave(self.number);
+        self.limiter.held().leave(self.number);
     }
 }
 
-impl Seat {
+impl ConnectionPermit {
     /// Something is asked on it, by this holder.
-    pub fn begin(&self, holder: &Holder) -> Result<(), NoPlace> {
-        let Place { places, number, .. } = &*self.0;
-        let mut held = places.held();
-        let Some(seated) = held.seats.get_mut(number) else { return Err(NoPlace::AtAll) };
-        seated.at_rest = None;
-        if seated.holder == *holder {
+    pub fn begin(&self, holder: &ConnectionOwner) -> Result<(), LimitReached> {
+        let PermitInner { limiter, number, .. } = &*self.0;
+        let mut held = limiter.held();
+        let Some(connection) = held.connections.get_mut(number) else {
+            return Err(LimitReached::AtAll);
+        };
+        connection.at_rest = None;
+        if connection.holder == *holder {
             return Ok(());
         }
         held.admit(holder)?;
-        let Some(seated) = held.seats.get_mut(number) else { return Err(NoPlace::AtAll) };
-        let before = std::mem::replace(&mut seated.holder, holder.clone());
+        let Some(connection) = held.connections.get_mut(number) else {
+            return Err(LimitReached::AtAll);
+        };
+        let before = std::mem::replace(&mut connection.holder, holder.clone());
         held.holders.less(&before);
         held.holders.more(holder);
         Ok(())
     }
 
     /// What is asked is about this agent.
-    pub fn about(&self, agent: &AgentId) -> Result<(), NoPlace> {
-        let mut held = self.0.places.held();
+    pub fn about(&self, agent: &AgentId) -> Result<(), LimitReached> {
+        let mut held = self.0.limiter.held();
         let count = held.agents.of(agent);
-        let Some(seated) = held.seats.get_mut(&self.0.number) else { return Err(NoPlace::AtAll) };
-        if seated.holder == Holder::Admin || seated.agent.as_ref() == Some(agent) {
+        let Some(connection) = held.connections.get_mut(&self.0.number) else {
+            return Err(LimitReached::AtAll);
+        };
+        if connection.holder == ConnectionOwner::Admin || connection.agent.as_ref() == Some(agent) {
             return Ok(());
         }
         if count >= AGENT_MAX {
-            return Err(NoPlace::OfAgent);
+            return Err(LimitReached::OfAgent);
         }
-        let before = seated.agent.replace(agent.clone());
+        let before = connection.agent.replace(agent.clone());
         before.iter().for_each(|before| held.agents.less(before));
         held.agents.more(agent);
         Ok(())
@@ -292,21 +298,21 @@ impl Seat {
 
     /// What was asked is answered.
     pub fn rest(&self) {
-        let mut held = self.0.places.held();
+        let mut held = self.0.limiter.held();
         let now = held.now();
-        let Some(seated) = held.seats.get_mut(&self.0.number) else { return };
-        if seated.is_kept {
+        let Some(connection) = held.connections.get_mut(&self.0.number) else { return };
+        if connection.is_kept {
             return;
         }
-        seated.at_rest = Some(now);
-        let agent = seated.agent.take();
+        connection.at_rest = Some(now);
+        let agent = connection.agent.take();
         agent.iter().for_each(|agent| held.agents.less(agent));
     }
 
     /// It has become a conversation, and is never at rest again.
     pub fn keep(&self) {
-        if let Some(seated) = self.0.places.held().seats.get_mut(&self.0.number) {
-            (seated.is_kept, seated.at_rest) = (true, None);
+        if let Some(connection) = self.0.limiter.held().connections.get_mut(&self.0.number) {
+            (connection.is_kept, connection.at_rest) = (true, None);
         }
     }
 
@@ -317,5 +323,5 @@ impl Seat {
 }
 
 #[cfg(test)]
-#[path = "places_tests.rs"]
-mod places_tests;
+#[path = "connection_limits_tests.rs"]
+mod connection_limits_tests;

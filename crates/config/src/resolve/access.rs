@@ -1,7 +1,7 @@
 //! Who may talk to an agent and how it behaves among people, out of its settings.
 
 use super::Reader;
-use crate::agent::{Busy, Door, People};
+use crate::agent::{AccessPolicy, Busy, People};
 use crate::rules;
 use crate::yaml::Node;
 use insula_domain::{
@@ -16,8 +16,8 @@ const WAIT_MAX: Duration = Duration::from_secs(10);
 const ATTACHMENT_BYTES_MAX: u64 = 200_000_000;
 
 impl Reader<'_> {
-    pub(super) fn door(&mut self, people: &People) -> Door {
-        let usual = Door::default();
+    pub(super) fn access(&mut self, people: &People) -> AccessPolicy {
+        let usual = AccessPolicy::default();
         let switch = |reader: &Self, path: &str, usual: bool| {
             reader.at(path).and_then(Node::bool).unwrap_or(usual)
         };
@@ -40,7 +40,7 @@ impl Reader<'_> {
             let help = format!("at most {}MB are accepted", ATTACHMENT_BYTES_MAX / 1_000_000);
             self.error(span, message, Some(help));
         }
-        Door {
+        AccessPolicy {
             allow: self.allow(people),
             unknown: match self.text("access.unknown") {
                 Some("ignore") => Unknown::Ignore,

@@ -2,10 +2,10 @@
 
 use super::Hub;
 use super::frames::{
-    self, Enclosed, FILES_BYTES_MAX, FILES_MAX, FRAME_BYTES_MAX, ID_BYTES_MAX, Place, Said,
-    TEXT_BYTES_MAX, Words,
+    self, ClientFrame, Enclosed, FILES_BYTES_MAX, FILES_MAX, FRAME_BYTES_MAX, ID_BYTES_MAX,
+    PageMessage, RoomRef, TEXT_BYTES_MAX,
 };
-use super::rooms::{MemberId, RoomKey, Since, Told};
+use super::rooms::{MemberId, PageFrame, RoomKey, Since};
 use super::{OURS, Shown, enclosed};
 use futures_util::future::BoxFuture;
 use insula_channel::{
@@ -36,7 +36,7 @@ pub type Past = Arc<dyn Fn(Address) -> BoxFuture<'static, Vec<Spoken>> + Send + 
 const NOBODY: &str = "nobody answers here";
 
 /// One page's visit. Ends when it is dropped.
-pub struct Visit {
+pub struct PageSession {
     hub: Arc<Hub>,
     member: MemberId,
     user: UserId,
@@ -50,19 +50,19 @@ type At = (Box<str>, Option<Box<str>>);
 
 /// A room that a page is in.
 struct Joined {
-    place: Place,
+    place: RoomRef,
     address: Address,
     key: RoomKey,
 }
 
 /// Somewhere in the chat, as pages and as the gateway name it.
-struct Spot {
-    place: Place,
+struct RoomAddress {
+    place: RoomRef,
     at: At,
     address: Address,
 }
 
-impl Spot {
+impl RoomAddress {
     /// The room of whoever answers there.
     fn room(&self, tenant: Tenant) -> RoomKey {
         RoomKey::new(tenant, &self.at.0, self.at.1.as_deref())
@@ -74,7 +74,7 @@ impl Spot {
 #[error("{0}")]
 pub struct Nonsense(pub String);
 
-impl Visit {
+impl PageSession {
     pub(super) fn new(
         hub: Arc<Hub>,
         member: MemberId,
@@ -89,35 +89,35 @@ impl Visit {
         if text.len() > FRAME_BYTES_MAX {
             return Err(Nonsense(format!("a frame is longer than {FRAME_BYTES_MAX} bytes")));
         }
-        let said: Said = serde_json::from_str(text)
+        let said: ClientFrame = serde_json::from_str(text)
             .map_err(|error| Nonsense(format!("the frame is not understood: {error}")))?;
         match said {
-            Said::Hello { .. } => Err(Nonsense("the token was already shown".to_owned())),
-            Said::Join { room, topic, after } => {
-                self.join(self.spot(room, topic), after.as_deref()).await;
+            ClientFrame::Hello { .. } => Err(Nonsense("the token was already shown".to_owned())),
+            ClientFrame::Join { room, topic, after } => {
+                self.join(self.target(room, topic), after.as_deref()).await;
                 Ok(())
             }
-            Said::Leave { room, topic } => {
-                if let Some(spot) = self.spot(room, topic)
-                    && let Some(joined) = self.joined.remove(&spot.at)
+            ClientFrame::Leave { room, topic } => {
+                if let Some(target) = self.target(room, topic)
+                    && let Some(joined) = self.joined.remove(&target.at)
                 {
                     self.hub.rooms().leave(self.member, &joined.key);
-                    self.tell(&frames::left(&spot.place, None));
+                    self.tell(&frames::left(&target.place, None));
                 }
                 Ok(())
             }
-            Said::Say { id, room, topic, text, mention, reply_to, files } => {
-                let what = Words { text, mention, reply_to, files };
-                let spot = self.spot(room, topic);
+            ClientFrame::Say { id, room, topic, text, mention, reply_to, files } => {
+                let what = PageMessage { text, mention, reply_to, files };
+                let target = self.target(room, topic);
                 // Who answers may have changed, and whoever asks wants to hear the answer.
-                if let Some(spot) = &spot {
-                    self.recheck_one(&spot.at).await;
+                if let Some(target) = &target {
+                    self.recheck_one(&target.at).await;
                 }
-                self.say(&id, spot, what).await;
+                self.say(&id, target, what).await;
                 Ok(())
             }
-            Said::Press { id, room, topic, message, data } => {
-                self.press(&id, self.spot(room, topic), message, data).await;
+            ClientFrame::Press { id, room, topic, message, data } => {
+                self.press(&id, self.target(room, topic), message, data).await;
                 Ok(())
             }
         }
@@ -143,14 +143,14 @@ impl Visit {
         match hearing {
             None => self.tell(&frames::left(&place, Some(NOBODY))),
             Some(hearing) => {
-                self.enter(Spot { place, at: at.clone(), address }, hearing, Some("")).await;
+                self.enter(RoomAddress { place, at: at.clone(), address }, hearing, Some("")).await;
             }
         }
     }
 
     /// Whether a page may still hear something that was said in a room, as things stand now. What
     /// was said to the page alone it may.
-    pub async fn may_hear(&mut self, told: &Told) -> bool {
+    pub async fn may_hear(&mut self, told: &PageFrame) -> bool {
         let Some(room) = &told.room else { return true };
         let joined = self.joined.iter().find(|(_, joined)| joined.key == *room);
         let Some((at, joined)) = joined else { return false };
@@ -177,51 +177,52 @@ impl Visit {
         self.refuse(id, "no_room", NOBODY);
     }
 
-    async fn join(&mut self, spot: Option<Spot>, after: Option<&str>) {
-        let Some((spot, hearing)) = self.heard_at(spot).await else {
+    async fn join(&mut self, target: Option<RoomAddress>, after: Option<&str>) {
+        let Some((target, hearing)) = self.heard_at(target).await else {
             return self.no_room(None);
         };
-        if self.joined.len() >= ROOMS_MAX && !self.joined.contains_key(&spot.at) {
+        if self.joined.len() >= ROOMS_MAX && !self.joined.contains_key(&target.at) {
             return self.refuse(None, "too_many_rooms", "this page is in too many rooms");
         }
-        if let Some(before) = self.joined.remove(&spot.at) {
+        if let Some(before) = self.joined.remove(&target.at) {
             self.hub.rooms().leave(self.member, &before.key);
         }
-        self.enter(spot, hearing, after).await;
+        self.enter(target, hearing, after).await;
     }
 
     /// Enters the room of whoever answers at a spot.
-    async fn enter(&mut self, spot: Spot, hearing: Hearing, after: Option<&str>) {
-        let key = spot.room(hearing.tenant);
+    async fn enter(&mut self, target: RoomAddress, hearing: Hearing, after: Option<&str>) {
+        let key = target.room(hearing.tenant);
         let since = if hearing.past { Since::Kept } else { Since::Now };
         if since == Since::Kept {
-            self.restore(&spot, &key).await;
+            self.restore(&target, &key).await;
         }
         let epoch = &self.hub.epoch;
-        self.hub.rooms().join(self.member, &key, &spot.place, epoch, (after, since));
-        let Spot { place, at, address } = spot;
+        self.hub.rooms().join(self.member, &key, &target.place, epoch, (after, since));
+        let RoomAddress { place, at, address } = target;
         self.joined.insert(at, Joined { place, address, key });
     }
 
     /// Brings back what was said in a room before this run, once.
-    async fn restore(&self, spot: &Spot, key: &RoomKey) {
+    async fn restore(&self, target: &RoomAddress, key: &RoomKey) {
         if !self.hub.rooms().wants_past(key) {
             return;
         }
-        let past = (self.past)(spot.address.clone()).await;
+        let past = (self.past)(target.address.clone()).await;
         let frames = past.into_iter().map(|spoken| {
             let ours = if spoken.user.is_none() { OURS } else { "" };
             let id: Box<str> = format!("{ours}past/{}", spoken.id).into();
-            let frame = frames::remembered(&spot.place, &id, spoken.user.as_deref(), &spoken.text);
+            let frame =
+                frames::remembered(&target.place, &id, spoken.user.as_deref(), &spoken.text);
             (id, frame)
         });
         let frames = frames.collect();
         self.hub.rooms().restore(key, &self.hub.epoch, frames);
     }
 
-    async fn say(&self, id: &str, spot: Option<Spot>, words: Words) {
-        let Some((spot, hearing)) = self.admitted(id, spot).await else { return };
-        let room = spot.room(hearing.tenant);
+    async fn say(&self, id: &str, target: Option<RoomAddress>, words: PageMessage) {
+        let Some((target, hearing)) = self.admitted(id, target).await else { return };
+        let room = target.room(hearing.tenant);
         if words.text.len() > TEXT_BYTES_MAX {
             let why = format!("the text is longer than {TEXT_BYTES_MAX} bytes");
             return self.refuse(Some(id), "too_long", &why);
@@ -231,7 +232,7 @@ impl Visit {
             Err(why) => return self.refuse(Some(id), "bad_file", &why),
         };
         let event = self.event(id);
-        let is_own = spot.place.room.is_none();
+        let is_own = target.place.room.is_none();
         let at_us = format!("@{}", self.hub.account);
         let named = words.text.contains(&at_us);
         let text = words.text.replace(&at_us, "").trim().to_owned();
@@ -253,14 +254,14 @@ impl Visit {
             quoted,
             group: None,
         };
-        let frame = frames::said(&spot.place, &event, self.user.as_str(), &words);
+        let frame = frames::said(&target.place, &event, self.user.as_str(), &words);
         let shown = Shown { room, message: event.clone(), frame };
-        let envelope = self.envelope(event, spot.address, Happening::Said(message));
+        let envelope = self.envelope(event, target.address, Happening::Said(message));
         self.hand_over(id, envelope, Some(shown)).await;
     }
 
-    async fn press(&self, id: &str, spot: Option<Spot>, message: String, data: String) {
-        let Some((spot, _)) = self.admitted(id, spot).await else { return };
+    async fn press(&self, id: &str, target: Option<RoomAddress>, message: String, data: String) {
+        let Some((target, _)) = self.admitted(id, target).await else { return };
         if message.len() > 512 || data.len() > 64 {
             return self.refuse(Some(id), "too_long", "no button of ours has that much in it");
         }
@@ -269,18 +270,22 @@ impl Visit {
             message: MessageId(message.into()),
             data: data.into(),
         };
-        let envelope = self.envelope(self.event(id), spot.address, Happening::Pressed(press));
+        let envelope = self.envelope(self.event(id), target.address, Happening::Pressed(press));
         self.hand_over(id, envelope, None).await;
     }
 
     /// The spot, if something may be said there; otherwise the page was told why not.
-    async fn admitted(&self, id: &str, spot: Option<Spot>) -> Option<(Spot, Hearing)> {
+    async fn admitted(
+        &self,
+        id: &str,
+        target: Option<RoomAddress>,
+    ) -> Option<(RoomAddress, Hearing)> {
         if id.is_empty() || id.len() > ID_BYTES_MAX {
             let why = format!("an id has 1 to {ID_BYTES_MAX} bytes");
             self.refuse(None, "no_id", &why);
             return None;
         }
-        let heard = self.heard_at(spot).await;
+        let heard = self.heard_at(target).await;
         if heard.is_none() {
             self.no_room(Some(id));
         }
@@ -288,10 +293,10 @@ impl Visit {
     }
 
     /// The spot and whom the bearer may hear there, if there is one and they may.
-    async fn heard_at(&self, spot: Option<Spot>) -> Option<(Spot, Hearing)> {
-        let spot = spot?;
-        let hearing = (self.may)(spot.address.clone()).await?;
-        Some((spot, hearing))
+    async fn heard_at(&self, target: Option<RoomAddress>) -> Option<(RoomAddress, Hearing)> {
+        let target = target?;
+        let hearing = (self.may)(target.address.clone()).await?;
+        Some((target, hearing))
     }
 
     async fn hand_over(&self, id: &str, envelope: Envelope, shown: Option<Shown>) {
@@ -317,7 +322,7 @@ impl Visit {
     }
 
     /// The spot of these names; `None` where they are no names.
-    fn spot(&self, room: Option<String>, topic: Option<String>) -> Option<Spot> {
+    fn target(&self, room: Option<String>, topic: Option<String>) -> Option<RoomAddress> {
         let body = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
         let is_name = |name: &String| {
             !name.is_empty() && name.len() <= NAME_BYTES_MAX && name.chars().all(body)
@@ -330,7 +335,7 @@ impl Visit {
             Some(room) => (room.clone(), ChatType::Group),
             None => (format!("own:{}", self.user), ChatType::Dm),
         };
-        let place = Place { room: room.map(Into::into), topic: topic.clone().map(Into::into) };
+        let place = RoomRef { room: room.map(Into::into), topic: topic.clone().map(Into::into) };
         let at = (chat.as_str().into(), place.topic.clone());
         let address = Address {
             platform: self.hub.platform,
@@ -343,11 +348,11 @@ impl Visit {
             user: Some(self.user.clone()),
             roles: Vec::new(),
         };
-        Some(Spot { place, at, address })
+        Some(RoomAddress { place, at, address })
     }
 }
 
-impl Drop for Visit {
+impl Drop for PageSession {
     fn drop(&mut self) {
         self.hub.rooms().remove(self.member);
     }

@@ -16,7 +16,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 /// A way to a daemon.
 #[derive(Clone)]
-pub struct Line {
+pub struct DaemonEndpoint {
     /// The socket, where there is one.
     pub local: Option<Arc<LocalPath>>,
     pub listen: SocketAddr,
@@ -45,7 +45,7 @@ pub struct Answer {
     _connection: AbortOnDropHandle<()>,
 }
 
-impl Line {
+impl DaemonEndpoint {
     /// Sends one request and waits for the head of its answer.
     pub async fn send(
         &self,
