@@ -9,6 +9,7 @@ use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
+use insula_domain::ScopeName;
 use insula_registry::AgentContext;
 use insula_store::{
     Message, MessageSeq, Part, Session, SessionId, SessionRef, SessionState, TurnStatus,
@@ -16,7 +17,6 @@ use insula_store::{
 use insula_turns::transcript::text_of;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use utoipa::{IntoParams, ToSchema};
 
 /// Sessions or messages in one answer, where nobody says how many.
@@ -297,8 +297,9 @@ pub(crate) async fn found(
     scope: Option<String>,
     limit: usize,
 ) -> Result<Vec<Found>, ApiError> {
-    let scopes: BTreeSet<Arc<str>> = match scope {
-        Some(scope) => BTreeSet::from([scope.into()]),
+    let scopes: BTreeSet<ScopeName> = match scope {
+        // Nothing was said in what is no scope.
+        Some(scope) => scope.parse().into_iter().collect(),
         None => {
             let sessions = agent.store.sessions(None, SCOPES_SEARCHED).await?;
             sessions.into_iter().map(|session| session.scope).collect()

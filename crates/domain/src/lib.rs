@@ -70,7 +70,7 @@ pub use policy::{Possible, Profile, Switch, ToolNarrowing, ToolPolicy};
 pub use principal::{Admins, Principal, Standing};
 pub use reset::Reset;
 pub use router::{Conflict, ConflictKind, Defaults, Route, Router};
-pub use scope::{ContextId, CustomId, MemoryScope, Scope, ScopeError};
+pub use scope::{ContextId, CustomId, MemoryScope, Scope, ScopeError, ScopeName};
 pub use scope_rule::{MemoryOperation, SCOPE_VARIABLES, ScopeDenied, ScopePayload, ScopeRule};
 pub use selector::{McpName, McpPattern, Selector, UnknownTool};
 pub use send::{ChatSelector, FlowGrant, FlowSource, SendGrants, Sending};

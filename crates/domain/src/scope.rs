@@ -9,6 +9,7 @@ use crate::percent::{self, Encoded};
 use crate::platform::Platform;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 /// One partition of an agent's memory.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -142,6 +143,43 @@ impl MemoryScope {
             Self::User => Scope::Context(user()),
             Self::Global => Scope::Global,
         }
+    }
+}
+
+/// A scope with its text, as rows and caches carry it: the text is written once, and sharing it
+/// costs nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ScopeName(Arc<(Box<str>, Scope)>);
+
+impl ScopeName {
+    /// As rows and people read it.
+    pub fn as_str(&self) -> &str {
+        &self.0.0
+    }
+
+    /// The scope itself.
+    pub fn scope(&self) -> &Scope {
+        &self.0.1
+    }
+}
+
+impl From<Scope> for ScopeName {
+    fn from(scope: Scope) -> Self {
+        Self(Arc::new((scope.to_string().into(), scope)))
+    }
+}
+
+impl FromStr for ScopeName {
+    type Err = ScopeError;
+
+    fn from_str(text: &str) -> Result<Self, ScopeError> {
+        text.parse::<Scope>().map(|scope| Self(Arc::new((text.into(), scope))))
+    }
+}
+
+impl fmt::Display for ScopeName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }
 

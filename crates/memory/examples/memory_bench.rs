@@ -55,7 +55,7 @@ async fn foreign(owner: &LeaseHolder, agent: &str, from: usize, to: usize) {
             MemoryEntry::New(NewFragment { text, blocked: None, parents: Vec::new() })
         };
         let change = Remember {
-            scope: format!("chat:telegram:main:-{scope}").into(),
+            scope: format!("chat:telegram:main:-{scope}").parse().unwrap(),
             target: MemoryList::Memory,
             expects: Vec::new(),
             entries: (0..50).map(new).collect(),

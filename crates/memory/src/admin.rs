@@ -5,6 +5,7 @@ use crate::erase::Erased;
 use crate::error::MemoryError;
 use crate::memory::{List, Memory};
 use insula_domain::Scope;
+use insula_domain::ScopeName;
 use insula_domain::scan::visible;
 use insula_store::memory::MEMORY_PAGE_MAX;
 use insula_store::{
@@ -12,7 +13,6 @@ use insula_store::{
     RecordKind,
 };
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 /// A fragment to be shared with another scope.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct Share {
 /// The text of one list, as its file has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exported {
-    pub scope: Arc<str>,
+    pub scope: ScopeName,
     pub target: MemoryList,
     pub text: String,
 }
@@ -88,7 +88,7 @@ impl Memory {
     /// Fragments of one scope with these words, the best first, and those that no model finds.
     pub async fn find(
         &self,
-        scope: &str,
+        scope: &ScopeName,
         query: &str,
         limit: usize,
     ) -> Result<Vec<FragmentHit>, MemoryError> {
@@ -120,10 +120,10 @@ impl Memory {
             let what = format!("fragment {id} is blocked; what is blocked is not shared");
             return Err(MemoryError::Wrong(what));
         }
-        if *fragment.scope == *share.to.to_string() {
+        if *fragment.scope.scope() == share.to {
             return Err(MemoryError::Wrong(format!("fragment {id} is in that scope already")));
         }
-        let list = List { scope: share.to.clone(), target: fragment.target };
+        let list = List::of(&share.to, fragment.target);
         let change = |now: Vec<Vec<Fragment>>| {
             let mut drafts: Vec<Draft> = now.into_iter().flatten().map(Draft::Kept).collect();
             if drafts.iter().any(|it| it.text() == fragment.text) {

@@ -159,7 +159,7 @@ mod tests {
     fn fragments(texts: &[&str]) -> Vec<Fragment> {
         let one = |text: &&str| Fragment {
             id: FragmentId(1),
-            scope: "global".into(),
+            scope: "global".parse().unwrap(),
             target: MemoryList::Memory,
             text: (*text).to_owned(),
             blocked: None,

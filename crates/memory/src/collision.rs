@@ -58,8 +58,8 @@ mod tests {
 
     #[test]
     fn what_was_read_is_what_was_read_when_a_collision_began_and_it_ends() {
-        let [list, other] = [MemoryList::Memory, MemoryList::User]
-            .map(|target| List { scope: Scope::Global, target });
+        let [list, other] =
+            [MemoryList::Memory, MemoryList::User].map(|target| List::of(&Scope::Global, target));
         let ids = |ids: &[i64]| ids.iter().copied().map(FragmentId).collect::<Vec<_>>();
         let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
         let all = Collisions::default();

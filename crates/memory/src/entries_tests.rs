@@ -7,7 +7,7 @@ fn lists(texts: &[&str]) -> Drafts {
     let kept = texts.iter().enumerate().map(|(at, text)| {
         Draft::Kept(Fragment {
             id: FragmentId(i64::try_from(at).unwrap() + 1),
-            scope: "global".into(),
+            scope: "global".parse().unwrap(),
             target: MemoryList::Memory,
             text: (*text).to_owned(),
             blocked: None,

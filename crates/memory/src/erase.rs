@@ -51,9 +51,7 @@ impl Memory {
         }
         let mut remains = Vec::new();
         for name in &affected.lists {
-            if let Some(list) = List::named(name) {
-                remains.extend(self.finish(&list).await?);
-            }
+            remains.extend(self.finish(&List::named(name)).await?);
         }
         Ok(Erased { fragments: affected.fragments, remains })
     }
@@ -67,7 +65,7 @@ impl Memory {
         let _held = self.hold().await;
         let mut remains = Vec::new();
         let due = self.store.memory_due().await?;
-        for list in due.iter().filter(|name| !but.contains(name)).filter_map(List::named) {
+        for list in due.iter().filter(|name| !but.contains(name)).map(List::named) {
             remains.extend(self.finish(&list).await?);
         }
         Ok(remains)
@@ -84,7 +82,7 @@ impl Memory {
                 remains.push(Remains { file, why: fault });
                 let unstaged = self.on_disk(self.place(list), files::unstage).await;
                 remains.extend(left(unstaged)?.err());
-                self.store.memory_page(&list.scope.to_string(), list.target).await?.fragments
+                self.store.memory_page(&list.scope, list.target).await?.fragments
             }
             Err(error) => return Err(error),
         };
@@ -101,7 +99,7 @@ impl Memory {
             Err(unclean) => remains.push(unclean),
         }
         if remains.is_empty() {
-            let (scope, target) = (list.scope.to_string().into(), list.target);
+            let (scope, target) = (list.scope.clone(), list.target);
             self.commit(vec![AgentCommand::MirrorErased { scope, target }]).await?;
         } else {
             for left in &remains {

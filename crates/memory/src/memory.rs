@@ -8,6 +8,7 @@ use crate::files::{self, ListFile};
 use crate::mirror::{self, Due, Looked, bytes_of, digest};
 use crate::scoped::Scoped;
 use insula_domain::Scope;
+use insula_domain::ScopeName;
 use insula_store::{
     AgentCommand, AgentLease, Fragment, FragmentId, MemoryEntry, MemoryList, MemoryOrigin,
     MemorySource, Remember, StoreError,
@@ -51,14 +52,19 @@ struct Shared {
 /// One list: a scope and a target.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct List {
-    pub(crate) scope: Scope,
+    pub(crate) scope: ScopeName,
     pub(crate) target: MemoryList,
 }
 
 impl List {
-    /// The list that the store calls so. What is in the store was written by us, and parses.
-    pub(crate) fn named((scope, target): &insula_store::ListName) -> Option<Self> {
-        Some(Self { scope: scope.parse().ok()?, target: *target })
+    /// One of a scope's lists.
+    pub(crate) fn of(scope: &Scope, target: MemoryList) -> Self {
+        Self { scope: scope.clone().into(), target }
+    }
+
+    /// The list that the store calls so.
+    pub(crate) fn named((scope, target): &insula_store::ListName) -> Self {
+        Self { scope: scope.clone(), target: *target }
     }
 
     fn name(&self) -> &'static str {
@@ -110,7 +116,7 @@ impl Memory {
     }
 
     pub(crate) fn place(&self, list: &List) -> ListFile {
-        let folder = std::path::Path::new("memories").join(folder_of(&list.scope));
+        let folder = std::path::Path::new("memories").join(folder_of(list.scope.scope()));
         ListFile { root: self.root.clone(), folder, name: list.name() }
     }
 
@@ -155,7 +161,7 @@ impl Memory {
     /// Looks at a list and its file. The lock is held.
     pub(crate) async fn look(&self, list: &List) -> Result<Looked, MemoryError> {
         let place = self.place(list);
-        let page = self.store.memory_page(&list.scope.to_string(), list.target).await?;
+        let page = self.store.memory_page(&list.scope, list.target).await?;
         let (file, disk) = (place.relative(), self.on_disk(place, files::read).await?);
         let read = |base: &[FragmentId], saved| self.shared.collisions.read(list, base, saved);
         mirror::look(page, disk, read).map_err(|fault| MemoryError::File { file, fault })
@@ -183,9 +189,8 @@ impl Memory {
         if texts.is_empty() {
             return Ok(drafts);
         }
-        let scope = list.scope.to_string();
         let mut forgotten =
-            self.store.memory_forgotten(&scope, list.target, texts).await?.into_iter();
+            self.store.memory_forgotten(&list.scope, list.target, texts).await?.into_iter();
         drafts.retain(|draft| !is_new(draft) || !forgotten.next().unwrap_or(false));
         Ok(drafts)
     }
@@ -258,7 +263,7 @@ impl Memory {
                 }
             }
             batch.push(AgentCommand::Remember(Box::new(Remember {
-                scope: step.list.scope.to_string().into(),
+                scope: step.list.scope.clone(),
                 target: step.list.target,
                 expects: step.looked.ids(),
                 entries: step.drafts.iter().cloned().map(Draft::entry).collect(),
@@ -338,7 +343,7 @@ impl Memory {
         lists: &[List],
     ) -> Result<Option<Vec<Vec<Fragment>>>, MemoryError> {
         let _held = self.hold().await;
-        let names = lists.iter().map(|list| (list.scope.to_string().into(), list.target));
+        let names = lists.iter().map(|list| (list.scope.clone(), list.target));
         let pages = self.store.memory_pages(names.collect()).await?;
         let places: Vec<ListFile> = lists.iter().map(|list| self.place(list)).collect();
         let read = move || places.iter().map(files::read).collect::<Result<Vec<_>, _>>();
@@ -407,14 +412,14 @@ impl Memory {
         let mut scopes = self.folders().await?;
         // A folder that was put out of reach is in none of them.
         let due = self.store.memory_due().await?;
-        scopes.extend(due.iter().filter_map(|(scope, _)| scope.parse().ok()));
+        scopes.extend(due.iter().map(|(scope, _)| scope.scope().clone()));
         scopes.sort();
         scopes.dedup();
         let _held = self.hold().await;
         let mut faults = Vec::new();
         for scope in scopes {
             for target in MemoryList::ALL {
-                match self.settled(&List { scope: scope.clone(), target }).await {
+                match self.settled(&List::of(&scope, target)).await {
                     Ok(_) => {}
                     Err(error @ MemoryError::File { .. }) => faults.push(error),
                     Err(error) => return Err(error),

@@ -54,7 +54,7 @@ mod tests {
     fn fragment(id: i64, text: &str) -> Fragment {
         Fragment {
             id: FragmentId(id),
-            scope: "global".into(),
+            scope: "global".parse().unwrap(),
             target: MemoryList::Memory,
             text: text.to_owned(),
             blocked: None,

@@ -121,10 +121,8 @@ impl Scoped {
         let mut targets: Vec<MemoryList> = changes.iter().map(|change| change.target).collect();
         targets.sort_unstable();
         targets.dedup();
-        let lists: Vec<List> = targets
-            .iter()
-            .map(|target| List { scope: self.writes.clone(), target: *target })
-            .collect();
+        let lists: Vec<List> =
+            targets.iter().map(|target| List::of(&self.writes, *target)).collect();
         let (limits, sight) = (*self.memory.limits(), self.sight());
         let change = |now: Vec<Vec<Fragment>>| {
             let kept = now.into_iter().map(|it| it.into_iter().map(Draft::Kept).collect());
@@ -198,8 +196,7 @@ impl Scoped {
     /// Takes in what people wrote into the files of all scopes it reads: the entries of each, in
     /// their order.
     async fn look_at_all(&self) -> Result<Vec<BTreeMap<MemoryList, Vec<Fragment>>>, MemoryError> {
-        let list = |scope: &Scope, target| List { scope: scope.clone(), target };
-        let of_scope = |scope| MemoryList::ALL.map(|target| list(scope, target));
+        let of_scope = |scope| MemoryList::ALL.map(|target| List::of(scope, target));
         let lists: Vec<List> = self.reads.iter().flat_map(of_scope).collect();
         if let Some(entries) = self.memory.entries_at_rest(&lists).await? {
             let mut entries = entries.into_iter();
@@ -221,12 +218,12 @@ impl Scoped {
     ) -> Result<BTreeMap<MemoryList, Vec<Fragment>>, MemoryError> {
         let mut lists = BTreeMap::new();
         for target in MemoryList::ALL {
-            let list = List { scope: scope.clone(), target };
+            let list = List::of(scope, target);
             let fragments = match self.memory.entries(&list).await {
                 Ok(fragments) => fragments,
                 Err(error @ MemoryError::File { .. }) => {
                     tracing::warn!(%error, "a memory file can't be used; what was known before holds");
-                    let page = self.memory.store.memory_page(&scope.to_string(), target).await?;
+                    let page = self.memory.store.memory_page(&list.scope, target).await?;
                     page.fragments
                 }
                 Err(error) => return Err(error),
@@ -295,9 +292,8 @@ impl Scoped {
         entries: &[Fragment],
         origin: &MemoryOrigin,
     ) -> Result<(usize, Vec<Remains>), MemoryError> {
-        let own = self.writes.to_string();
         let (mut count, mut all) = (0, Affected::default());
-        for entry in entries.iter().filter(|entry| *entry.scope == *own) {
+        for entry in entries.iter().filter(|entry| *entry.scope.scope() == self.writes) {
             count += 1;
             let what = insula_store::Forget::Fragment(entry.id);
             let Affected { fragments, ids, lists } =

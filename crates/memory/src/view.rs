@@ -9,10 +9,9 @@ use crate::files;
 use crate::memory::{List, Memory};
 use crate::mirror::Due;
 use crate::text::render;
-use insula_domain::Scope;
+use insula_domain::{Scope, ScopeName};
 use insula_store::{Fragment, FragmentId, MemoryList, Provenance};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 /// Something remembered, as a look finds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +21,7 @@ pub enum Seen {
     Known(Fragment, Provenance),
     /// Somebody wrote it into a file, and it was not taken in yet.
     Written {
-        scope: Arc<str>,
+        scope: ScopeName,
         target: MemoryList,
         /// The words.
         text: String,
@@ -32,7 +31,7 @@ pub enum Seen {
 }
 
 impl Seen {
-    pub fn scope(&self) -> &str {
+    pub fn scope(&self) -> &ScopeName {
         match self {
             Self::Known(fragment, _) => &fragment.scope,
             Self::Written { scope, .. } => scope,
@@ -41,7 +40,7 @@ impl Seen {
 }
 
 /// Lists by their name, and what is wrong with files.
-type Lists = (BTreeMap<(Arc<str>, MemoryList), Vec<Draft>>, Vec<MemoryError>);
+type Lists = (BTreeMap<(ScopeName, MemoryList), Vec<Draft>>, Vec<MemoryError>);
 
 impl Memory {
     /// Everything, with what people wrote into files since. Changes nothing; what is wrong
@@ -84,7 +83,7 @@ impl Memory {
 
     /// Whether a scope is one: something was remembered there once, or it has a folder.
     pub async fn knows(&self, scope: &Scope) -> Result<bool, MemoryError> {
-        Ok(self.store.memory_knows(&scope.to_string()).await?
+        Ok(self.store.memory_knows(&scope.clone().into()).await?
             || self.folders().await?.contains(scope))
     }
 
@@ -113,15 +112,13 @@ impl Memory {
     async fn lists_seen(&self) -> Result<Lists, MemoryError> {
         let mut scopes: BTreeSet<Scope> = self.folders().await?.into_iter().collect();
         for (fragment, _) in self.known().await? {
-            // What is in the store was written by us, and parses.
-            scopes.extend(fragment.scope.parse::<Scope>());
+            scopes.insert(fragment.scope.scope().clone());
         }
         let _held = self.hold().await;
         let (mut lists, mut faults) = (BTreeMap::new(), Vec::new());
         for scope in scopes {
             for target in MemoryList::ALL {
-                let list = List { scope: scope.clone(), target };
-                let name: Arc<str> = scope.to_string().into();
+                let list = List::of(&scope, target);
                 let drafts = match self.look(&list).await {
                     Ok(looked) => match looked.due {
                         Due::TakeIn(drafts) => self.without_forgotten(&list, drafts).await?,
@@ -129,11 +126,11 @@ impl Memory {
                     },
                     Err(error @ MemoryError::File { .. }) => {
                         faults.push(error);
-                        kept(self.store.memory_page(&name, target).await?.fragments)
+                        kept(self.store.memory_page(&list.scope, target).await?.fragments)
                     }
                     Err(error) => return Err(error),
                 };
-                lists.insert((name, target), drafts);
+                lists.insert((list.scope, target), drafts);
             }
         }
         Ok((lists, faults))

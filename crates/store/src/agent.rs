@@ -20,6 +20,7 @@ use crate::turn::{
     UnfinishedTurn,
 };
 use crate::usage::{Totals, UsageOf, UsageReport};
+use insula_domain::ScopeName;
 use insula_world::Timestamp;
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -104,7 +105,7 @@ pub enum AgentCommand {
         origin: Box<MemoryOrigin>,
     },
     /// Notes that nothing forgotten is left in the files of one scope's list.
-    MirrorErased { scope: Arc<str>, target: MemoryList },
+    MirrorErased { scope: ScopeName, target: MemoryList },
     /// Keeps what a session that reads these scopes is shown of memory.
     FreezeMemory {
         session: SessionId,
@@ -371,8 +372,8 @@ impl AgentStore {
 
     /// Messages of one scope that match some words of `query`, the best first, at most
     /// `limit`. What is in other scopes changes neither hits nor scores.
-    pub async fn search(&self, scope: &str, query: &str, limit: usize) -> Result<Vec<Hit>> {
-        limits::query(scope, query)?;
+    pub async fn search(&self, scope: &ScopeName, query: &str, limit: usize) -> Result<Vec<Hit>> {
+        limits::query(scope.as_str(), query)?;
         self.backend.search(scope, query, limit).await
     }
 }

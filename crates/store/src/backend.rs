@@ -17,6 +17,7 @@ use crate::session::{Session, SessionId, SessionRef};
 use crate::turn::{ChildTurn, Step, Turn, TurnId, UnfinishedTurn};
 use crate::usage::{Totals, UsageOf, UsageReport};
 use async_trait::async_trait;
+use insula_domain::ScopeName;
 use insula_domain::id::AgentId;
 use insula_world::Timestamp;
 use std::sync::Arc;
@@ -135,7 +136,7 @@ pub trait AgentBackend: MemoryBackend + OutboxBackend + IngressBackend + Send + 
     async fn grants(&self) -> Result<Vec<Grant>>;
 
     /// Messages of one scope, by their words.
-    async fn search(&self, scope: &str, query: &str, limit: usize) -> Result<Vec<Hit>>;
+    async fn search(&self, scope: &ScopeName, query: &str, limit: usize) -> Result<Vec<Hit>>;
 }
 
 /// The daemon's part; see [`DaemonStore`](crate::DaemonStore) for what each method means.

@@ -78,7 +78,9 @@ fn command(command: &AgentCommand) -> Result<()> {
             within("a list of fragments", fragments.len(), FRAGMENTS_MAX)?;
             origin(by)
         }
-        AgentCommand::MirrorErased { scope, .. } => within("a scope", scope.len(), NAME_BYTES_MAX),
+        AgentCommand::MirrorErased { scope, .. } => {
+            within("a scope", scope.as_str().len(), NAME_BYTES_MAX)
+        }
         AgentCommand::FreezeMemory { chain, block, .. } => {
             within("a chain of scopes", chain.len(), CHAIN_BYTES_MAX)?;
             within("a label", block.label.as_ref().map_or(0, |it| it.len()), NAME_BYTES_MAX)?;
@@ -103,7 +105,7 @@ fn command(command: &AgentCommand) -> Result<()> {
 const CHAIN_BYTES_MAX: usize = 64 * NAME_BYTES_MAX;
 
 fn remember(new: &Remember) -> Result<()> {
-    within("a scope", new.scope.len(), NAME_BYTES_MAX)?;
+    within("a scope", new.scope.as_str().len(), NAME_BYTES_MAX)?;
     within("a list of fragments", new.entries.len(), FRAGMENTS_MAX)?;
     for entry in &new.entries {
         if let MemoryEntry::New(fragment) = entry {
@@ -182,7 +184,7 @@ pub(crate) fn query(scope: &str, query: &str) -> Result<()> {
 
 fn session(open: &OpenSession) -> Result<()> {
     within("a session key", open.key.len(), NAME_BYTES_MAX)?;
-    within("a scope", open.scope.len(), NAME_BYTES_MAX)?;
+    within("a scope", open.scope.as_str().len(), NAME_BYTES_MAX)?;
     within("a label", open.label.len(), NAME_BYTES_MAX)
 }
 
@@ -226,7 +228,7 @@ fn message(message: &NewMessage) -> Result<()> {
     within("the list of parts of a message", message.parts.len(), PARTS_MAX)?;
     within("a message", message.parts.iter().map(parts::size).sum(), MESSAGE_BYTES_MAX)?;
     within("a principal", message.principal.as_str().len(), NAME_BYTES_MAX)?;
-    within("a scope", message.scope.len(), NAME_BYTES_MAX)?;
+    within("a scope", message.scope.as_str().len(), NAME_BYTES_MAX)?;
     within("a label", message.label.len(), NAME_BYTES_MAX)
 }
 

@@ -23,6 +23,13 @@ fn row(what: &'static str, max: usize, command: impl Fn(usize) -> AgentCommand +
     (what, max, Box::new(command))
 }
 
+/// A scope whose text is so long: what is encoded makes it longer than the name it is made of.
+fn scope(bytes: usize) -> insula_domain::ScopeName {
+    let encoded = if bytes > 500 { 300 } else { 0 };
+    let plain = "x".repeat(bytes - "custom:".len() - encoded * "%3A".len());
+    format!("custom:{}{plain}", "%3A".repeat(encoded)).parse().unwrap()
+}
+
 fn text(len: usize) -> String {
     "x".repeat(len)
 }
@@ -104,7 +111,7 @@ fn origin_of(change: impl FnOnce(&mut MemoryOrigin)) -> MemoryOrigin {
 
 fn learn(change: impl FnOnce(&mut Remember)) -> AgentCommand {
     let mut new = Remember {
-        scope: "chat:1".into(),
+        scope: "custom:1".parse().unwrap(),
         target: MemoryList::Memory,
         expects: Vec::new(),
         entries: Vec::new(),
@@ -138,7 +145,7 @@ fn sessions_and_messages_are_bounded() {
         row("a session key", NAME_BYTES_MAX, |n| {
             AgentCommand::OpenSession(OpenSession { key: text(n).into(), ..sample::opening("k") })
         }),
-        row("a scope", NAME_BYTES_MAX, |n| accept(|it| it.session.scope = text(n).into())),
+        row("a scope", NAME_BYTES_MAX, |n| accept(|it| it.session.scope = scope(n))),
         row("a label", NAME_BYTES_MAX, |n| accept(|it| it.session.label = text(n).into())),
         row("a title", TITLE_BYTES_MAX, |n| AgentCommand::TitleSession {
             session: SessionRef::Id(SessionId(1)),
@@ -178,7 +185,7 @@ fn sessions_and_messages_are_bounded() {
             append(|it| it.parts = sample::said(&text(n)).parts)
         }),
         row("a principal", NAME_BYTES_MAX, |n| append(|it| it.principal = text(n).into())),
-        row("a scope", NAME_BYTES_MAX, |n| append(|it| it.scope = text(n).into())),
+        row("a scope", NAME_BYTES_MAX, |n| append(|it| it.scope = scope(n))),
         row("a label", NAME_BYTES_MAX, |n| append(|it| it.label = text(n).into())),
     ]);
 }
@@ -316,7 +323,7 @@ fn memory_is_bounded() {
         block: Frozen { text: text(block), label: Some(name(label)) },
     };
     check_all(vec![
-        row("a scope", NAME_BYTES_MAX, |n| learn(|it| it.scope = text(n).into())),
+        row("a scope", NAME_BYTES_MAX, |n| learn(|it| it.scope = scope(n))),
         row("a list of fragments", FRAGMENTS_MAX, |n| {
             learn(|it| it.entries = vec![MemoryEntry::Keep(FragmentId(1)); n])
         }),
@@ -340,7 +347,7 @@ fn memory_is_bounded() {
             forget(1, origin_of(|by| by.principal = text(n).into()))
         }),
         row("a scope", NAME_BYTES_MAX, |n| AgentCommand::MirrorErased {
-            scope: text(n).into(),
+            scope: scope(n),
             target: MemoryList::User,
         }),
         row("a chain of scopes", 64 * NAME_BYTES_MAX, move |n| freeze(n, 1, 1)),

@@ -12,7 +12,7 @@ use crate::limits;
 use crate::message::MessageSeq;
 use crate::session::SessionId;
 use async_trait::async_trait;
-use insula_domain::Actor;
+use insula_domain::{Actor, ScopeName};
 use insula_world::Timestamp;
 use std::fmt;
 use std::sync::Arc;
@@ -149,7 +149,7 @@ pub struct MemoryOrigin {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fragment {
     pub id: FragmentId,
-    pub scope: Arc<str>,
+    pub scope: ScopeName,
     pub target: MemoryList,
     /// The words.
     pub text: String,
@@ -188,7 +188,7 @@ pub struct Provenance {
     pub seq: FragmentId,
     /// What it is about.
     pub kind: RecordKind,
-    pub scope: Arc<str>,
+    pub scope: ScopeName,
     pub target: MemoryList,
     /// Where the change comes from.
     pub origin: MemoryOrigin,
@@ -224,7 +224,7 @@ pub enum MemoryEntry {
 /// Sets the entries of one scope's list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remember {
-    pub scope: Arc<str>,
+    pub scope: ScopeName,
     pub target: MemoryList,
     /// The entries as the caller read them, in order; refused if they are others by now.
     pub expects: Vec<FragmentId>,
@@ -257,7 +257,7 @@ pub struct MemoryPage {
 }
 
 /// A list: its scope and which of the two.
-pub type ListName = (Arc<str>, MemoryList);
+pub type ListName = (ScopeName, MemoryList);
 
 /// What forgetting takes away.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -279,7 +279,7 @@ pub enum Forget {
     /// What was learned from somebody, and made from it.
     Principal(Box<str>),
     /// All of a scope, and what was shared from it.
-    Scope(Box<str>),
+    Scope(ScopeName),
 }
 
 /// A fragment that was found.
@@ -315,7 +315,7 @@ impl MemoryReport {
 #[async_trait]
 pub trait MemoryBackend: Send + Sync {
     /// One list.
-    async fn memory_page(&self, scope: &str, target: MemoryList) -> Result<MemoryPage>;
+    async fn memory_page(&self, scope: &ScopeName, target: MemoryList) -> Result<MemoryPage>;
 
     /// Several lists, in their order.
     async fn memory_pages(&self, lists: Vec<ListName>) -> Result<Vec<MemoryPage>>;
@@ -334,7 +334,7 @@ pub trait MemoryBackend: Send + Sync {
     /// Which of some words were forgotten in a list.
     async fn memory_forgotten(
         &self,
-        scope: &str,
+        scope: &ScopeName,
         target: MemoryList,
         texts: Vec<String>,
     ) -> Result<Vec<bool>>;
@@ -343,12 +343,12 @@ pub trait MemoryBackend: Send + Sync {
     async fn memory_due(&self) -> Result<Vec<ListName>>;
 
     /// Whether anything was ever remembered in a scope.
-    async fn memory_knows(&self, scope: &str) -> Result<bool>;
+    async fn memory_knows(&self, scope: &ScopeName) -> Result<bool>;
 
     /// Fragments of one scope, by their words.
     async fn memory_search(
         &self,
-        scope: &str,
+        scope: &ScopeName,
         query: &str,
         limit: usize,
     ) -> Result<Vec<FragmentHit>>;
@@ -370,7 +370,7 @@ pub trait MemoryBackend: Send + Sync {
 
 impl AgentStore {
     /// The entries of one scope's list, in order, and its mirror's marks.
-    pub async fn memory_page(&self, scope: &str, target: MemoryList) -> Result<MemoryPage> {
+    pub async fn memory_page(&self, scope: &ScopeName, target: MemoryList) -> Result<MemoryPage> {
         self.backend().memory_page(scope, target).await
     }
 
@@ -407,7 +407,7 @@ impl AgentStore {
     /// Which of these words were forgotten in one scope's list, and not learned anew since.
     pub async fn memory_forgotten(
         &self,
-        scope: &str,
+        scope: &ScopeName,
         target: MemoryList,
         texts: Vec<String>,
     ) -> Result<Vec<bool>> {
@@ -420,7 +420,7 @@ impl AgentStore {
     }
 
     /// Whether anything was ever remembered in a scope.
-    pub async fn memory_knows(&self, scope: &str) -> Result<bool> {
+    pub async fn memory_knows(&self, scope: &ScopeName) -> Result<bool> {
         self.backend().memory_knows(scope).await
     }
 
@@ -428,11 +428,11 @@ impl AgentStore {
     /// `limit`; none that is blocked. What is in other scopes changes neither hits nor scores.
     pub async fn memory_search(
         &self,
-        scope: &str,
+        scope: &ScopeName,
         query: &str,
         limit: usize,
     ) -> Result<Vec<FragmentHit>> {
-        limits::query(scope, query)?;
+        limits::query(scope.as_str(), query)?;
         self.backend().memory_search(scope, query, limit).await
     }
 

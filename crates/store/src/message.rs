@@ -5,7 +5,7 @@
 
 use crate::session::SessionId;
 use crate::turn::TurnId;
-use insula_domain::Actor;
+use insula_domain::{Actor, ScopeName};
 use insula_world::Timestamp;
 use std::fmt;
 use std::sync::Arc;
@@ -142,7 +142,7 @@ pub struct NewMessage {
     /// Who said it, or on whose behalf it was made.
     pub principal: Actor,
     /// The scope it belongs to: where search finds it.
-    pub scope: Arc<str>,
+    pub scope: ScopeName,
     /// Who may hear it.
     pub label: Arc<str>,
     /// The agent's generation that took or made it.
@@ -165,7 +165,7 @@ pub struct Message {
     /// Who said it, or on whose behalf it was made.
     pub principal: Actor,
     /// The scope it belongs to.
-    pub scope: Arc<str>,
+    pub scope: ScopeName,
     /// Who may hear it.
     pub label: Arc<str>,
     /// The agent's generation that took or made it.

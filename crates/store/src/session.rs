@@ -5,6 +5,7 @@
 //! row with an empty history.
 
 use crate::message::MessageSeq;
+use insula_domain::ScopeName;
 use insula_world::Timestamp;
 use std::fmt;
 use std::sync::Arc;
@@ -46,7 +47,7 @@ pub struct OpenSession {
     pub key: Box<str>,
     /// The scope its words belong to. A current session of another scope is ended and a new
     /// one begins: words of one scope never become the history of another.
-    pub scope: Arc<str>,
+    pub scope: ScopeName,
     /// The audience label it begins with.
     pub label: Arc<str>,
     /// When, should it begin now.
@@ -80,7 +81,7 @@ pub struct Session {
     pub id: SessionId,
     pub key: Box<str>,
     /// The scope its words belong to.
-    pub scope: Arc<str>,
+    pub scope: ScopeName,
     /// The audience label it began with.
     pub label: Arc<str>,
     /// What people call it.

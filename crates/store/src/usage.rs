@@ -1,5 +1,6 @@
 //! What turns cost: per turn, and per day for the agent, its principals and its scopes.
 
+use insula_domain::ScopeName;
 use insula_world::Timestamp;
 use std::ops::AddAssign;
 
@@ -61,7 +62,7 @@ pub enum UsageOf {
     /// That of turns which this principal began.
     Principal(Box<str>),
     /// That of turns in sessions of this scope.
-    Scope(Box<str>),
+    Scope(ScopeName),
 }
 
 /// Usage since the beginning of a day.

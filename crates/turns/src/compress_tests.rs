@@ -19,7 +19,7 @@ fn message(seq: u64, role: Role, principal: &str, parts: Vec<Part>) -> Message {
         role,
         parts,
         principal: principal.into(),
-        scope: "s".into(),
+        scope: "custom:s".parse().unwrap(),
         label: "l".into(),
         generation: 1,
         at: Timestamp::from_millis(0),

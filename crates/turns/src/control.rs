@@ -8,6 +8,7 @@ use crate::lanes::Busy;
 use crate::live::{Inbox, JOINED_MAX, LiveTurn};
 use insula_capabilities::hooks::{self, Occasion};
 use insula_domain::Actor;
+use insula_domain::ScopeName;
 use insula_domain::SessionKey;
 use insula_domain::hook::HookEvent;
 use insula_domain::marks::plain;
@@ -124,7 +125,7 @@ impl Engine {
         &self,
         live: &LiveTurn,
         inbox: &mut Inbox,
-        scope: Arc<str>,
+        scope: ScopeName,
         inbound: &Inbound,
         around: &Around,
     ) -> Result<Option<TurnHandle>, SubmitError> {

@@ -22,6 +22,7 @@ use insula_capabilities::Capabilities;
 use insula_config::DaemonConfig;
 use insula_config::model::ModelRef;
 use insula_domain::Actor;
+use insula_domain::ScopeName;
 use insula_domain::{Label, SessionKey};
 use insula_models::{Chain, Link, RetryPolicy, ToolSchema, Transport};
 use insula_registry::context::AgentContext;
@@ -364,7 +365,7 @@ impl Engine {
         agent: &AgentContext,
         from: &Whereabouts,
         key: &SessionKey,
-    ) -> Arc<str> {
+    ) -> ScopeName {
         self.shop.caps.written_scope(agent, from, key).await
     }
 

@@ -37,7 +37,7 @@ pub(crate) fn turn_value(daemon: &Daemon, cx: &TurnContext, said: &str) -> Value
     Record::new()
         .with("agent", text(cx.agent.id.as_str()))
         .with("session", text(session))
-        .with("scope", text(&cx.scope))
+        .with("scope", text(cx.scope.as_str()))
         .with("principal", text(cx.principal.as_str()))
         .with("platform", maybe(key.as_ref().map(|key| key.platform.as_str())))
         .with("account", maybe(key.as_ref().map(|key| key.account.as_str())))

@@ -369,7 +369,7 @@ mod tests {
             role: Role::User,
             parts: vec![Part::Text(format!("{principal} {seq}"))],
             principal: principal.into(),
-            scope: "s".into(),
+            scope: "custom:s".parse().unwrap(),
             label: "l".into(),
             generation: 1,
             at: Timestamp::from_millis(0),

@@ -23,7 +23,7 @@ impl TurnContext {
         Occasion {
             agent: &self.agent,
             session: Some((self.live.voice.session(), self.session)),
-            scope: Some(&self.scope),
+            scope: Some(self.scope.as_str()),
             principal: &self.principal,
             files: Some(&self.files),
         }

@@ -87,8 +87,8 @@ impl Turn<'_> {
         let mut summary = self.message(Role::System, compress::parts(older, &notes));
         summary.principal = Actor::Summary;
         // Notes on what people of several scopes said belong to none of them alone.
-        if older.iter().any(|message| *message.scope != *self.cx.scope) {
-            summary.scope = self.cx.from.fallback().to_string().into();
+        if older.iter().any(|message| message.scope != self.cx.scope) {
+            summary.scope = self.cx.from.fallback().into();
         }
         let session = SessionRef::Id(self.cx.session);
         let messages = vec![summary.clone()];

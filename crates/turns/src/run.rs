@@ -20,6 +20,7 @@ use crate::skills::InUse;
 use crate::subagents::Kin;
 use crate::{ask, history, prompt};
 use insula_domain::Actor;
+use insula_domain::ScopeName;
 use insula_domain::{SessionKey, Switch};
 use insula_models::Chain;
 use insula_registry::context::AgentContext;
@@ -46,7 +47,7 @@ pub(crate) struct TurnContext {
     pub(crate) files: Files,
     pub(crate) turn: TurnId,
     pub(crate) principal: Actor,
-    pub(crate) scope: Arc<str>,
+    pub(crate) scope: ScopeName,
     /// The audiences that what it has seen came from.
     pub(crate) seen: Seen,
     /// The calls that were made in it and by its children.

@@ -5,6 +5,7 @@ use crate::run::TurnContext;
 use async_trait::async_trait;
 use insula_capabilities::Capabilities;
 use insula_domain::MemoryOperation;
+use insula_domain::ScopeName;
 use insula_store::{Counted, Message, MessageSeq, Part, Seals, SessionId, SessionRef};
 use insula_tools::hands::{HandError, History, Hit, Order, Search};
 
@@ -21,11 +22,11 @@ impl<'c> ScopedHistory<'c> {
     }
 
     /// The scope, decided now.
-    async fn scope(&self) -> Result<String, HandError> {
+    async fn scope(&self) -> Result<ScopeName, HandError> {
         let TurnContext { agent, from, key, .. } = self.cx;
         let resolved = self.caps.memory_scope(agent, from, key, MemoryOperation::Read).await;
         let resolved = resolved.map_err(|denied| HandError(denied.to_string()))?;
-        Ok(resolved.writes.to_string())
+        Ok(resolved.writes.into())
     }
 }
 
@@ -71,7 +72,7 @@ impl History for ScopedHistory<'_> {
         let limit = window.saturating_mul(2) + 1;
         let messages = store.messages_after(id, MessageSeq(first), limit).await.map_err(failed)?;
         // A session that several people share has messages of several scopes.
-        let here = messages.iter().filter(|message| *message.scope == *scope);
+        let here = messages.iter().filter(|message| message.scope == scope);
         self.cx.seen.add_all(here.clone().map(|message| &*message.label));
         Ok(here.map(|message| hit(message, &seals)).collect())
     }

@@ -15,13 +15,13 @@ use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
+use insula_domain::ScopeName;
 use insula_domain::{Scope, ScopeError, scope_rule};
 use insula_memory::{MemoryError, Seen, Share};
 use insula_registry::AgentContext;
 use insula_store::{Forget, FragmentId, MemoryOrigin, MemorySource, SessionId, SessionRef};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use utoipa::{IntoParams, ToSchema};
 use view::{seen, view};
 
@@ -185,8 +185,9 @@ pub async fn list(
     for error in faults {
         tracing::warn!(agent = %agent.id, %error, "a memory file can't be used");
     }
-    let wanted =
-        all.into_iter().filter(|it| scope.as_deref().is_none_or(|scope| it.scope() == scope));
+    let wanted = all
+        .into_iter()
+        .filter(|it| scope.as_deref().is_none_or(|scope| it.scope().as_str() == scope));
     let numbers = Numbers::of(&caller, &agent.store);
     Ok(Json(wanted.map(|it| seen(&api, &numbers, &agent, it)).collect()))
 }
@@ -221,8 +222,8 @@ pub async fn search(
     let Query(Wanted { q, scope, limit }) = wanted?;
     let limit = limit.unwrap_or(FINDS);
     let memory = agent.remembered();
-    let scopes: BTreeSet<Arc<str>> = match scope {
-        Some(text) => BTreeSet::from([known_scope(&agent, &text).await?.to_string().into()]),
+    let scopes: BTreeSet<ScopeName> = match scope {
+        Some(text) => BTreeSet::from([known_scope(&agent, &text).await?.into()]),
         None => memory.known().await?.into_iter().map(|(fragment, _)| fragment.scope).collect(),
     };
     let mut hits = Vec::new();
@@ -297,7 +298,7 @@ pub async fn forget(
             Forget::Principal(user.into())
         }
         Forgetting { fragment: None, session: None, user: None, scope: Some(scope) } => {
-            Forget::Scope(known_scope(&agent, &scope).await?.to_string().into())
+            Forget::Scope(known_scope(&agent, &scope).await?.into())
         }
         _ => {
             let message = "say what to forget by one of `fragment`, `session`, `user` and `scope`";

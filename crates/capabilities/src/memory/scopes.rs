@@ -5,12 +5,11 @@ use crate::Capabilities;
 use insula_domain::Actor;
 use insula_domain::hook::HookEvent;
 use insula_domain::{
-    Address, MemoryOperation, Metadata, Route, Scope, ScopeDenied, ScopePayload, ScopeRule,
-    SessionKey, scope_rule,
+    Address, MemoryOperation, Metadata, Route, Scope, ScopeDenied, ScopeName, ScopePayload,
+    ScopeRule, SessionKey, scope_rule,
 };
 use insula_registry::context::{AgentContext, Whereabouts};
 use insula_registry::registry::Snapshot;
-use std::sync::Arc;
 
 /// What an operation may touch.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,10 +55,10 @@ impl Capabilities {
         agent: &AgentContext,
         from: &Whereabouts,
         key: &SessionKey,
-    ) -> Arc<str> {
+    ) -> ScopeName {
         let resolved = self.memory_scope(agent, from, key, MemoryOperation::Write).await;
         let scope = resolved.map_or_else(|_| from.fallback(), |resolved| resolved.writes);
-        scope.to_string().into()
+        scope.into()
     }
 
     /// What an operation of a message may touch. A failure is a refusal, which is audited.

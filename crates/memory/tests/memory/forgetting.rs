@@ -95,21 +95,21 @@ async fn a_scope_is_forgotten_with_what_people_just_wrote_there() {
     chat.apply(&[add("alpha")], &origin(1)).await.unwrap();
     other.apply(&[add("beta")], &origin(2)).await.unwrap();
     place.write(FILE, "alpha\n§\nfreshword");
-    let gone = memory.forget(Forget::Scope(CHAT.into()), &operator()).await.unwrap();
+    let gone = memory.forget(Forget::Scope(CHAT.parse().unwrap()), &operator()).await.unwrap();
     assert_eq!((gone.fragments.len(), gone.remains), (2, vec![]));
     assert_eq!(place.holding("freshword"), Vec::<PathBuf>::new());
     assert_eq!(place.holding("alpha"), Vec::<PathBuf>::new());
     assert_eq!(texts(&other).await, ["beta"]);
     let exported = memory.export().await.unwrap();
     assert_eq!(exported.len(), 1);
-    assert_eq!((&*exported[0].scope, exported[0].text.as_str()), (OTHER, "beta"));
+    assert_eq!((&*exported[0].scope.as_str(), exported[0].text.as_str()), (OTHER, "beta"));
     let buried = MemoryOrigin { message: Some(MessageSeq(1)), ..origin(1) };
     assert!(chat.apply(&[add("alpha")], &buried).await.is_err());
 }
 
 /// What forgetting a scope leaves behind, as text.
 async fn left(memory: &insula_memory::Memory) -> Vec<String> {
-    let erased = memory.forget(Forget::Scope(CHAT.into()), &operator()).await.unwrap();
+    let erased = memory.forget(Forget::Scope(CHAT.parse().unwrap()), &operator()).await.unwrap();
     erased.remains.iter().map(ToString::to_string).collect()
 }
 
@@ -126,7 +126,7 @@ async fn what_cannot_be_erased_is_told_and_finished_later() {
     let (file, elsewhere) = (place.file(FILE), place.home.path().join("elsewhere"));
     fs::rename(&file, &elsewhere).unwrap();
     std::os::unix::fs::symlink(&elsewhere, &file).unwrap();
-    let erased = memory.forget(Forget::Scope(CHAT.into()), &operator()).await.unwrap();
+    let erased = memory.forget(Forget::Scope(CHAT.parse().unwrap()), &operator()).await.unwrap();
     assert_eq!(erased.fragments.len(), 2, "the store forgets all the same");
     let remains: Vec<String> = erased.remains.iter().map(ToString::to_string).collect();
     assert_eq!(remains.len(), 1, "{remains:?}");
@@ -190,7 +190,7 @@ async fn a_copy_that_cannot_be_cleaned_is_told_by_name() {
 
 #[tokio::test]
 async fn what_was_edited_by_hand_is_forgotten_with_what_it_was_before() {
-    for by in [Forget::Session(SessionId(1)), Forget::Scope(CHAT.into())] {
+    for by in [Forget::Session(SessionId(1)), Forget::Scope(CHAT.parse().unwrap())] {
         let place = MemoryHome::new().await;
         let memory = place.memory();
         let chat = here(&memory, CHAT);

@@ -14,7 +14,7 @@ const QUERIES: u64 = 500;
 async fn fill(a: &AgentLease, count: u64, scope: impl Fn(u64) -> String) {
     let open = OpenSession {
         key: scope(0).into(),
-        scope: scope(0).into(),
+        scope: scope(0).parse().unwrap(),
         label: "private".into(),
         at: at(0),
     };
@@ -34,7 +34,7 @@ async fn queries(what: &str, a: &AgentLease, scope: &str) {
     for n in 0..QUERIES {
         let query = format!("river word{} {}", n % 997, text(n).split(' ').next().unwrap());
         let start = Instant::now();
-        hits += a.search(scope, &query, 10).await.unwrap().len();
+        hits += a.search(&scope.parse().unwrap(), &query, 10).await.unwrap().len();
         times.push(start.elapsed());
     }
     print(&format!("{what}, {} hits each", hits as u64 / QUERIES), times);
@@ -44,13 +44,13 @@ pub async fn run(home: &Path) {
     let store = open(home, Durability::Power, 256).await;
     let owner = store.claim("bench").await.unwrap();
     let a = owner.agent(&agent(0));
-    fill(&a, OWN, |_| "chat:own".to_owned()).await;
-    queries("search 2,000 messages, 3 terms", &a, "chat:own").await;
+    fill(&a, OWN, |_| "custom:own".to_owned()).await;
+    queries("search 2,000 messages, 3 terms", &a, "custom:own").await;
     let start = Instant::now();
-    fill(&a, FOREIGN, |n| format!("chat:{}", n % SCOPES)).await;
+    fill(&a, FOREIGN, |n| format!("custom:{}", n % SCOPES)).await;
     let each = start.elapsed() / u32::try_from(FOREIGN).unwrap();
     println!("{:<44} {each:.1?} a message", "append and index in 1,000 scopes");
-    queries("  the same beside 50,000 foreign ones", &a, "chat:own").await;
-    queries("search one of the 1,000 scopes", &a, "chat:77").await;
+    queries("  the same beside 50,000 foreign ones", &a, "custom:own").await;
+    queries("search one of the 1,000 scopes", &a, "custom:77").await;
     store.shutdown().await;
 }

@@ -41,7 +41,7 @@ pub fn message(role: Role, scope: &str, text: String, n: u64) -> NewMessage {
         role,
         parts: vec![Part::Text(text)],
         principal: "api:token".into(),
-        scope: scope.into(),
+        scope: scope.parse().unwrap(),
         label: "private".into(),
         generation: 1,
         at: at(n),
@@ -55,12 +55,12 @@ pub fn text(n: u64) -> String {
 
 fn accept(session: usize, n: u64, keyed: bool) -> AgentCommand {
     let key = format!("agent:a:api:token:dm:session-{session}");
-    let scope = format!("chat:session-{session}");
+    let scope = format!("custom:session-{session}");
     AgentCommand::Accept(Box::new(Accept {
         message: message(Role::User, &scope, text(n), n),
         session: OpenSession {
             key: key.into(),
-            scope: scope.into(),
+            scope: scope.parse().unwrap(),
             label: "private".into(),
             at: at(n),
         },
@@ -77,7 +77,7 @@ fn accept(session: usize, n: u64, keyed: bool) -> AgentCommand {
 async fn turn(store: &AgentLease, session: usize, n: u64, keyed: bool) -> SessionId {
     let taken = store.commit(vec![accept(session, n, keyed)]).await.unwrap();
     let taken = taken.accepted().unwrap();
-    let scope = format!("chat:session-{session}");
+    let scope = format!("custom:session-{session}");
     let conclude = Conclude {
         turn: taken.turn(),
         messages: vec![message(Role::Assistant, &scope, text(n + 1), n + 1)],

@@ -47,7 +47,7 @@ fn remember(
     message: u64,
 ) -> Remember {
     Remember {
-        scope: scope.into(),
+        scope: scope.parse().unwrap(),
         target: MemoryList::Memory,
         expects: expects.to_vec(),
         entries,
@@ -65,12 +65,12 @@ async fn set(a: &AgentLease, change: Remember) -> Result<Vec<FragmentId>, StoreE
 }
 
 async fn texts(a: &AgentLease, scope: &str) -> Vec<String> {
-    let page = a.memory_page(scope, MemoryList::Memory).await.unwrap();
+    let page = a.memory_page(&scope.parse().unwrap(), MemoryList::Memory).await.unwrap();
     page.fragments.into_iter().map(|fragment| fragment.text).collect()
 }
 
 async fn found(a: &AgentLease, scope: &str, query: &str) -> Vec<(String, String)> {
-    let hits = a.memory_search(scope, query, 10).await.unwrap();
+    let hits = a.memory_search(&scope.parse().unwrap(), query, 10).await.unwrap();
     hits.into_iter().map(|hit| (hit.fragment.text, format!("{:.12}", hit.score))).collect()
 }
 
@@ -78,29 +78,40 @@ async fn a_list_is_set_whole_and_only_as_it_was_read(opener: &dyn Opener) {
     let store = opener.open("memory-list").await;
     let owner = store.claim("suite").await.unwrap();
     let a = owner.agent(&agent("a"));
-    let ids = set(&a, remember("chat:1", &[], vec![new("one"), new("two")], 1)).await;
+    let ids = set(&a, remember("custom:1", &[], vec![new("one"), new("two")], 1)).await;
     let ids = ids.unwrap();
-    let stale = set(&a, remember("chat:1", &[], vec![new("three")], 2)).await;
+    let stale = set(&a, remember("custom:1", &[], vec![new("three")], 2)).await;
     assert!(matches!(stale, Err(StoreError::MemoryChanged)), "{stale:?}");
     let foreign = vec![MemoryEntry::Keep(ids[0]), MemoryEntry::Keep(FragmentId(99))];
-    let foreign = set(&a, remember("chat:1", &ids, foreign, 2)).await;
+    let foreign = set(&a, remember("custom:1", &ids, foreign, 2)).await;
     assert!(matches!(foreign, Err(StoreError::MemoryChanged)), "{foreign:?}");
-    let other = set(&a, remember("chat:2", &[], vec![MemoryEntry::Keep(ids[0])], 2)).await;
+    let other = set(&a, remember("custom:2", &[], vec![MemoryEntry::Keep(ids[0])], 2)).await;
     assert!(matches!(other, Err(StoreError::MemoryChanged)), "{other:?}");
-    assert_eq!(texts(&a, "chat:1").await, ["one", "two"]);
-    assert_eq!(texts(&a, "chat:2").await, Vec::<String>::new());
-    assert!(a.memory_page("chat:1", MemoryList::User).await.unwrap().fragments.is_empty());
+    assert_eq!(texts(&a, "custom:1").await, ["one", "two"]);
+    assert_eq!(texts(&a, "custom:2").await, Vec::<String>::new());
+    assert!(
+        a.memory_page(&"custom:1".parse().unwrap(), MemoryList::User)
+            .await
+            .unwrap()
+            .fragments
+            .is_empty()
+    );
 
     let entries = vec![MemoryEntry::Keep(ids[1]), new("three")];
-    set(&a, remember("chat:1", &ids, entries, 3)).await.unwrap();
-    assert_eq!(texts(&a, "chat:1").await, ["two", "three"]);
+    set(&a, remember("custom:1", &ids, entries, 3)).await.unwrap();
+    assert_eq!(texts(&a, "custom:1").await, ["two", "three"]);
     let records = a.provenance_after(FragmentId::START, 10).await.unwrap();
     let kinds: Vec<RecordKind> = records.iter().map(|record| record.kind).collect();
     use RecordKind::{Learned, Removed};
     assert_eq!(kinds, [Learned, Learned, Removed(ids[0]), Learned]);
     assert_eq!(records[3].origin, origin(3));
     assert_eq!(records[3].prev, records[2].mac);
-    let mirror = a.memory_page("chat:1", MemoryList::Memory).await.unwrap().mirror.unwrap();
+    let mirror = a
+        .memory_page(&"custom:1".parse().unwrap(), MemoryList::Memory)
+        .await
+        .unwrap()
+        .mirror
+        .unwrap();
     assert_eq!((mirror.now.1.len(), mirror.before.1), (2, ids));
     store.shutdown().await;
 }
@@ -129,26 +140,26 @@ async fn a_search_sees_one_scope_and_its_figures_alone(opener: &dyn Opener) {
     };
     let own =
         vec![new("The cat is called Tom"), new("Tea at five"), MemoryEntry::New(blocked.clone())];
-    set(&a, remember("chat:1", &[], own, 1)).await.unwrap();
-    let before = found(&a, "chat:1", "cat tom five").await;
+    set(&a, remember("custom:1", &[], own, 1)).await.unwrap();
+    let before = found(&a, "custom:1", "cat tom five").await;
     assert_eq!(before[0].0, "The cat is called Tom");
     assert_eq!(before.len(), 2);
     blocked.blocked = None;
     let others = (0..200).map(|n| new(&format!("a cat and Tom {n} at five"))).collect();
-    let ids = set(&a, remember("chat:2", &[], others, 2)).await.unwrap();
+    let ids = set(&a, remember("custom:2", &[], others, 2)).await.unwrap();
     let foreign = owner.agent(&agent("b"));
-    set(&foreign, remember("chat:1", &[], vec![new("cat")], 1)).await.unwrap();
-    assert_eq!(found(&a, "chat:1", "cat tom five").await, before);
-    assert!(found(&a, "chat:3", "cat").await.is_empty());
-    assert!(found(&a, "chat:1", "...").await.is_empty());
+    set(&foreign, remember("custom:1", &[], vec![new("cat")], 1)).await.unwrap();
+    assert_eq!(found(&a, "custom:1", "cat tom five").await, before);
+    assert!(found(&a, "custom:3", "cat").await.is_empty());
+    assert!(found(&a, "custom:1", "...").await.is_empty());
     // What is taken out leaves the figures as they were before it came.
-    let two = found(&a, "chat:2", "cat").await;
+    let two = found(&a, "custom:2", "cat").await;
     let keep: Vec<MemoryEntry> = ids.iter().map(|id| MemoryEntry::Keep(*id)).collect();
     let more = keep.iter().cloned().chain([new("cats and cat cat")]).collect();
-    let with = set(&a, remember("chat:2", &ids, more, 3)).await.unwrap();
-    assert_ne!(found(&a, "chat:2", "cat").await, two);
-    set(&a, remember("chat:2", &with, keep, 4)).await.unwrap();
-    assert_eq!(found(&a, "chat:2", "cat").await, two);
+    let with = set(&a, remember("custom:2", &ids, more, 3)).await.unwrap();
+    assert_ne!(found(&a, "custom:2", "cat").await, two);
+    set(&a, remember("custom:2", &with, keep, 4)).await.unwrap();
+    assert_eq!(found(&a, "custom:2", "cat").await, two);
     store.shutdown().await;
 }
 
@@ -156,20 +167,20 @@ async fn what_is_forgotten_is_gone_and_not_learned_again(opener: &dyn Opener) {
     let store = opener.open("memory-forget").await;
     let owner = store.claim("suite").await.unwrap();
     let a = owner.agent(&agent("a"));
-    let ids = set(&a, remember("chat:1", &[], vec![new("alpha"), new("beta")], 1)).await.unwrap();
+    let ids = set(&a, remember("custom:1", &[], vec![new("alpha"), new("beta")], 1)).await.unwrap();
     let affected = a.memory_affected(Forget::Fragment(ids[0])).await.unwrap();
-    assert_eq!(affected.lists, [("chat:1".into(), MemoryList::Memory)]);
+    assert_eq!(affected.lists, [("custom:1".parse().unwrap(), MemoryList::Memory)]);
     let meant = affected.fragments;
     assert_eq!(meant.iter().map(|it| it.id).collect::<Vec<_>>(), [ids[0]]);
     let by = Box::new(MemoryOrigin { session: None, message: None, ..origin(9) });
     let forget = AgentCommand::ForgetMemory { fragments: vec![ids[0], FragmentId(77)], origin: by };
     let done = a.commit(vec![forget]).await.unwrap();
     assert_eq!(done.outcomes, [CommandOutcome::Forgotten(meant)]);
-    assert_eq!(texts(&a, "chat:1").await, ["beta"]);
+    assert_eq!(texts(&a, "custom:1").await, ["beta"]);
     assert_eq!(a.fragment(ids[0]).await.unwrap(), None);
-    assert!(found(&a, "chat:1", "alpha").await.is_empty());
+    assert!(found(&a, "custom:1", "alpha").await.is_empty());
     let again = vec![MemoryEntry::Keep(ids[1]), new("alpha, again")];
-    let again = |message| remember("chat:1", &ids[1..], again.clone(), message);
+    let again = |message| remember("custom:1", &ids[1..], again.clone(), message);
     let buried = set(&a, again(1)).await;
     assert!(matches!(buried, Err(StoreError::Buried { .. })), "{buried:?}");
     set(&a, again(2)).await.unwrap();
@@ -178,8 +189,8 @@ async fn what_is_forgotten_is_gone_and_not_learned_again(opener: &dyn Opener) {
         (Forget::Session(SessionId(2)), 0),
         (Forget::Principal("telegram:1".into()), 2),
         (Forget::Principal("telegram:2".into()), 0),
-        (Forget::Scope("chat:1".into()), 2),
-        (Forget::Scope("chat:2".into()), 0),
+        (Forget::Scope("custom:1".parse().unwrap()), 2),
+        (Forget::Scope("custom:2".parse().unwrap()), 0),
     ] {
         let affected = a.memory_affected(what.clone()).await.unwrap().fragments;
         assert_eq!(affected.len(), count, "{what:?}");
@@ -193,7 +204,7 @@ async fn what_was_made_of_it_is_forgotten_with_it(opener: &dyn Opener) {
     let store = opener.open("memory-lineage").await;
     let owner = store.claim("suite").await.unwrap();
     let a = owner.agent(&agent("a"));
-    let first = set(&a, remember("chat:1", &[], vec![new("salt")], 1)).await.unwrap();
+    let first = set(&a, remember("custom:1", &[], vec![new("salt")], 1)).await.unwrap();
     let made = |text: &str, parent: FragmentId| {
         MemoryEntry::New(NewFragment {
             text: text.to_owned(),
@@ -201,10 +212,10 @@ async fn what_was_made_of_it_is_forgotten_with_it(opener: &dyn Opener) {
             parents: vec![parent],
         })
     };
-    let mut change = remember("chat:1", &first, vec![made("salt and pepper", first[0])], 8);
+    let mut change = remember("custom:1", &first, vec![made("salt and pepper", first[0])], 8);
     change.origin.session = Some(SessionId(2));
     let second = set(&a, change).await.unwrap();
-    let mut shared = remember("chat:2", &[], vec![made("salt and pepper", second[0])], 9);
+    let mut shared = remember("custom:2", &[], vec![made("salt and pepper", second[0])], 9);
     shared.origin.session = None;
     let third = set(&a, shared).await.unwrap();
     let affected = a.memory_affected(Forget::Session(SessionId(1))).await.unwrap();
@@ -223,17 +234,17 @@ async fn what_was_made_of_it_is_forgotten_with_it(opener: &dyn Opener) {
 /// Which of these words were forgotten in a scope.
 async fn forgotten(a: &AgentLease, scope: &str, texts: &[&str]) -> Vec<bool> {
     let texts = texts.iter().map(|text| (*text).to_owned()).collect();
-    a.memory_forgotten(scope, MemoryList::Memory, texts).await.unwrap()
+    a.memory_forgotten(&scope.parse().unwrap(), MemoryList::Memory, texts).await.unwrap()
 }
 
 async fn forgotten_words_are_known_for_such_until_they_are_said_anew(opener: &dyn Opener) {
     let store = opener.open("memory-words").await;
     let owner = store.claim("suite").await.unwrap();
     let a = owner.agent(&agent("a"));
-    assert_eq!(forgotten(&a, "chat:1", &["x"]).await, [false]);
-    let first = set(&a, remember("chat:1", &[], vec![new("old")], 1)).await.unwrap();
+    assert_eq!(forgotten(&a, "custom:1", &["x"]).await, [false]);
+    let first = set(&a, remember("custom:1", &[], vec![new("old")], 1)).await.unwrap();
     let made = NewFragment { text: "new words".into(), blocked: None, parents: first.clone() };
-    let change = remember("chat:1", &first, vec![MemoryEntry::New(made)], 2);
+    let change = remember("custom:1", &first, vec![MemoryEntry::New(made)], 2);
     let second = set(&a, change).await.unwrap();
     assert!(a.memory_due().await.unwrap().is_empty());
     let affected = a.memory_affected(Forget::Fragment(second[0])).await.unwrap();
@@ -241,23 +252,28 @@ async fn forgotten_words_are_known_for_such_until_they_are_said_anew(opener: &dy
         AgentCommand::ForgetMemory { fragments: affected.ids, origin: Box::new(origin(9)) };
     a.commit(vec![forget]).await.unwrap();
     let texts = ["new  words", "old", "other"];
-    assert_eq!(forgotten(&a, "chat:1", &texts).await, [true, true, false]);
-    assert_eq!(forgotten(&a, "chat:2", &texts).await, [false; 3]);
-    let list = ("chat:1".into(), MemoryList::Memory);
+    assert_eq!(forgotten(&a, "custom:1", &texts).await, [true, true, false]);
+    assert_eq!(forgotten(&a, "custom:2", &texts).await, [false; 3]);
+    let list = ("custom:1".parse().unwrap(), MemoryList::Memory);
     assert_eq!(a.memory_due().await.unwrap(), [list]);
-    assert!(a.memory_page("chat:1", MemoryList::Memory).await.unwrap().erasure_due);
+    assert!(
+        a.memory_page(&"custom:1".parse().unwrap(), MemoryList::Memory).await.unwrap().erasure_due
+    );
     // Both messages taught something that is forgotten.
     for message in [1, 2] {
-        let again = set(&a, remember("chat:1", &[], vec![new("x")], message)).await;
+        let again = set(&a, remember("custom:1", &[], vec![new("x")], message)).await;
         assert!(matches!(again, Err(StoreError::Buried { .. })), "{again:?}");
     }
-    let erased = AgentCommand::MirrorErased { scope: "chat:1".into(), target: MemoryList::Memory };
+    let erased = AgentCommand::MirrorErased {
+        scope: "custom:1".parse().unwrap(),
+        target: MemoryList::Memory,
+    };
     a.commit(vec![erased]).await.unwrap();
     assert!(a.memory_due().await.unwrap().is_empty());
-    set(&a, remember("chat:1", &[], vec![new("new words")], 3)).await.unwrap();
-    assert_eq!(forgotten(&a, "chat:1", &texts).await, [false, true, false]);
-    assert!(a.memory_knows("chat:1").await.unwrap());
-    assert!(!a.memory_knows("chat:9").await.unwrap());
+    set(&a, remember("custom:1", &[], vec![new("new words")], 3)).await.unwrap();
+    assert_eq!(forgotten(&a, "custom:1", &texts).await, [false, true, false]);
+    assert!(a.memory_knows(&"custom:1".parse().unwrap()).await.unwrap());
+    assert!(!a.memory_knows(&"custom:9".parse().unwrap()).await.unwrap());
     assert!(a.memory_verify().await.unwrap().ok);
     store.shutdown().await;
 }
@@ -266,14 +282,15 @@ async fn a_session_is_shown_what_it_was_shown(opener: &dyn Opener) {
     let store = opener.open("memory-block").await;
     let owner = store.claim("suite").await.unwrap();
     let a = owner.agent(&agent("a"));
-    let ids = set(&a, remember("chat:1", &[], vec![new("needle")], 1)).await.unwrap();
+    let ids = set(&a, remember("custom:1", &[], vec![new("needle")], 1)).await.unwrap();
     let freeze = |session, chain: &str, text: &str| AgentCommand::FreezeMemory {
         session: SessionId(session),
         chain: chain.into(),
         block: Frozen { text: text.to_owned(), label: Some("anyone".into()) },
     };
     // One that reads the scope, one that does not, and one whose name only begins so.
-    let (x, y, z) = ("global chat:1 > chat:1", "global chat:2 > chat:2", "chat:12 > chat:12");
+    let (x, y, z) =
+        ("global custom:1 > custom:1", "global custom:2 > custom:2", "custom:12 > custom:12");
     let batch = vec![freeze(1, x, "a ■ here"), freeze(1, y, "hay"), freeze(2, z, "hay")];
     a.commit(batch).await.unwrap();
     let block = async |session, chain| {
@@ -299,7 +316,7 @@ async fn memory_survives_a_restart_and_its_chain_holds(opener: &dyn Opener) {
     let owner = store.claim("suite").await.unwrap();
     let a = owner.agent(&agent("a"));
     assert!(a.memory_verify().await.unwrap().ok);
-    let mut change = remember("chat:1", &[], vec![new("one"), new("two")], 1);
+    let mut change = remember("custom:1", &[], vec![new("one"), new("two")], 1);
     change.origin.approved_by = Some("cli:local".into());
     set(&a, change).await.unwrap();
     let records = a.provenance_after(FragmentId::START, 10).await.unwrap();

@@ -20,7 +20,7 @@ pub fn message_in(scope: &str, role: Role, text: &str) -> NewMessage {
         role,
         parts: vec![Part::Text(text.to_owned())],
         principal: "telegram:1".into(),
-        scope: scope.into(),
+        scope: scope.parse().unwrap(),
         label: "private".into(),
         generation: 3,
         at: at(1),
@@ -29,16 +29,16 @@ pub fn message_in(scope: &str, role: Role, text: &str) -> NewMessage {
 
 /// A message of someone's.
 pub fn said(text: &str) -> NewMessage {
-    message_in("chat:1", Role::User, text)
+    message_in("custom:1", Role::User, text)
 }
 
 /// A message of the assistant's.
 pub fn replied(text: &str) -> NewMessage {
-    message_in("chat:1", Role::Assistant, text)
+    message_in("custom:1", Role::Assistant, text)
 }
 
 pub fn opening(key: &str) -> OpenSession {
-    let (key, scope, label) = (key.into(), "chat:1".into(), "private".into());
+    let (key, scope, label) = (key.into(), "custom:1".parse().unwrap(), "private".into());
     OpenSession { key, scope, label, at: at(0) }
 }
 

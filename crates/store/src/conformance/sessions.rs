@@ -59,7 +59,7 @@ async fn a_key_means_its_newest_session(opener: &dyn Opener) {
         Session {
             id: second,
             key: "k".into(),
-            scope: "chat:1".into(),
+            scope: "custom:1".parse().unwrap(),
             label: "private".into(),
             title: None,
             created_at: at(0),
@@ -84,7 +84,7 @@ async fn a_session_of_another_scope_begins_anew(opener: &dyn Opener) {
     let owner = store.claim("suite").await.unwrap();
     let a = owner.agent(&agent("a"));
     let first = take(&a, "k", "hello").await.session();
-    let open = OpenSession { scope: "chat:2".into(), ..opening("k") };
+    let open = OpenSession { scope: "custom:2".parse().unwrap(), ..opening("k") };
     let done = a.commit(vec![AgentCommand::OpenSession(open)]).await.unwrap();
     let second = done.session().unwrap();
     assert_ne!(first, second);
@@ -98,7 +98,7 @@ async fn messages_come_back_as_they_were(opener: &dyn Opener) {
     let store = opener.open("messages").await;
     let owner = store.claim("suite").await.unwrap();
     let a = owner.agent(&agent("a"));
-    let mut message = message_in("topic:ä", Role::Tool, "");
+    let mut message = message_in("custom:%C3%A4", Role::Tool, "");
     message.parts = vec![
         Part::Text("ünï \0 code".to_owned()),
         Part::Attachment {
@@ -191,34 +191,34 @@ async fn search_stays_in_its_scope(opener: &dyn Opener) {
         let append = AgentCommand::Append { session: SessionRef::Id(session), messages };
         a.commit(vec![append]).await.unwrap();
     };
-    say("chat:1", &["The RIVER is wide", "a café by the river, the river", "東京都に行く"]).await;
-    say("chat:2", &["river secrets"]).await;
-    let hits = a.search("chat:1", "river", 9).await.unwrap();
+    say("custom:1", &["The RIVER is wide", "a café by the river, the river", "東京都に行く"]).await;
+    say("custom:2", &["river secrets"]).await;
+    let hits = a.search(&"custom:1".parse().unwrap(), "river", 9).await.unwrap();
     assert_eq!(hits.iter().map(|hit| hit.seq.0).collect::<Vec<_>>(), [2, 1]);
     assert_eq!(hits[0].session, session);
     let marked: Vec<_> = hits[0].marks.iter().map(|mark| &hits[0].snippet[mark.clone()]).collect();
     assert_eq!(marked, ["river", "river"]);
     let seqs = async |query: &str| {
-        let hits = a.search("chat:1", query, 9).await.unwrap();
+        let hits = a.search(&"custom:1".parse().unwrap(), query, 9).await.unwrap();
         hits.into_iter().map(|hit| hit.seq.0).collect::<Vec<_>>()
     };
     assert_eq!(seqs("Cafe").await, [2]);
     assert_eq!(seqs("京都").await, [3]);
     assert_eq!(seqs("secrets").await, []);
     assert_eq!(seqs("").await, []);
-    assert_eq!(a.search("chat:1", "river", 1).await.unwrap().len(), 1);
-    assert_eq!(a.search("chat:3", "river", 9).await.unwrap(), []);
+    assert_eq!(a.search(&"custom:1".parse().unwrap(), "river", 1).await.unwrap().len(), 1);
+    assert_eq!(a.search(&"custom:3".parse().unwrap(), "river", 9).await.unwrap(), []);
 
     // More in other scopes, enough for any index to change shape, changes nothing here.
     for round in 0..20 {
         let text = format!("river café {round} wide wide");
-        say("chat:2", &[text.as_str(); 20]).await;
+        say("custom:2", &[text.as_str(); 20]).await;
     }
-    assert_eq!(a.search("chat:1", "river", 9).await.unwrap(), hits);
+    assert_eq!(a.search(&"custom:1".parse().unwrap(), "river", 9).await.unwrap(), hits);
     // Nor does more in this scope that has other words, but for the scores.
-    say("chat:1", &["nothing"; 60]).await;
-    say("chat:1", &["to see"; 60]).await;
-    say("chat:1", &["here"; 60]).await;
+    say("custom:1", &["nothing"; 60]).await;
+    say("custom:1", &["to see"; 60]).await;
+    say("custom:1", &["here"; 60]).await;
     assert_eq!(seqs("river").await, [2, 1]);
     store.shutdown().await;
 }
@@ -230,7 +230,7 @@ async fn a_forgotten_session_leaves_a_row_without_words(opener: &dyn Opener) {
     for _ in 0..70 {
         turn(&a, "kept", "the river").await;
     }
-    let before = a.search("chat:1", "river", 9).await.unwrap();
+    let before = a.search(&"custom:1".parse().unwrap(), "river", 9).await.unwrap();
     let first = turn(&a, "k", "a secret river").await;
     for _ in 0..70 {
         turn(&a, "k", "more secret").await;
@@ -238,15 +238,15 @@ async fn a_forgotten_session_leaves_a_row_without_words(opener: &dyn Opener) {
     let open = take(&a, "k", "secret").await;
     let title = AgentCommand::TitleSession { session: key("k"), title: Some("secret".to_owned()) };
     a.commit(vec![title]).await.unwrap();
-    assert_eq!(a.search("chat:1", "secret", 100).await.unwrap().len(), 72);
+    assert_eq!(a.search(&"custom:1".parse().unwrap(), "secret", 100).await.unwrap().len(), 72);
     let session = first.session();
     let forget = AgentCommand::ForgetSession { session, at: at(9) };
     a.commit(vec![forget.clone(), forget]).await.unwrap();
 
     assert_eq!(a.message_count(session).await.unwrap(), 0);
     assert_eq!(a.messages_tail(session, ALL).await.unwrap(), []);
-    assert_eq!(a.search("chat:1", "secret", 9).await.unwrap(), []);
-    assert_eq!(a.search("chat:1", "river", 9).await.unwrap(), before);
+    assert_eq!(a.search(&"custom:1".parse().unwrap(), "secret", 9).await.unwrap(), []);
+    assert_eq!(a.search(&"custom:1".parse().unwrap(), "river", 9).await.unwrap(), before);
     let left = a.session(SessionRef::Id(session)).await.unwrap().unwrap();
     assert_eq!((left.state, left.title), (SessionState::Forgotten, None));
     let stopped = a.turn(open.turn()).await.unwrap().unwrap();

@@ -141,7 +141,7 @@ async fn a_turn_goes_on_from_its_last_step(opener: &dyn Opener) {
     ];
     let begin =
         |id: &str, name: &str| NewStep::CallBegun { call: id.into(), name: name.into(), at: at(3) };
-    let mut result = message_in("chat:1", Role::Tool, "");
+    let mut result = message_in("custom:1", Role::Tool, "");
     result.parts = vec![Part::ToolResult {
         call: "c1".into(),
         text: "ok".to_owned(),
@@ -321,12 +321,12 @@ async fn usage_adds_up(opener: &dyn Opener) {
     assert_eq!(days, [totals(1, 4), totals(1, 8)]);
     assert!(report.days[0].0 <= at(day) && report.days[0].0 > at(0));
     assert_eq!(report.principals, [("telegram:1".into(), totals(2, 12))]);
-    assert_eq!(report.scopes, [("chat:1".into(), totals(2, 12))]);
+    assert_eq!(report.scopes, [("custom:1".into(), totals(2, 12))]);
     let of = async |of, since| a.usage_of(of, at(since)).await.unwrap();
     assert_eq!(of(UsageOf::Agent, 0).await, totals(4, 15));
     assert_eq!(of(UsageOf::Principal("telegram:1".into()), 2 * day).await, totals(1, 8));
-    assert_eq!(of(UsageOf::Scope("chat:1".into()), -3_000 * day).await, totals(4, 15));
-    assert_eq!(of(UsageOf::Scope("chat:2".into()), 0).await, Totals::default());
+    assert_eq!(of(UsageOf::Scope("custom:1".parse().unwrap()), -3_000 * day).await, totals(4, 15));
+    assert_eq!(of(UsageOf::Scope("custom:2".parse().unwrap()), 0).await, Totals::default());
     assert_eq!(of(UsageOf::Agent, 9 * day).await, Totals::default());
     store.shutdown().await;
 }
@@ -403,7 +403,10 @@ async fn what_is_too_large_is_refused(opener: &dyn Opener) {
     let batch = vec![AgentCommand::Audit(entry("x")); crate::agent::BATCH_MAX + 1];
     assert!(matches!(a.commit(batch).await, Err(StoreError::TooLong { .. })));
     let query = "q".repeat(crate::search::QUERY_BYTES_MAX + 1);
-    assert!(matches!(a.search("chat:1", &query, 9).await, Err(StoreError::TooLong { .. })));
+    assert!(matches!(
+        a.search(&"custom:1".parse().unwrap(), &query, 9).await,
+        Err(StoreError::TooLong { .. })
+    ));
     assert_eq!(a.sessions(None, 9).await.unwrap(), []);
     let large = accept("k", &"x".repeat(crate::message::MESSAGE_BYTES_MAX));
     a.commit(vec![large]).await.unwrap();

@@ -19,6 +19,7 @@ use crate::session::{Session, SessionId, SessionRef};
 use crate::turn::{ChildTurn, Step, Turn, TurnId, UnfinishedTurn};
 use crate::usage::{Totals, UsageOf, UsageReport};
 use async_trait::async_trait;
+use insula_domain::ScopeName;
 use insula_world::{StorageStopped, Timestamp};
 use rusqlite::Connection;
 use std::sync::Arc;
@@ -331,8 +332,8 @@ impl AgentBackend for SqliteAgent {
         self.read(approvals::grants).await
     }
 
-    async fn search(&self, scope: &str, query: &str, limit: usize) -> Result<Vec<Hit>> {
+    async fn search(&self, scope: &ScopeName, query: &str, limit: usize) -> Result<Vec<Hit>> {
         let (scope, query) = (scope.to_owned(), query.to_owned());
-        self.read(move |sql| find::search(sql, &scope, &query, limit)).await
+        self.read(move |sql| find::search(sql, scope.as_str(), &query, limit)).await
     }
 }

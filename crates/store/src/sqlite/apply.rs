@@ -207,7 +207,7 @@ fn one(
             return memory::forget(sql, means, fragments, origin);
         }
         AgentCommand::MirrorErased { scope, target } => {
-            memory::mirror_erased(sql, scope, *target)?;
+            memory::mirror_erased(sql, scope.as_str(), *target)?;
         }
         AgentCommand::FreezeMemory { session, chain, block } => {
             memory::freeze(sql, *session, chain, block)?;

@@ -13,6 +13,7 @@ use crate::parts;
 use crate::session::SessionId;
 use crate::turn::TurnId;
 use insula_domain::Actor;
+use insula_domain::ScopeName;
 use insula_world::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 use std::sync::Arc;
@@ -213,7 +214,7 @@ fn page(limit: usize) -> i64 {
 
 /// One message. Names that are the same as in the one before are shared with it: in most
 /// sessions they are the same in all.
-fn read(row: &Row<'_>, scope: &Arc<str>, before: Option<&Message>) -> rusqlite::Result<Message> {
+fn read(row: &Row<'_>, scope: &ScopeName, before: Option<&Message>) -> rusqlite::Result<Message> {
     let shared = |column, known: Option<&Arc<str>>| -> rusqlite::Result<Arc<str>> {
         let text = row.get_ref(column)?.as_str().map_err(|_| bad_value(column))?;
         Ok(known.filter(|known| ***known == *text).cloned().unwrap_or_else(|| text.into()))

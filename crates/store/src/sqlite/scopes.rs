@@ -1,19 +1,20 @@
 //! Scopes by number, so that rows and keys are short.
 
-use rusqlite::{Connection, OptionalExtension as _};
-use std::sync::Arc;
+use super::sql::bad_value;
+use insula_domain::ScopeName;
+use rusqlite::{Connection, OptionalExtension as _, Row};
 
 /// A scope whose number is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Scope {
     pub(crate) id: i64,
-    pub(crate) name: Arc<str>,
+    pub(crate) name: ScopeName,
 }
 
 impl Scope {
     /// The number of a scope, which most often is this one.
-    pub(crate) fn or_intern(&self, sql: &Connection, name: &str) -> rusqlite::Result<i64> {
-        if *self.name == *name { Ok(self.id) } else { intern(sql, name) }
+    pub(crate) fn or_intern(&self, sql: &Connection, name: &ScopeName) -> rusqlite::Result<i64> {
+        if self.name == *name { Ok(self.id) } else { intern(sql, name.as_str()) }
     }
 }
 
@@ -36,6 +37,12 @@ pub(crate) fn find(sql: &Connection, name: &str) -> rusqlite::Result<Option<i64>
 }
 
 /// The name of a scope that has this number.
-pub(crate) fn name(sql: &Connection, id: i64) -> rusqlite::Result<Arc<str>> {
-    sql.prepare_cached("SELECT name FROM scope WHERE id = ?1")?.query_row([id], |row| row.get(0))
+pub(crate) fn name(sql: &Connection, id: i64) -> rusqlite::Result<ScopeName> {
+    sql.prepare_cached("SELECT name FROM scope WHERE id = ?1")?.query_row([id], |row| read(row, 0))
+}
+
+/// The scope in a column. What is none was not written by us.
+pub(crate) fn read(row: &Row<'_>, column: usize) -> rusqlite::Result<ScopeName> {
+    let text = row.get_ref(column)?.as_str().map_err(|_| bad_value(column))?;
+    text.parse().map_err(|_| bad_value(column))
 }

@@ -41,7 +41,7 @@ pub(crate) fn open(sql: &Connection, open: &OpenSession) -> Result<WritableSessi
         Some(WritableSession { session, .. }) => end(sql, &SessionRef::Id(session), open.at)?,
         None => {}
     }
-    let scope = Scope { id: scopes::intern(sql, &open.scope)?, name: open.scope.clone() };
+    let scope = Scope { id: scopes::intern(sql, open.scope.as_str())?, name: open.scope.clone() };
     let id = sql
         .prepare_cached(
             "INSERT INTO session (key, scope, label, created_at, touched_at)
@@ -61,7 +61,7 @@ pub(crate) fn counted(id: i64) -> Result<SessionId, CommandFault> {
 }
 
 fn place(row: &Row<'_>) -> rusqlite::Result<WritableSession> {
-    let scope = Scope { id: row.get(1)?, name: row.get(2)? };
+    let scope = Scope { id: row.get(1)?, name: scopes::read(row, 2)? };
     Ok(WritableSession { session: SessionId(row.get(0)?), scope, is_child: row.get(3)? })
 }
 
@@ -255,7 +255,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Session> {
     Ok(Session {
         id: SessionId(row.get(0)?),
         key: row.get(1)?,
-        scope: row.get(2)?,
+        scope: scopes::read(row, 2)?,
         label: row.get(3)?,
         title: row.get(4)?,
         created_at: Timestamp::from_millis(row.get(5)?),

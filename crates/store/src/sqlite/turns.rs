@@ -3,7 +3,7 @@
 use super::lineage;
 use super::messages;
 use super::outbox::write as outbox;
-use super::scopes::Scope;
+use super::scopes::{self, Scope};
 use super::sessions::{self, WritableSession};
 use super::sql::{CommandFault, bad_value};
 use super::usage::{self, Payer};
@@ -63,7 +63,7 @@ pub(crate) fn going(sql: &Connection, id: TurnId) -> Result<Going, CommandFault>
         )?
         .query_row([id.0], |row| {
             let status = TurnStatus::from_code(row.get(4)?).ok_or_else(|| bad_value(4))?;
-            let scope = Scope { id: row.get(1)?, name: row.get(2)? };
+            let scope = Scope { id: row.get(1)?, name: scopes::read(row, 2)? };
             let is_child = row.get(5)?;
             let place = WritableSession { session: SessionId(row.get(0)?), scope, is_child };
             Ok((Going { id, place, principal: actor(row, 3)? }, status))
@@ -281,7 +281,7 @@ fn spend(sql: &Connection, turn: &Going, usage: Usage, at: Timestamp) -> Result<
 }
 
 fn payer(turn: &Going) -> Payer<'_> {
-    Payer { principal: turn.principal.as_str(), scope: &turn.place.scope.name }
+    Payer { principal: turn.principal.as_str(), scope: turn.place.scope.name.as_str() }
 }
 
 /// Ends a turn.

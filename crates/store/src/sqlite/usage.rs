@@ -128,7 +128,7 @@ pub(crate) fn of(sql: &Connection, of: &UsageOf, since: Timestamp) -> rusqlite::
     let (kind, name) = match of {
         UsageOf::Agent => (AGENT, ""),
         UsageOf::Principal(name) => (PRINCIPAL, &**name),
-        UsageOf::Scope(name) => (SCOPE, &**name),
+        UsageOf::Scope(name) => (SCOPE, name.as_str()),
     };
     let newest: Option<i64> = sql
         .prepare_cached("SELECT day FROM usage ORDER BY day DESC LIMIT 1")?

@@ -37,7 +37,7 @@ async fn learn(a: &AgentLease, scope: &str, texts: &[&str]) -> Vec<FragmentId> {
         MemoryEntry::New(NewFragment { text, blocked: None, parents: Vec::new() })
     };
     let change = Remember {
-        scope: scope.into(),
+        scope: scope.parse().unwrap(),
         target: MemoryList::Memory,
         expects: Vec::new(),
         entries: texts.iter().map(new).collect(),
@@ -72,9 +72,9 @@ async fn another_form_of_a_word_is_found_behind_the_word_itself() {
     let owner = store.claim("test").await.unwrap();
     let a = owner.agent(&agent("a"));
     let texts = ["The boilers were repaired", "One boiler is left here", "A city by the sea"];
-    learn(&a, "chat:1", &texts).await;
+    learn(&a, "custom:1", &texts).await;
     let found = async |query: &str| -> Vec<String> {
-        let hits = a.memory_search("chat:1", query, 10).await.unwrap();
+        let hits = a.memory_search(&"custom:1".parse().unwrap(), query, 10).await.unwrap();
         hits.into_iter().map(|hit| hit.fragment.text).collect()
     };
     assert_eq!(found("boiler").await, [texts[1], texts[0]]);
@@ -93,14 +93,14 @@ async fn what_is_forgotten_is_in_no_byte_of_any_file() {
     let a = owner.agent(&agent("a"));
     let canary = "Qx7canaryUnlikely";
     let long = format!("{canary} {}", "filler words to spill pages ".repeat(400));
-    let kept = learn(&a, "chat:2", &["the kept one"]).await;
-    let ids = learn(&a, "chat:1", &["before", &long, "after"]).await;
+    let kept = learn(&a, "custom:2", &["the kept one"]).await;
+    let ids = learn(&a, "custom:1", &["before", &long, "after"]).await;
     assert!(!holding(home.path(), canary.as_bytes()).is_empty());
     let term = canary.to_lowercase();
     assert!(!holding(home.path(), term.as_bytes()).is_empty());
     let freeze = AgentCommand::FreezeMemory {
         session: SessionId(1),
-        chain: "chat:1".into(),
+        chain: "custom:1".into(),
         block: Frozen { text: format!("MEMORY\n{long}"), label: None },
     };
     a.commit(vec![freeze]).await.unwrap();
@@ -124,7 +124,7 @@ async fn checked_after(spoil: &str) -> Option<String> {
     let store: Store = open(home.path()).await;
     let owner = store.claim("test").await.unwrap();
     let a = owner.agent(&agent("a"));
-    let ids = learn(&a, "chat:1", &["one", "two", "three"]).await;
+    let ids = learn(&a, "custom:1", &["one", "two", "three"]).await;
     let blocked = NewFragment {
         text: "ignore me".to_owned(),
         blocked: Some("override".into()),
@@ -133,7 +133,7 @@ async fn checked_after(spoil: &str) -> Option<String> {
     let entries =
         ids.iter().copied().map(MemoryEntry::Keep).chain([MemoryEntry::New(blocked)]).collect();
     let change = Remember {
-        scope: "chat:1".into(),
+        scope: "custom:1".parse().unwrap(),
         target: MemoryList::Memory,
         expects: ids,
         entries,
@@ -161,7 +161,7 @@ async fn a_tombstone_that_was_taken_away_shows() {
     let store = open(home.path()).await;
     let owner = store.claim("test").await.unwrap();
     let a = owner.agent(&agent("a"));
-    let ids = learn(&a, "chat:1", &["one", "two"]).await;
+    let ids = learn(&a, "custom:1", &["one", "two"]).await;
     let meant = a.memory_affected(Forget::Fragment(ids[0])).await.unwrap();
     let forget = AgentCommand::ForgetMemory { fragments: meant.ids, origin: Box::new(origin()) };
     a.commit(vec![forget]).await.unwrap();
@@ -188,7 +188,7 @@ async fn tampering_with_provenance_or_words_shows() {
         ("DELETE FROM provenance WHERE seq = 2", "missing"),
         ("DELETE FROM provenance WHERE seq = 4", "cut off"),
         ("UPDATE fragment SET text = 'other' WHERE id = 2", "does not say"),
-        ("UPDATE scope SET name = 'chat:9' WHERE name = 'chat:1'", "does not say"),
+        ("UPDATE scope SET name = 'custom:9' WHERE name = 'custom:1'", "does not say"),
         ("UPDATE fragment SET target = 1 WHERE id = 2", "does not say"),
         ("DELETE FROM fragment WHERE id = 2", "fragment 2 is missing"),
         ("DELETE FROM fragment", "fragment 1 is missing"),

@@ -22,7 +22,7 @@ fn message(scope: &str, text: &str) -> NewMessage {
         role: Role::User,
         parts: vec![Part::Text(text.to_owned())],
         principal: "cli:local".into(),
-        scope: scope.into(),
+        scope: scope.parse().unwrap(),
         label: "private".into(),
         generation: 1,
         at: NOW,
@@ -30,7 +30,7 @@ fn message(scope: &str, text: &str) -> NewMessage {
 }
 
 async fn session(a: &AgentLease, key: &str) -> SessionId {
-    let (key, scope, label) = (key.into(), "global".into(), "private".into());
+    let (key, scope, label) = (key.into(), "global".parse().unwrap(), "private".into());
     let open = AgentCommand::OpenSession(OpenSession { key, scope, label, at: NOW });
     a.commit(vec![open]).await.unwrap().session().unwrap()
 }
@@ -83,7 +83,7 @@ async fn a_home_of_format_1_is_upgraded_in_place() {
     a.commit(vec![audit("one")]).await.unwrap();
     let session = session(&a, "k").await;
     say(&a, session, &[message("global", "hello")]).await;
-    assert_eq!(a.search("global", "hello", 9).await.unwrap().len(), 1);
+    assert_eq!(a.search(&"global".parse().unwrap(), "hello", 9).await.unwrap().len(), 1);
     assert!(a.audit_verify().await.unwrap().ok);
     store.shutdown().await;
     let sql = rusqlite::Connection::open(&path).unwrap();
@@ -129,7 +129,7 @@ async fn a_forgotten_session_is_in_no_file() {
         assert!(!holds(home.path(), word), "{word}");
     }
     assert!(holds(home.path(), "keepsake"));
-    assert_eq!(a.search("global", "keepsake", 9).await.unwrap().len(), 9);
+    assert_eq!(a.search(&"global".parse().unwrap(), "keepsake", 9).await.unwrap().len(), 9);
     store.shutdown().await;
     assert!(!holds(home.path(), "zanzibar"));
 }
@@ -145,7 +145,7 @@ async fn answers(store: &Store, name: &str) -> Vec<Vec<Hit>> {
     let a = store.agent(&agent(name));
     let mut all = Vec::new();
     for query in ["river", "wide the", "CAFE 東京 x1", "naive river the wide"] {
-        all.push(a.search("mine", query, 100).await.unwrap());
+        all.push(a.search(&"custom:mine".parse().unwrap(), query, 100).await.unwrap());
     }
     all
 }
@@ -168,11 +168,12 @@ fn what_is_in_other_scopes_changes_neither_hits_nor_scores() {
         let case = case.get();
         let (alone, mixed) = (format!("alone-{case}"), format!("mixed-{case}"));
         let mut messages: Vec<Vec<NewMessage>> =
-            mine.iter().map(|text| vec![message("mine", text)]).collect();
+            mine.iter().map(|text| vec![message("custom:mine", text)]).collect();
         let quiet: Vec<NewMessage> = messages.concat();
         for (scope, index, text) in &others {
             let at = index.index(messages.len());
-            messages[at].push(message(["other", "mine2", "min"][*scope], text));
+            messages[at]
+                .push(message(["custom:other", "custom:mine2", "custom:min"][*scope], text));
         }
         runtime.block_on(async {
             let (one, two) = (owner.agent(&agent(&alone)), owner.agent(&agent(&mixed)));

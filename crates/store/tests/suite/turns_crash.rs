@@ -33,7 +33,7 @@ fn message(role: Role, text: String) -> NewMessage {
         role,
         parts: vec![Part::Text(text)],
         principal: "cli:local".into(),
-        scope: "global".into(),
+        scope: "global".parse().unwrap(),
         label: "private".into(),
         generation: 1,
         at: NOW,
@@ -44,7 +44,7 @@ fn accept(session: u64, n: u64) -> AgentCommand {
     AgentCommand::Accept(Box::new(Accept {
         session: OpenSession {
             key: key(session),
-            scope: "global".into(),
+            scope: "global".parse().unwrap(),
             label: "private".into(),
             at: NOW,
         },

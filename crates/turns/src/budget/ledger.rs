@@ -3,6 +3,7 @@
 //! Knows no store and no configuration: whoever asks brings the limits that hold now, and
 //! what was used before. What is reserved for a call counts as used until the call is over.
 
+use insula_domain::ScopeName;
 use insula_domain::{AgentId, BudgetLimits};
 use insula_registry::events::{BudgetLevel, BudgetRefusal, Dimension};
 use insula_world::Timestamp;
@@ -20,7 +21,7 @@ const KEPT_MIN: usize = 1_024;
 const KEPT_MAX: usize = 20_000;
 
 /// An agent in one of its lives: what a deleted one spent is not what a new one of its name did.
-pub type Tenant = (AgentId, u64);
+pub type AgentLife = (AgentId, u64);
 
 /// Whose account it is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -30,11 +31,11 @@ pub enum Key {
     /// A principal's, over all agents.
     Person(Box<str>),
     /// An agent's.
-    Agent(Tenant),
+    Agent(AgentLife),
     /// A principal's with one agent.
-    Principal(Tenant, Box<str>),
+    Principal(AgentLife, Box<str>),
     /// A scope's of one agent.
-    Context(Tenant, Box<str>),
+    Context(AgentLife, ScopeName),
 }
 
 impl Key {

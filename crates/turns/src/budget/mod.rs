@@ -19,6 +19,7 @@ pub use insula_registry::events::{BudgetLevel, BudgetRefusal, Dimension};
 
 use insula_config::DaemonConfig;
 use insula_domain::Actor;
+use insula_domain::ScopeName;
 use insula_domain::{AgentId, Budget, BudgetLimits};
 use insula_models::{Answer, Chain, Link, Request};
 use insula_registry::context::AgentContext;
@@ -37,7 +38,7 @@ pub struct Payer<'p> {
     /// Who talks, as records name them.
     pub principal: &'p Actor,
     /// The scope, as records name it.
-    pub scope: &'p str,
+    pub scope: &'p ScopeName,
     /// What the agent may spend.
     pub budget: Budget,
 }
@@ -202,13 +203,13 @@ impl Reservation<'_> {
 /// Every account something is paid from, with the limits that hold for it now.
 fn claims(daemon: &DaemonConfig, payer: Payer<'_>) -> Vec<(Key, BudgetLimits)> {
     let Payer { agent, principal, scope, budget: own } = payer;
-    let tenant = (agent.id.clone(), agent.store.incarnation());
-    let whose = tenant.clone();
+    let life = (agent.id.clone(), agent.store.incarnation());
+    let whose = life.clone();
     // The narrowest first: who is refused by their own limit is told of that one.
     vec![
-        (Key::Context(tenant.clone(), scope.into()), own.per_context),
+        (Key::Context(life.clone(), scope.clone()), own.per_context),
         (Key::Principal(whose, principal.as_str().into()), own.per_user),
-        (Key::Agent(tenant), own.own),
+        (Key::Agent(life), own.own),
         (Key::Person(principal.as_str().into()), daemon.budget.per_user),
         (Key::Daemon, daemon.budget.own),
     ]

@@ -29,7 +29,7 @@ async fn what_a_token_says_decides_the_scope() {
         let from = bearer(&fixture, "a", org).await;
         fixture.ask(&from, "hello").await;
         let journal = fixture.journal("a", &from).await;
-        assert_eq!(&*journal[0].scope, format!("custom:org%3A{org}"));
+        assert_eq!(journal[0].scope.as_str(), format!("custom:org%3A{org}"));
     }
 }
 

@@ -1,13 +1,13 @@
 //! What forgetting takes away: what is meant, what was made or shared from it, and what those
 //! were made of where that is gone: its words may still be in a file.
 
+use super::super::scopes;
 use super::chain::unpack;
 use super::read;
 use crate::memory::{Affected, Forget, FragmentId, ListName, MemoryList};
 use crate::sqlite::sql::bad_value;
 use rusqlite::{Connection, OptionalExtension as _};
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 /// What forgetting would take away.
 pub(super) fn affected(sql: &Connection, what: &Forget) -> rusqlite::Result<Affected> {
@@ -52,7 +52,7 @@ fn meant(sql: &Connection, what: &Forget) -> rusqlite::Result<Vec<i64>> {
         Forget::Fragment(id) => ids("seq = ?1", &id.0),
         Forget::Session(session) => ids("session = ?1", &session.0),
         Forget::Principal(principal) => ids("principal = ?1", principal),
-        Forget::Scope(scope) => ids("scope = ?1", scope),
+        Forget::Scope(scope) => ids("scope = ?1", &scope.as_str()),
     }
 }
 
@@ -67,8 +67,10 @@ fn parents(sql: &Connection, id: i64) -> rusqlite::Result<Vec<FragmentId>> {
 pub(super) fn list_of(sql: &Connection, id: FragmentId) -> rusqlite::Result<Option<ListName>> {
     sql.prepare_cached("SELECT scope, target FROM provenance WHERE seq = ?1 AND kind = 0")?
         .query_row([id.0], |row| {
-            let scope: Arc<str> = row.get(0)?;
-            Ok((scope, MemoryList::from_code(row.get(1)?).ok_or_else(|| bad_value(1))?))
+            Ok((
+                scopes::read(row, 0)?,
+                MemoryList::from_code(row.get(1)?).ok_or_else(|| bad_value(1))?,
+            ))
         })
         .optional()
 }

@@ -10,7 +10,6 @@ use crate::sqlite::messages::{first_id, id_of};
 use crate::sqlite::scopes;
 use crate::sqlite::sql::{CommandFault, bad_value};
 use rusqlite::{Connection, OptionalExtension as _};
-use std::sync::Arc;
 
 /// How often a message may have been said again by a retry and still be known for the same.
 const RETRIES_MAX: usize = 1_000;
@@ -180,8 +179,7 @@ pub(super) fn due(sql: &Connection) -> rusqlite::Result<Vec<ListName>> {
          ORDER BY scope.name, target",
     )?
     .query_map([], |row| {
-        let name: Arc<str> = row.get(0)?;
-        Ok((name, MemoryList::from_code(row.get(1)?).ok_or_else(|| bad_value(1))?))
+        Ok((scopes::read(row, 0)?, MemoryList::from_code(row.get(1)?).ok_or_else(|| bad_value(1))?))
     })?
     .collect()
 }

@@ -4,6 +4,7 @@
 //! chain ends is written to the audit trail with every change, whose own end is anchored
 //! outside of this file: so a cut tail shows too.
 
+use super::super::scopes;
 use crate::chain::{Bytes32, Chain};
 use crate::memory::{
     FragmentId, MEMORY_PAGE_MAX, MemoryList, MemoryOrigin, MemorySource, Provenance, RecordKind,
@@ -72,7 +73,7 @@ pub(crate) fn append(
         record.seq.0,
         kind,
         about,
-        record.scope,
+        record.scope.as_str(),
         record.target.code(),
         origin.source.code(),
         origin.principal.as_str(),
@@ -110,7 +111,7 @@ pub(super) fn link(chain: &Chain, record: &Provenance) -> Bytes32 {
     number(origin.at.as_millis());
     // A text that is not there and an empty one are different.
     let texts = [
-        Some(&*record.scope),
+        Some(record.scope.as_str()),
         Some(origin.principal.as_str()),
         Some(&*origin.platform),
         origin.call.as_deref(),
@@ -160,7 +161,7 @@ pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Provenance> {
     Ok(Provenance {
         seq: FragmentId(row.get(0)?),
         kind,
-        scope: row.get(3)?,
+        scope: scopes::read(row, 3)?,
         target: MemoryList::from_code(row.get(4)?).ok_or_else(|| bad_value(4))?,
         origin: MemoryOrigin {
             source: MemorySource::from_code(row.get(5)?).ok_or_else(|| bad_value(5))?,

@@ -16,12 +16,13 @@ use crate::memory::{
 };
 use crate::session::SessionId;
 use async_trait::async_trait;
+use insula_domain::ScopeName;
 use rusqlite::Connection;
 use std::sync::Arc;
 
 #[async_trait]
 impl MemoryBackend for SqliteAgent {
-    async fn memory_page(&self, scope: &str, target: MemoryList) -> Result<MemoryPage> {
+    async fn memory_page(&self, scope: &ScopeName, target: MemoryList) -> Result<MemoryPage> {
         let scope = scope.to_owned();
         self.read(move |sql| read::page(sql, &scope, target)).await
     }
@@ -55,14 +56,15 @@ impl MemoryBackend for SqliteAgent {
 
     async fn memory_forgotten(
         &self,
-        scope: &str,
+        scope: &ScopeName,
         target: MemoryList,
         texts: Vec<String>,
     ) -> Result<Vec<bool>> {
         let count = texts.len();
         let scope = scope.to_owned();
-        let found = self
-            .read_with_chain(move |sql, chain| buried::texts(sql, chain, &scope, target, &texts));
+        let found = self.read_with_chain(move |sql, chain| {
+            buried::texts(sql, chain, scope.as_str(), target, &texts)
+        });
         Ok(found.await?.unwrap_or_else(|| vec![false; count]))
     }
 
@@ -70,19 +72,19 @@ impl MemoryBackend for SqliteAgent {
         self.read(buried::due).await
     }
 
-    async fn memory_knows(&self, scope: &str) -> Result<bool> {
+    async fn memory_knows(&self, scope: &ScopeName) -> Result<bool> {
         let scope = scope.to_owned();
-        self.read(move |sql| read::knows(sql, &scope)).await
+        self.read(move |sql| read::knows(sql, scope.as_str())).await
     }
 
     async fn memory_search(
         &self,
-        scope: &str,
+        scope: &ScopeName,
         query: &str,
         limit: usize,
     ) -> Result<Vec<FragmentHit>> {
         let (scope, query) = (scope.to_owned(), query.to_owned());
-        self.read(move |sql| find::search(sql, &scope, &query, limit)).await
+        self.read(move |sql| find::search(sql, scope.as_str(), &query, limit)).await
     }
 
     async fn memory_searches(

@@ -8,8 +8,8 @@ use crate::memory::{
 use crate::session::SessionId;
 use crate::sqlite::scopes;
 use crate::sqlite::sql::bad_value;
+use insula_domain::ScopeName;
 use rusqlite::{Connection, OptionalExtension as _, Row};
-use std::sync::Arc;
 
 const SELECT: &str = "SELECT fragment.id, scope.name, fragment.target, fragment.blocked, \
     fragment.text, provenance.label, provenance.approved_by IS NOT NULL FROM fragment JOIN scope ON scope.id = fragment.scope \
@@ -18,7 +18,7 @@ const SELECT: &str = "SELECT fragment.id, scope.name, fragment.target, fragment.
 fn fragment(row: &Row<'_>) -> rusqlite::Result<Fragment> {
     Ok(Fragment {
         id: FragmentId(row.get(0)?),
-        scope: row.get(1)?,
+        scope: scopes::read(row, 1)?,
         target: MemoryList::from_code(row.get(2)?).ok_or_else(|| bad_value(2))?,
         blocked: row.get::<_, Option<String>>(3)?.map(Into::into),
         text: row.get(4)?,
@@ -30,11 +30,10 @@ fn fragment(row: &Row<'_>) -> rusqlite::Result<Fragment> {
 /// One list and its mirror's marks.
 pub(crate) fn page(
     sql: &Connection,
-    scope: &str,
+    scope: &ScopeName,
     target: MemoryList,
 ) -> rusqlite::Result<MemoryPage> {
-    let Some(number) = scopes::find(sql, scope)? else { return Ok(MemoryPage::default()) };
-    let name: Arc<str> = scope.into();
+    let Some(number) = scopes::find(sql, scope.as_str())? else { return Ok(MemoryPage::default()) };
     let fragments = sql
         .prepare_cached(
             "SELECT id, blocked, text, label, approved_by IS NOT NULL FROM fragment
@@ -44,7 +43,7 @@ pub(crate) fn page(
         .query_map((number, target.code()), |row| {
             Ok(Fragment {
                 id: FragmentId(row.get(0)?),
-                scope: name.clone(),
+                scope: scope.clone(),
                 target,
                 blocked: row.get::<_, Option<String>>(1)?.map(Into::into),
                 text: row.get(2)?,

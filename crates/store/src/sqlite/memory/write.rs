@@ -15,16 +15,16 @@ use crate::session::SessionId;
 use crate::sqlite::apply::Means;
 use crate::sqlite::sql::CommandFault;
 use crate::sqlite::{audit, scopes};
+use insula_domain::ScopeName;
 use rusqlite::Connection;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 /// The list that something is written to.
 struct List<'l> {
     sql: &'l Connection,
     means: &'l Means<'l>,
     scope: i64,
-    name: &'l Arc<str>,
+    name: &'l ScopeName,
     target: MemoryList,
     origin: &'l MemoryOrigin,
 }
@@ -35,7 +35,7 @@ pub(crate) fn remember(
     means: &Means<'_>,
     new: &Remember,
 ) -> Result<CommandOutcome, CommandFault> {
-    let scope = scopes::intern(sql, &new.scope)?;
+    let scope = scopes::intern(sql, new.scope.as_str())?;
     let list =
         List { sql, means, scope, name: &new.scope, target: new.target, origin: &new.origin };
     let places: Vec<(FragmentId, i64)> = places(sql, scope, new.target)?;
@@ -129,7 +129,7 @@ impl List<'_> {
     ) -> rusqlite::Result<FragmentId> {
         // The link before is part of the purpose: no salt is used twice.
         let before = blake3::Hash::from_bytes(head.1).to_hex();
-        let purpose = ["memory", self.name, &(head.0 + 1).to_string(), &before];
+        let purpose = ["memory", self.name.as_str(), &(head.0 + 1).to_string(), &before];
         let salt: Bytes32 = self.means.random.stream(&purpose).bytes();
         let hash = chain::commitment(&salt, &new.text, new.blocked.as_deref());
         let record = self.record(RecordKind::Learned, new.parents.clone(), hash);
@@ -152,7 +152,7 @@ impl List<'_> {
                 .execute((parent.0, id))?;
         }
         if self.origin.source != MemorySource::ExternalEdit {
-            let tag = buried::tag(self.means.chain, self.name, self.target, &new.text);
+            let tag = buried::tag(self.means.chain, self.name.as_str(), self.target, &new.text);
             buried::unbury_text(self.sql, self.scope, self.target, &tag)?;
         }
         if new.blocked.is_none() {
@@ -164,7 +164,7 @@ impl List<'_> {
     /// Notes what the words of a fragment are known by, before it is taken out.
     fn note_removed(&self, id: FragmentId) -> rusqlite::Result<()> {
         let Some(fragment) = read::one(self.sql, id)? else { return Ok(()) };
-        let tag = buried::tag(self.means.chain, self.name, self.target, &fragment.text);
+        let tag = buried::tag(self.means.chain, self.name.as_str(), self.target, &fragment.text);
         buried::note_removed(self.sql, id, &tag)
     }
 
@@ -220,17 +220,17 @@ pub(crate) fn forget(
     let mut forgotten: Vec<Fragment> = Vec::new();
     for id in ids {
         let Some((name, target)) = list_of(sql, *id)? else { continue };
-        let scope = scopes::intern(sql, &name)?;
+        let scope = scopes::intern(sql, name.as_str())?;
         buried::bury_message(sql, *id)?;
         buried::erasure_due(sql, scope, target)?;
-        thaw_all(sql, &name)?;
+        thaw_all(sql, name.as_str())?;
         let Some(fragment) = read::one(sql, *id)? else {
             buried::bury_removed(sql, scope, target, *id)?;
             continue;
         };
         let list = List { sql, means, scope, name: &name, target, origin };
         list.take_out(&mut head, *id, RecordKind::Forgotten(*id))?;
-        let tag = buried::tag(means.chain, &name, target, &fragment.text);
+        let tag = buried::tag(means.chain, name.as_str(), target, &fragment.text);
         buried::bury_text(sql, scope, target, &tag)?;
         forgotten.push(fragment);
     }

@@ -154,8 +154,8 @@ async fn no_canary_is_found_outside_its_scope() {
         for fragment in store.fragments_after(FragmentId::START, 1_000).await.unwrap() {
             for (canary, (of, chat)) in canaries.iter() {
                 if fragment.text.contains(canary.as_str()) {
-                    let is_own = fragment.scope.ends_with(&format!("c{chat}"))
-                        || (is_shared(agent) && fragment.scope.starts_with("user:"));
+                    let is_own = fragment.scope.as_str().ends_with(&format!("c{chat}"))
+                        || (is_shared(agent) && fragment.scope.as_str().starts_with("user:"));
                     assert!(*of == agent && is_own, "{canary} is in {}", fragment.scope);
                 }
             }

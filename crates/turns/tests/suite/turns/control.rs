@@ -224,7 +224,9 @@ async fn a_forgotten_session_stops_and_leaves_nothing() {
     fixture.say("a", "one", "hello").await;
     let last = fixture.upstream().seen();
     assert_eq!(shown(last.last().unwrap()).len(), 1);
-    assert!(store.search("chat:token%3Aone", "code", 5).await.unwrap().is_empty());
+    assert!(
+        store.search(&"chat:api:token:one".parse().unwrap(), "code", 5).await.unwrap().is_empty()
+    );
 }
 
 #[tokio::test]

@@ -485,8 +485,10 @@ async fn what_children_say_is_in_no_list_and_found_by_no_search() {
     let store = daemon.daemon.store.agent(&AgentId::new("a").unwrap());
     assert_eq!(store.sessions(None, 10).await.unwrap().len(), 1);
     let (inbound, _) = daemon.inbound("a", "one", "");
-    let found =
-        store.search(&inbound.scope.fallback().to_string(), "heliotrope", 10).await.unwrap();
+    let found = store
+        .search(&inbound.scope.fallback().to_string().parse().unwrap(), "heliotrope", 10)
+        .await
+        .unwrap();
     // The parent's own words, which told the child what to do, are its own.
     assert!(found.iter().all(|hit| hit.session.0 == 1), "{found:?}");
 }
