@@ -102,7 +102,7 @@ async fn a_scope_is_forgotten_with_what_people_just_wrote_there() {
     assert_eq!(texts(&other).await, ["beta"]);
     let exported = memory.export().await.unwrap();
     assert_eq!(exported.len(), 1);
-    assert_eq!((&*exported[0].scope.as_str(), exported[0].text.as_str()), (OTHER, "beta"));
+    assert_eq!((exported[0].scope.as_str(), exported[0].text.as_str()), (OTHER, "beta"));
     let buried = MemoryOrigin { message: Some(MessageSeq(1)), ..origin(1) };
     assert!(chat.apply(&[add("alpha")], &buried).await.is_err());
 }
