@@ -2,14 +2,14 @@
 //! there are.
 
 use crate::matrix::{self, Matrix};
+use crate::others::{OtherAccounts, needed, wrong};
 use crate::telegram::{Telegram, TelegramSettings};
 use crate::webchat::WebChats;
 use crate::webhook::Webhook;
-use insula_channel::{AccountSettings, Accounts, Adapter, AdapterFactory, ConnectFault, Outbound};
-use insula_domain::{AccountId, Platform};
+use insula_channel::{AccountSettings, Accounts, Adapter, AdapterFactory, ConnectFault};
 use insula_wire::Transport;
 use insula_world::World;
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::Arc;
 
 /// Makes adapters over one world.
 pub struct Makers {
@@ -28,8 +28,7 @@ impl Makers {
 
     /// Says where adapters find each other, for those that deliver by another account.
     pub fn connect(&self, accounts: &Arc<dyn Accounts>) {
-        // Said once, when the daemon starts.
-        let _ = self.accounts.0.set(Arc::downgrade(accounts));
+        self.accounts.connect(accounts);
     }
 
     /// The web chats, for the listener that people reach them by.
@@ -63,31 +62,11 @@ impl AdapterFactory for Makers {
     }
 }
 
-/// A setting that the account can't do without.
-pub fn needed<'a>(account: &'a AccountSettings, key: &str) -> Result<&'a str, ConnectFault> {
-    account.get(key).ok_or_else(|| wrong(&format!("it needs `{key}`")))
-}
-
-/// The fault of settings that make no adapter. Trying again does not help; changing them does.
-pub fn wrong(why: &str) -> ConnectFault {
-    ConnectFault::Refused(why.into())
-}
-
-/// How an adapter finds the others; empty where no gateway runs.
-#[derive(Clone, Default)]
-pub struct OtherAccounts(Arc<OnceLock<Weak<dyn Accounts>>>);
-
-impl OtherAccounts {
-    /// An account, while it is connected.
-    pub fn outbound(&self, platform: Platform, account: &AccountId) -> Option<Arc<dyn Outbound>> {
-        self.0.get()?.upgrade()?.outbound(platform, account)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use insula_config::{Account, AccountValue};
+    use insula_domain::{AccountId, Platform};
     use insula_gateway::misfits;
 
     type Values = &'static [(&'static str, &'static str)];

@@ -5,6 +5,7 @@
 mod factory;
 mod markdown;
 pub mod matrix;
+mod others;
 pub mod telegram;
 pub mod webchat;
 pub mod webhook;

@@ -13,7 +13,7 @@ pub enum Stay {
     Once,
 }
 
-/// What is asked, as a hash: of whom, by which door, and every word of it.
+/// What is asked, as a hash: of whom, by which route, and every word of it.
 pub fn fingerprint(agent: &AgentId, endpoint: &str, words: &[&str]) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new_derive_key("insula request 2");
     for text in [agent.as_str(), endpoint].iter().chain(words) {

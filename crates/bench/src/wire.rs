@@ -18,7 +18,7 @@ const READ_LEN: usize = 64 * 1024;
 /// The longest head; more is not one.
 const HEAD_LEN_MAX: usize = 64 * 1024;
 
-/// A door that connections come in by.
+/// What accepts connections.
 pub struct BenchListener(TcpListener);
 
 impl BenchListener {

@@ -7,8 +7,6 @@ use insula_domain::{AccountId, Platform};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-pub type AccountKey = (Platform, AccountId);
-
 /// What owners ask of the accounts.
 pub trait Accounts: Send + Sync {
     /// An account, while it can be asked for anything.

@@ -13,7 +13,7 @@ mod post;
 mod settings;
 mod tenant;
 
-pub use accounts::{AccountKey, Accounts, OnUncertain};
+pub use accounts::{Accounts, OnUncertain};
 pub use adapter::{
     Adapter, BotIdentity, ConnectFault, Cursor, Features, Inbox, NotTaken, Outbound, WebAnswer,
     WebRequest,
@@ -23,7 +23,7 @@ pub use envelope::{
     Sender,
 };
 pub use owner::{Arrival, EventKey, Hearing, Ledger, Owner, Path, Refusals, Sent, Spoken, Taken};
-pub use pacing::{Pacing, Slot, SlotGuard, WakeRule};
+pub use pacing::{AccountKey, Pacing, Slot, SlotGuard, WakeRule};
 pub use post::{Body, Button, FetchError, File, Post, PostError, PostTarget, Posted, WaitScope};
 pub use settings::{AccountSettings, AdapterFactory};
 pub use tenant::Tenant;

@@ -7,9 +7,8 @@
 //! account go on. Only when it says so of several chats at about the same time is it taken to
 //! mean the account.
 
-use crate::accounts::AccountKey;
 use crate::post::WaitScope;
-use insula_domain::AgentId;
+use insula_domain::{AccountId, AgentId, Platform};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -24,6 +23,9 @@ const CHATS_TOLD_MAX: usize = 3;
 /// What "at about the same time" is. Some chats that are always busy are told again and again,
 /// and that is no reason to keep the others waiting.
 const TOLD_WITHIN: Duration = Duration::from_secs(10);
+
+/// An account.
+pub type AccountKey = (Platform, AccountId);
 
 /// All accounts that something was sent by.
 #[derive(Default)]
@@ -190,7 +192,6 @@ impl Drop for SlotGuard {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use insula_domain::{AccountId, Platform};
 
     fn key(name: &str) -> AccountKey {
         (Platform::new("telegram").unwrap(), AccountId::new(name).unwrap())

@@ -1,4 +1,4 @@
-//! The daemon: opens the daemon, serves, follows edits and signals, and ends in order.
+//! `insula up`: opens the home, serves, follows edits and signals, and ends in order.
 
 use crate::failure::Failure;
 use crate::reach::{Occupied, Running, SOCKET, occupied};
@@ -187,7 +187,7 @@ fn furnish(home: &Home) -> Result<bool, Failure> {
     Ok(true)
 }
 
-/// The door of the command line. Where there can be none, commands go by the listener.
+/// The socket of the command line. Where there can be none, commands go by the listener.
 fn local_listener(home: &Home) -> Option<LocalListener> {
     let local = LocalListener::open(&home.run(), SOCKET);
     let told = |error: &std::io::Error| {

@@ -22,7 +22,7 @@ pub const STRANGERS_MAX: usize = 256;
 /// Connections of one token: streams, requests under way, and those that wait for the next one.
 pub const TOKEN_MAX: usize = 128;
 
-/// Connections of the admin by this way; the command line has a door of its own.
+/// Connections of the admin by this way; the command line has a socket of its own.
 pub const ADMIN_MAX: usize = 512;
 
 /// Requests under way with tokens that are about one agent.

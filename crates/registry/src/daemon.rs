@@ -78,7 +78,7 @@ pub struct Parts {
     pub(crate) acting: Arc<dyn Acting>,
     /// Which agents have something to deliver.
     pub outbox: Arc<Outbox>,
-    /// How many came to the door of an agent, and what became of them.
+    /// How many events came for agents, and what became of them.
     pub inbound: InboundCounts,
     /// How often agents had to forget a conversation.
     pub forgotten: Forgotten,

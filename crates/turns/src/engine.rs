@@ -253,7 +253,7 @@ impl Engine {
         done.session().ok_or(StoreError::Closed)
     }
 
-    /// Journals a message, after `first`, and lines its turn up. The caller holds the door of
+    /// Journals a message, after `first`, and lines its turn up. The caller holds the lock of
     /// the session.
     pub(super) async fn accept(
         &self,

@@ -83,7 +83,7 @@ impl Lanes {
         }
     }
 
-    /// Waits for the door of a session. Whoever holds it journals a message and puts its turn
+    /// Waits for the entry of a session. Whoever holds it journals a message and puts its turn
     /// into the lane before the next may, so that the two orders are one.
     pub async fn entry_lock(&self, key: &SessionKey) -> Result<KeyedGuard<SessionKey>, Busy> {
         let guard = self.shared.entry_locks.lock(key).await;

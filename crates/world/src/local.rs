@@ -57,14 +57,14 @@ impl LocalPath {
     }
 }
 
-/// A door that programs of the same owner come in by.
+/// A socket that programs of the same owner come in by.
 pub struct LocalListener {
     listener: UnixListener,
     owner: u32,
 }
 
 impl LocalListener {
-    /// Opens the door `name` in `folder`, which has to be the owner's alone. One that a dead
+    /// Opens the socket `name` in `folder`, which has to be the owner's alone. One that a dead
     /// process left there gives way.
     pub fn open(folder: &Path, name: &str) -> io::Result<Self> {
         let begun = format!("{name}.new");
@@ -90,7 +90,7 @@ impl LocalListener {
     }
 }
 
-/// Whether a process of the user `peer` may come in by the door of `owner`.
+/// Whether a process of the user `peer` may come in by the socket of `owner`.
 fn admits(owner: u32, peer: u32) -> bool {
     peer == owner || peer == ROOT
 }

@@ -11,7 +11,7 @@ pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
-/// A door that connections come in by.
+/// What accepts connections.
 #[async_trait]
 pub trait Listener: Send + Sync {
     /// Waits for the next connection.
@@ -24,7 +24,7 @@ pub trait Listener: Send + Sync {
 /// Makes and accepts connections.
 #[async_trait]
 pub trait Network: Send + Sync {
-    /// Opens a door.
+    /// Begins to listen.
     async fn listen(&self, address: SocketAddr) -> io::Result<Box<dyn Listener>>;
 
     /// Takes over a listening TCP socket that was opened elsewhere, such as inside the network

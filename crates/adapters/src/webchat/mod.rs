@@ -277,7 +277,7 @@ struct WebChat {
     origins: Vec<Box<str>>,
 }
 
-/// Closes the door behind whoever listened, however that ended.
+/// Takes no more in once whoever listened has ended, however that was.
 struct Closing<'h>(&'h Hub);
 
 impl Drop for Closing<'_> {

@@ -1,7 +1,7 @@
 //! Where the reply to a webhook goes: to a chat of another account, to an address, or nowhere.
 
 use super::signature::{SIGNATURE, Signer, TIMESTAMP};
-use crate::factory::OtherAccounts;
+use crate::others::OtherAccounts;
 use insula_channel::{MessageId, Outbound, Post, PostError, PostTarget, Posted, WaitScope};
 use insula_config::rules::ChatDestination;
 use insula_domain::ChatType;

@@ -43,7 +43,7 @@ mod template;
 #[cfg(test)]
 mod webhook_tests;
 
-use crate::factory::{OtherAccounts, needed, wrong};
+use crate::others::{OtherAccounts, needed, wrong};
 use async_trait::async_trait;
 use bytes::Bytes;
 use delivery::Delivery;

@@ -19,7 +19,7 @@ pub(super) async fn command(
     let (Some(files), Some((_, session))) = (occasion.files, occasion.session) else {
         return Err("there is no conversation here for a program to run in".to_owned());
     };
-    // Whoever is at the door already has turns for a bound; before it there is none.
+    // Whoever is admitted has turns for a bound; before that there is none.
     let _room = match hook.event.is_before_the_door() {
         true => Some(occasion.agent.hooks.crowd.enter().await?),
         false => None,

@@ -1,4 +1,4 @@
-//! The MCP servers of the agents of a caps.
+//! The MCP servers of the agents of a daemon.
 //!
 //! What a generation knows of its servers' tools comes from its configuration and from
 //! `mcp.json` in the agent's folder, so the tool table stands before any server runs. A list

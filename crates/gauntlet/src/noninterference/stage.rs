@@ -155,7 +155,7 @@ impl Stage {
 
     /// One life of the daemon, from the step of this number on; where the next one begins.
     async fn live(self: &Arc<Self>, from: usize) -> Result<usize> {
-        let open = self.open().await.context("the house does not open")?;
+        let open = self.open().await.context("the daemon does not open")?;
         if from == 0 {
             act::make_token(self, &open).await?;
         }
@@ -187,7 +187,7 @@ impl Stage {
         let home = Home::new(self.ground.home());
         home.prepare().map_err(|error| anyhow!(error.reason()))?;
         let lock = home.try_lock().map_err(|error| anyhow!(error.reason()))?;
-        let lock = lock.ok_or_else(|| anyhow!("the last house still has its lock"))?;
+        let lock = lock.ok_or_else(|| anyhow!("the last daemon still has its lock"))?;
         let world = self.world.clone();
         let transport = Transport::new(&world, &[])?;
         let env = BTreeMap::new();

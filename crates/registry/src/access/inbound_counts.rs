@@ -1,4 +1,4 @@
-//! How many came to the door, and what became of them: figures, never who or what.
+//! How many events came, and what became of them: figures, never who or what.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

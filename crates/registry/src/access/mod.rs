@@ -74,7 +74,7 @@ impl Rosters {
     }
 }
 
-/// Somebody at an agent's door, as it sees them now.
+/// Somebody whom an agent admits, as it sees them now.
 #[derive(Debug, Clone)]
 pub struct AdmittedSender {
     /// Who they are; under the id by which they are known, where the platform has several.

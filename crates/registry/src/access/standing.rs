@@ -18,7 +18,7 @@ impl Daemon {
         }
     }
 
-    /// Whether somebody can reach an agent at all, whatever its door says: for the bearer of a
+    /// Whether somebody can reach an agent at all, whomever it lets in: for the bearer of a
     /// token there are no others than those that it names.
     pub fn can_reach(&self, agent: &AgentId, address: &Address) -> bool {
         address.platform != Platform::WEB

@@ -14,7 +14,7 @@ pub struct AgentHooks {
     events: u64,
     failures: AtomicU64,
     last_failure: Mutex<Option<String>>,
-    /// Messages before the door that ask programs.
+    /// Messages of anybody, not yet admitted, that ask programs.
     pub crowd: Crowd,
 }
 

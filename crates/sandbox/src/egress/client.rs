@@ -1,4 +1,4 @@
-//! The door of our own tools: fetches one address under the policy, and follows redirects
+//! The way out of our own tools: fetches one address under the policy, and follows redirects
 //! only as far as it reaches.
 
 use super::Egress;

@@ -1,4 +1,4 @@
-//! The door of a child process: a listener that speaks HTTP as a forward proxy.
+//! The way out of a child process: a listener that speaks HTTP as a forward proxy.
 //!
 //! One request a connection, in both directions, so that no byte of one exchange can be
 //! taken for the beginning of the next.

@@ -58,7 +58,7 @@ pub(super) fn bound_buffers() -> std::io::Result<()> {
     super::start::write("/proc/sys/net/ipv4/tcp_rmem", WAITING)
 }
 
-/// Opens the door that the daemon accepts on.
+/// Opens the listener that the daemon accepts on.
 pub(super) fn open_listener(port: u16) -> rustix::io::Result<OwnedFd> {
     let socket = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
     sockopt::set_socket_reuseaddr(&socket, true)?;

@@ -54,7 +54,7 @@ impl Network for MemoryNetwork {
         if address.port() == 0 {
             address.set_port(state.next_port()?);
         }
-        // A door whose listener is gone is free again.
+        // An address whose listener is gone is free again.
         if state.listeners.get(&address).is_some_and(|listener| !listener.is_closed()) {
             return Err(io::ErrorKind::AddrInUse.into());
         }
