@@ -38,12 +38,9 @@ impl Gateway {
         loop {
             changes.mark_unchanged();
             self.reload();
-            let is_over = tokio::select! {
-                () = stop.cancelled() => true,
-                changed = changes.changed() => changed.is_err(),
-            };
-            if is_over {
-                break;
+            tokio::select! {
+                () = stop.cancelled() => break,
+                () = changes.changed() => {}
             }
         }
         self.accounts.close().await;

@@ -202,9 +202,9 @@ impl Page {
         loop {
             let next = tokio::select! {
                 biased;
-                _ = tokens.changed() => Next::Changed,
-                _ = changes.changed() => Next::Changed,
-                _ = forgotten.changed() => Next::Changed,
+                () = tokens.changed() => Next::Changed,
+                () = changes.changed() => Next::Changed,
+                () = forgotten.changed() => Next::Changed,
                 frame = told.recv() => frame.map_or(Next::Cut, Next::Tell),
                 said = self.socket.recv() => match said {
                     Some(Ok(message)) => Next::Said(message),

@@ -45,13 +45,11 @@ impl Messaging {
             forgotten.mark_unchanged();
             self.accounts.keep_only(&tenant::all(&self.daemon));
             self.ingress.wake().await;
-            let is_over = tokio::select! {
-                () = stop.cancelled() => true,
-                changed = changes.changed() => changed.is_err(),
-                changed = forgotten.changed() => changed.is_err(),
-            };
-            if is_over {
-                break;
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => break,
+                () = changes.changed() => {}
+                () = forgotten.changed() => {}
             }
         }
         if let Err(error) = sending.await {

@@ -2,16 +2,16 @@
 //! those who come back, keeps it by this number: what was kept under an earlier one is gone.
 
 use crate::context::AgentContext;
+use crate::signal::{Changes, Signal};
 use insula_domain::AgentId;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
-use tokio::sync::watch;
 
 /// How often agents forgot, by agent and by which life of its name.
 #[derive(Default)]
 pub struct Forgotten {
     counts: Mutex<HashMap<AgentId, (u64, u64)>>,
-    changed: watch::Sender<()>,
+    changed: Signal,
 }
 
 impl Forgotten {
@@ -29,11 +29,11 @@ impl Forgotten {
         let known = counts.entry(agent.id.clone()).or_insert((life, 0));
         *known = if known.0 == life { (life, known.1 + 1) } else { (life, 1) };
         drop(counts);
-        self.changed.send_replace(());
+        self.changed.send();
     }
 
     /// Rings when an agent forgot something.
-    pub fn changes(&self) -> watch::Receiver<()> {
-        self.changed.subscribe()
+    pub fn changes(&self) -> Changes {
+        self.changed.listen()
     }
 }

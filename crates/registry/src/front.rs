@@ -5,13 +5,13 @@ use crate::access::InboundOutcome;
 use crate::daemon::Daemon;
 use crate::registry::{AgentState, Snapshot};
 use crate::routing::RouteRefusal;
+use crate::signal::Changes;
 use insula_config::account::Account;
 use insula_domain::{AccountId, Address, AgentId, Platform};
 use insula_store::{AccountLease, StoreError};
 use insula_vault::Secret;
 use insula_world::{Timestamp, World};
 use std::sync::Arc;
-use tokio::sync::watch;
 
 /// The daemon, as the front sees it. Cheap to clone.
 #[derive(Clone)]
@@ -51,7 +51,7 @@ impl Front {
     }
 
     /// Tells of every change of the configuration and of secrets.
-    pub fn changes(&self) -> watch::Receiver<()> {
+    pub fn changes(&self) -> Changes {
         self.daemon.registry.changes()
     }
 

@@ -26,6 +26,7 @@ pub mod registry;
 pub mod removal;
 pub mod routing;
 pub mod secrets;
+pub mod signal;
 pub mod tokens;
 pub mod toolbox;
 pub mod watch;

@@ -2,6 +2,7 @@
 
 use crate::context::{AgentContext, Generation};
 use crate::events::{AgentEvent, Hub};
+use crate::signal::{Changes, Signal};
 use crate::tokens;
 use arc_swap::ArcSwap;
 use insula_config::DaemonConfig;
@@ -9,7 +10,6 @@ use insula_domain::{AgentId, Router};
 use insula_store::{Feed, FeedChange, Subscription};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use tokio::sync::watch;
 
 /// All agents and the routes to them, as of one moment.
 pub struct Snapshot {
@@ -85,7 +85,7 @@ pub struct Registry {
     /// Where whoever listens to an agent hears of it.
     pub hub: Arc<Hub>,
     /// Told whenever the snapshot, or a secret, is another than before.
-    changed: watch::Sender<()>,
+    changed: Signal,
 }
 
 impl Registry {
@@ -94,7 +94,7 @@ impl Registry {
         Self {
             current: ArcSwap::from_pointee(snapshot),
             hub: Arc::default(),
-            changed: watch::Sender::default(),
+            changed: Signal::default(),
         }
     }
 
@@ -104,8 +104,8 @@ impl Registry {
     }
 
     /// Hears of every change of the snapshot and of the secrets from now on.
-    pub fn changes(&self) -> watch::Receiver<()> {
-        self.changed.subscribe()
+    pub fn changes(&self) -> Changes {
+        self.changed.listen()
     }
 
     /// Hears of what lets people in: whoever follows the snapshot judges by that too.
@@ -119,7 +119,7 @@ impl Registry {
     }
 
     pub(crate) fn tell_of_change(&self) {
-        self.changed.send_replace(());
+        self.changed.send();
     }
 
     pub(crate) fn swap(&self, snapshot: Snapshot) {

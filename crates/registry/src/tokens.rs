@@ -6,6 +6,7 @@ use crate::daemon::{Actor, Daemon};
 use crate::error::RuntimeError;
 use crate::lifecycle::wrong_state;
 use crate::registry::AgentState;
+use crate::signal::{Changes, Signal};
 use arc_swap::ArcSwap;
 use insula_config::rules::is_identifier;
 use insula_domain::{AgentId, Metadata};
@@ -14,7 +15,6 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
-use tokio::sync::watch;
 
 /// The name under which the store keeps all tokens.
 pub(crate) const KEPT: &str = "tokens";
@@ -129,7 +129,7 @@ impl Token {
 pub struct Tokens {
     known: ArcSwap<BTreeMap<Box<str>, Arc<Token>>>,
     /// Told of every change, for whoever holds a stream open by one.
-    changed: watch::Sender<()>,
+    changed: Signal,
     /// Counts changes: what was allowed before one is judged anew after it.
     version: AtomicU64,
 }
@@ -153,7 +153,7 @@ impl Tokens {
     fn keep(&self, known: BTreeMap<Box<str>, Arc<Token>>) {
         self.known.store(Arc::new(known));
         self.version.fetch_add(1, Ordering::SeqCst);
-        self.changed.send_replace(());
+        self.changed.send();
     }
 
     /// How often something about any of them changed.
@@ -162,18 +162,16 @@ impl Tokens {
     }
 
     /// Hears of every change of any token from now on.
-    pub fn changes(&self) -> watch::Receiver<()> {
-        self.changed.subscribe()
+    pub fn changes(&self) -> Changes {
+        self.changed.listen()
     }
 
     /// Waits until the token of this id does not allow `verb` with `agent`: it was revoked, or
     /// the agent taken out of it.
     pub async fn lost(&self, id: &str, agent: &AgentId, verb: Verb) {
-        let mut changes = self.changed.subscribe();
+        let mut changes = self.changed.listen();
         while self.known.load().get(id).is_some_and(|token| token.allows(agent, verb)) {
-            if changes.changed().await.is_err() {
-                return;
-            }
+            changes.changed().await;
         }
     }
 

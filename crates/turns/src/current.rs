@@ -18,13 +18,13 @@ use insula_registry::context::AgentContext;
 use insula_registry::daemon::Daemon;
 use insula_registry::registry::AgentState;
 use insula_registry::routing::Led;
+use insula_registry::signal::Changes;
 use insula_registry::tokens::Verb;
 use insula_store::StoreError;
 use insula_tools::ToolRef;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
-use tokio::sync::watch;
 
 /// Effects that a program has, whatever else its tool declares.
 const PROGRAMS: &[Effect] = &[Effect::RunProgram, Effect::RunCode];
@@ -216,11 +216,9 @@ impl TurnContext {
 }
 
 /// Ends a turn that runs as soon as it may not go on.
-pub(super) async fn watch(shop: &Shop, cx: &TurnContext, mut changes: watch::Receiver<()>) {
+pub(super) async fn watch(shop: &Shop, cx: &TurnContext, mut changes: Changes) {
     loop {
-        if changes.changed().await.is_err() {
-            return std::future::pending().await;
-        }
+        changes.changed().await;
         let lost = match cx.still(&shop.daemon).await {
             Ok(now) => shop.chain_under(&cx.agent, now.as_deref()).err(),
             Err(Lost::Said(why)) => Some(why),
@@ -249,15 +247,13 @@ impl Turn<'_> {
     /// `changes` was last looked at.
     pub(super) async fn taken_away(
         &self,
-        mut changes: watch::Receiver<()>,
+        mut changes: Changes,
         (tool, arguments): (&ToolRef, &Value),
         (given, variables): (Option<Given>, &BTreeSet<Box<str>>),
         around: &(dyn Surroundings + Sync),
     ) -> Denial {
         loop {
-            if changes.changed().await.is_err() {
-                return std::future::pending().await;
-            }
+            changes.changed().await;
             // Whoever watches the turn ends it where it can't go on at all.
             if let Ok(Some(now)) = self.cx.still(&self.shop.daemon).await
                 && let Err(denial) = permits(&self.cx.agent, &now, (tool, arguments), around)

@@ -88,6 +88,7 @@ impl Debounce {
                 state.until - now
             };
             tokio::select! {
+                biased;
                 () = clock.sleep(left) => {}
                 () = self.wake.notified() => {}
             }

@@ -121,6 +121,7 @@ async fn empty(shared: Arc<Shared>, key: SessionKey) {
     while let Some(work) = shared.next(&key) {
         if let Some(debounce) = work.debounce {
             tokio::select! {
+                biased;
                 () = debounce => {}
                 () = work.stop.cancelled() => {}
             }

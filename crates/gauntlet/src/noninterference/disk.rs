@@ -14,6 +14,9 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// Files in memory.
+const MEMORY: &str = "/dev/shm";
+
 /// A folder for one home after the other, always at the same path: a daemon knows where it is,
 /// and says so.
 pub struct Ground {
@@ -25,12 +28,20 @@ impl Ground {
     pub fn new() -> Result<Self> {
         let mut builder = tempfile::Builder::new();
         builder.prefix("insula-ni-");
-        let memory = Path::new("/dev/shm");
+        let memory = Path::new(MEMORY);
         let folder = match memory.is_dir().then(|| builder.tempdir_in(memory)) {
             Some(Ok(folder)) => folder,
             _ => builder.tempdir()?,
         };
         Ok(Self { folder })
+    }
+
+    /// The same, at a path that only depends on this number: a tool may tell the path to a model,
+    /// and then its words are in rows and indices. Another one where somebody has that now.
+    pub fn numbered(number: u64) -> Result<Self> {
+        let name = format!("insula-ni-{number:06}");
+        let named = tempfile::Builder::new().prefix(&name).rand_bytes(0).tempdir_in(MEMORY);
+        named.map_or_else(|_| Self::new(), |folder| Ok(Self { folder }))
     }
 
     pub fn home(&self) -> PathBuf {

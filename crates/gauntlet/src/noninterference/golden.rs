@@ -116,7 +116,7 @@ impl Recorded {
 }
 
 fn digests(seed: u64, steps: usize) -> Result<Digests> {
-    let ground = Arc::new(Ground::new()?);
+    let ground = Arc::new(Ground::numbered(seed)?);
     let plan = generate::plan(seed, steps);
     let seen = play(&ground, &plan, &generate::variation(seed, 0, plan.steps.len()))?;
     // Each home is in a folder of its own.

@@ -123,6 +123,7 @@ impl Relay {
                 }
             };
             tokio::select! {
+                biased;
                 () = stop.cancelled() => break,
                 rung = self.daemon.outbox.rung() => rung.into_iter().for_each(|id| self.look(id)),
                 () = self.changed.notified() => {}

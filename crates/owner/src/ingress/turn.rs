@@ -148,6 +148,7 @@ impl Ingress {
                     chat.done();
                 }
                 Err(wait) => tokio::select! {
+                    biased;
                     () = clock.sleep(wait) => {}
                     () = chat.wake.notified() => {}
                 },
@@ -168,9 +169,7 @@ impl Ingress {
                 Ok(()) => return,
                 Err(NoTurn::Full) => {}
                 Err(NoTurn::Asleep) => {
-                    if changes.changed().await.is_err() {
-                        return;
-                    }
+                    changes.changed().await;
                     continue;
                 }
                 Err(NoTurn::Store(error)) => {
