@@ -67,15 +67,19 @@ mod tests {
     #[tokio::test]
     async fn rule_10_listeners_are_woken_in_the_order_in_which_they_began_to_wait() {
         let (signal, woken) = (Signal::default(), Arc::new(Mutex::new(Vec::new())));
+        let waiting = Arc::new(AtomicU64::new(0));
         let listen = |number: usize| {
-            let (mut changes, woken) = (signal.listen(), woken.clone());
+            let (mut changes, woken, waiting) = (signal.listen(), woken.clone(), waiting.clone());
             tokio::spawn(async move {
+                waiting.fetch_add(1, Ordering::SeqCst);
                 changes.changed().await;
                 woken.lock().unwrap().push(number);
             })
         };
         let tasks: Vec<_> = (0..100).map(listen).collect();
-        tokio::task::yield_now().await;
+        while waiting.load(Ordering::SeqCst) < 100 {
+            tokio::task::yield_now().await;
+        }
         signal.send();
         for task in tasks {
             task.await.unwrap();

@@ -58,7 +58,7 @@ pub(super) const OWNERS: &[(&str, &str)] = &[
 
 /// Files with state of the whole process, and why it carries no identity.
 const STATICS: &[(&str, &str)] = &[
-    ("adapters/src/factory.rs", "no static: a cell of one gateway's, filled once it has accounts"),
+    ("adapters/src/others.rs", "no static: a cell of one gateway's, filled once it has accounts"),
     ("domain/src/expr/mod.rs", "the functions of expressions: made once, the same for everybody"),
     ("domain/src/scan/words.rs", "the phrases of the scanner, taken apart once"),
     ("turns/src/facts.rs", "no static: what the rules about one call ask for, made once"),
