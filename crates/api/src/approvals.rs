@@ -145,7 +145,7 @@ pub async fn list_all(
     let mut all = Vec::new();
     let Some(engine) = &api.engine else { return Ok(Json(all)) };
     let asking = engine.approvals().asking();
-    let snapshot = api.daemon.snapshot();
+    let snapshot = api.registry.snapshot();
     // Agents at rest are left at rest: only those with a question are opened.
     for id in asking {
         let context = snapshot.agents.get(&id).and_then(|entry| entry.state.context());

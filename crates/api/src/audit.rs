@@ -113,11 +113,11 @@ pub fn plain(records: Vec<AuditRecord>) -> Json<Vec<RecordView>> {
 /// any more: their trail is still there.
 fn store(api: &Api, id: &str) -> Result<AgentStore, ApiError> {
     let id = AgentId::new(id).map_err(|_| ApiError::no_agent(id))?;
-    let snapshot = api.daemon.snapshot();
+    let snapshot = api.registry.snapshot();
     match snapshot.agents.get(&id).map(|entry| entry.state.context()) {
         Some(Some(context)) => Ok(AgentStore::clone(&context.store)),
-        None if !api.daemon.home.has_agent_folder(&id) => Err(ApiError::no_agent(id.as_str())),
-        Some(None) | None => Ok(api.daemon.store.agent(&id)),
+        None if !api.home.has_agent_folder(&id) => Err(ApiError::no_agent(id.as_str())),
+        Some(None) | None => Ok(api.store.agent(&id)),
     }
 }
 

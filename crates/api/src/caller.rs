@@ -2,6 +2,7 @@
 
 use crate::error::ApiError;
 use axum::extract::FromRequestParts;
+use axum::http::StatusCode;
 use axum::http::request::Parts;
 use insula_domain::{AccountId, Address, AgentId, ChatId, ChatType, IdError, Platform, UserId};
 use insula_registry::Actor;
@@ -113,5 +114,12 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
         Ok(Self::of(parts)?)
+    }
+}
+
+impl From<Stranger> for ApiError {
+    fn from(Stranger: Stranger) -> Self {
+        let message = "show a token: Authorization: Bearer …; the local one is in run/admin.token of the home";
+        Self::new(StatusCode::UNAUTHORIZED, "unauthorized", message)
     }
 }

@@ -11,6 +11,7 @@ use insula_domain::AgentId;
 use insula_domain::boundary::Boundary;
 use insula_registry::AgentContext;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// The live context object, secrets by name only.
 #[utoipa::path(get, path = "/api/agents/{id}/context", tag = "agents", params(("id" = String, Path)),
@@ -98,6 +99,7 @@ fn boundary(boundary: &Boundary) -> Value {
         secrets,
         budget,
         approvals,
+        integrity,
         spawn,
         send,
         messages,
@@ -139,6 +141,13 @@ fn boundary(boundary: &Boundary) -> Value {
             "timeout_ms": approvals.timeout_ms,
             "separation": approvals.separation == insula_domain::Switch::On,
             "opaque": approvals.opaque.as_str(),
+        },
+        "integrity": {
+            "profile": integrity.profile.as_str(),
+            "trusted": integrity.trusted.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "tainted": integrity.acts.iter().map(|(act, rule)| (act.as_str(), rule.as_str()))
+                .chain(integrity.tools.iter().map(|(tool, rule)| (&**tool, rule.as_str())))
+                .collect::<BTreeMap<_, _>>(),
         },
         "spawn": {
             "max_depth": spawn.max_depth,

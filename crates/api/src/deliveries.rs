@@ -147,7 +147,7 @@ pub async fn resend(
     path: Named,
 ) -> Result<StatusCode, ApiError> {
     let (agent, id) = named(&api, &caller, path)?;
-    decided(api.daemon.resend_delivery(&agent, id, &caller.actor()).await)
+    decided(api.outbox.resend(&agent, id, &caller.actor()).await)
 }
 
 /// Takes something out of the outbox for good.
@@ -160,5 +160,5 @@ pub async fn discard(
     path: Named,
 ) -> Result<StatusCode, ApiError> {
     let (agent, id) = named(&api, &caller, path)?;
-    decided(api.daemon.drop_delivery(&agent, id, &caller.actor()).await)
+    decided(api.outbox.drop_delivery(&agent, id, &caller.actor()).await)
 }

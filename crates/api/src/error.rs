@@ -1,12 +1,9 @@
 //! Errors as answers: a status, what happened, and what to do.
 
-use crate::caller::Stranger;
-use crate::front::{BODY_LEN_MAX, TooSlow};
-use crate::v1::OpenAiError;
+use crate::body::{BODY_LEN_MAX, TooSlow};
 use axum::Json;
-use axum::extract::OriginalUri;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
-use axum::http::{Method, StatusCode, header};
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use insula_config::render;
 use insula_domain::AgentId;
@@ -108,13 +105,6 @@ impl ApiError {
     /// There is no such agent, or not for you: the same answer.
     pub fn no_agent(id: &str) -> Self {
         RuntimeError::NoSuchAgent(id.into()).into()
-    }
-}
-
-impl From<Stranger> for ApiError {
-    fn from(Stranger: Stranger) -> Self {
-        let message = "show a token: Authorization: Bearer …; the local one is in run/admin.token of the home";
-        Self::new(StatusCode::UNAUTHORIZED, "unauthorized", message)
     }
 }
 
@@ -254,32 +244,4 @@ pub fn keep_findings_of(id: &AgentId, report: &mut Value) {
             }
         }
     }
-}
-
-/// An error in the shape that callers of this path read: OpenAI's under `/v1`.
-pub fn shaped(path: &str, error: ApiError) -> Response {
-    if path == "/v1" || path.starts_with("/v1/") {
-        return OpenAiError::from(error).into_response();
-    }
-    error.into_response()
-}
-
-/// The same, after which the connection is closed: what is left of the request is nobody's next
-/// one.
-pub fn refused_for_good(path: &str, error: ApiError) -> Response {
-    let mut answer = shaped(path, error);
-    answer.headers_mut().insert(header::CONNECTION, header::HeaderValue::from_static("close"));
-    answer
-}
-
-/// What a path of ours answers to a method it does not have.
-pub async fn wrong_method(method: Method, OriginalUri(uri): OriginalUri) -> Response {
-    let message = format!("{} does not answer {method}", uri.path());
-    shaped(uri.path(), ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "wrong_method", message))
-}
-
-/// What every path answers that is none of ours.
-pub async fn not_found(OriginalUri(uri): OriginalUri) -> Response {
-    let message = format!("nothing is at {}", uri.path());
-    shaped(uri.path(), ApiError::new(StatusCode::NOT_FOUND, "not_found", message))
 }

@@ -33,7 +33,7 @@ impl Stream {
         api: &Api,
         frames: impl stream::Stream<Item = String> + Send + 'static,
     ) -> Response {
-        let clock = api.daemon.world.clock.clone();
+        let clock = api.world.clock.clone();
         let lively = stream::unfold(Box::pin(frames), move |mut frames| {
             let clock = clock.clone();
             async move {
@@ -71,12 +71,12 @@ pub async fn follow(
     Id(id): Id,
 ) -> Result<Response, ApiError> {
     let agent = AgentId::new(&id).map_err(|_| ApiError::no_agent(&id))?;
-    if !api.daemon.snapshot().agents.contains_key(&agent) {
+    if !api.registry.snapshot().agents.contains_key(&agent) {
         return Err(ApiError::no_agent(&id));
     }
-    let heard = api.daemon.registry.hub.listen(&agent);
+    let heard = api.registry.hub.listen(&agent);
     let lost = caller.lost(&agent, Verb::Read);
-    let numbers = Numbers::of(&caller, &api.daemon.store.agent(&agent));
+    let numbers = Numbers::of(&caller, &api.store.agent(&agent));
     let events = stream::unfold(Some((heard, lost, numbers)), |state| async move {
         let (mut heard, mut lost, numbers) = state?;
         let event = tokio::select! {

@@ -7,19 +7,6 @@ use axum::http::request::Parts;
 use insula_domain::AgentId;
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::Duration;
-
-/// The longest body: some images, and more text than any model reads.
-pub const BODY_LEN_MAX: usize = 16 * 1024 * 1024;
-
-/// How long the body of a request may take after its head: enough for the longest at 300 KB a
-/// second.
-pub const BODY_TIME_MAX: Duration = Duration::from_secs(60);
-
-/// The body of a request took too long.
-#[derive(Debug, thiserror::Error)]
-#[error("the body took longer than {} s", BODY_TIME_MAX.as_secs())]
-pub struct TooSlow;
 
 /// Marks an answer that goes on until somebody ends it, as a stream of events: it does not
 /// hold up the end of the daemon.

@@ -78,6 +78,6 @@ pub async fn revoke(
 ) -> Result<StatusCode, ApiError> {
     let Path((id, grant)) = path.map_err(|_| ApiError::no_agent("\u{fffd}"))?;
     let agent = kept(&api, &id)?;
-    grants::revoke(&api.daemon, &agent, &grant, &caller.actor()).await?;
+    grants::revoke((&api.access, &api.trail), &agent, &grant, &caller.actor()).await?;
     Ok(StatusCode::NO_CONTENT)
 }

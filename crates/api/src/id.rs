@@ -27,7 +27,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Id {
 pub fn ready(api: &Api, id: &str) -> Result<Arc<AgentContext>, ApiError> {
     let missing = || ApiError::no_agent(id);
     let name = AgentId::new(id).map_err(|_| missing())?;
-    let snapshot = api.daemon.snapshot();
+    let snapshot = api.registry.snapshot();
     let entry = snapshot.agents.get(&name).ok_or_else(missing)?;
     match &entry.state {
         Standing::Ready(context) => Ok(context.clone()),
@@ -43,7 +43,7 @@ pub fn ready(api: &Api, id: &str) -> Result<Arc<AgentContext>, ApiError> {
 pub fn kept(api: &Api, id: &str) -> Result<Arc<AgentContext>, ApiError> {
     let missing = || ApiError::no_agent(id);
     let name = AgentId::new(id).map_err(|_| missing())?;
-    let snapshot = api.daemon.snapshot();
+    let snapshot = api.registry.snapshot();
     let entry = snapshot.agents.get(&name).ok_or_else(missing)?;
     entry.state.context().cloned().ok_or_else(|| {
         let message = format!("agent `{id}` failed; `insula agents show {id}` says why");
@@ -55,5 +55,5 @@ pub fn kept(api: &Api, id: &str) -> Result<Arc<AgentContext>, ApiError> {
 pub fn live(api: &Api, id: &str) -> Result<Arc<AgentContext>, ApiError> {
     // A text that can't be an id names an agent that does not exist, no more.
     let id = AgentId::new(id).map_err(|_| ApiError::no_agent(id))?;
-    Ok(api.daemon.context_of(&id)?)
+    Ok(api.registry.context_of(&id)?)
 }

@@ -6,6 +6,7 @@
 
 mod approvals;
 pub mod audit;
+mod body;
 mod caller;
 mod context;
 mod deliveries;
@@ -23,6 +24,7 @@ mod messages;
 mod numbers;
 mod openapi;
 mod pairing;
+mod refusal;
 mod rights;
 pub mod secrets;
 mod sessions;
@@ -32,33 +34,69 @@ mod tools;
 mod usage;
 mod v1;
 
+pub use body::{BODY_LEN_MAX, BODY_TIME_MAX, TooSlow};
 pub use caller::{Bearer, Caller, Lost, Stranger};
-pub use error::{
-    ApiError, ErrorBody, keep_findings_of, not_found, refused_for_good, shaped, wrong_method,
-};
-pub use front::{BODY_LEN_MAX, BODY_TIME_MAX, Endless, RequestSlot, TooSlow};
+pub use error::{ApiError, ErrorBody, keep_findings_of};
+pub use front::{Endless, RequestSlot};
 pub use id::Id;
 pub use local::LocalOwner;
 pub use openapi::described;
+pub use refusal::{not_found, refused_for_good, shaped, wrong_method};
 pub use rights::require;
 
 use axum::Router;
 use axum::middleware::from_fn;
 use handler::{delete, get, post, put};
-use insula_capabilities::Capabilities;
-use insula_registry::Daemon;
+use insula_capabilities::{Capabilities, Opened};
+use insula_registry::forgotten::Forgotten;
+use insula_registry::outbox::Outbox;
+use insula_registry::secrets::SecretBook;
+use insula_registry::trail::Trail;
+use insula_registry::{Access, Daemon, Home, Registry};
+use insula_store::Store;
 use insula_turns::Engine;
+use insula_world::World;
 use std::sync::Arc;
 
 /// What every handler works with.
 #[derive(Clone)]
 pub struct Api {
-    /// The agents.
-    pub daemon: Arc<Daemon>,
+    home: Home,
+    world: World,
+    store: Store,
+    registry: Arc<Registry>,
+    access: Arc<Access>,
+    secrets: Arc<SecretBook>,
+    trail: Trail,
+    outbox: Arc<Outbox>,
+    forgotten: Arc<Forgotten>,
+    /// What changes agents.
+    daemon: Arc<Daemon>,
     /// What acts for them.
-    pub capabilities: Capabilities,
+    capabilities: Capabilities,
     /// What runs turns; `None` for a command without a daemon.
-    pub engine: Option<Engine>,
+    engine: Option<Engine>,
+}
+
+impl Api {
+    /// For the agents of a home that is open.
+    pub fn new(opened: &Opened, engine: Option<Engine>) -> Self {
+        let Opened { daemon, parts, capabilities } = opened;
+        Self {
+            home: parts.home.clone(),
+            world: parts.world.clone(),
+            store: parts.store.clone(),
+            registry: parts.registry.clone(),
+            access: parts.access.clone(),
+            secrets: parts.secrets.clone(),
+            trail: parts.trail.clone(),
+            outbox: parts.outbox.clone(),
+            forgotten: parts.forgotten.clone(),
+            daemon: daemon.clone(),
+            capabilities: capabilities.clone(),
+            engine,
+        }
+    }
 }
 
 /// All routes of an owner.

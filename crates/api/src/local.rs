@@ -57,11 +57,11 @@ impl Owner for LocalOwner {
     }
 
     async fn hearing(&self, agent: &AgentId, address: &Address) -> Option<Hearing> {
-        rooms::hearing(&self.api.daemon, agent, address).await
+        rooms::hearing((&self.api.access, &self.api.forgotten), agent, address).await
     }
 
     async fn spoken(&self, address: &Address) -> Vec<Spoken> {
-        let spoken = rooms::spoken(&self.api.daemon, self.api.engine.as_ref(), address).await;
+        let spoken = rooms::spoken(&self.api.access, self.api.engine.as_ref(), address).await;
         spoken.unwrap_or_else(|error| {
             tracing::error!(%error, "what was said in a web chat can't be read");
             Vec::new()

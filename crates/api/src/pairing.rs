@@ -106,10 +106,10 @@ impl From<PairError> for ApiError {
 }
 
 async fn of_agent(api: &Api, agent: &AgentContext) -> Result<Vec<PairingView>, ApiError> {
-    let (requests, pairings) = api.daemon.pairing_list(agent).await?;
+    let (requests, pairings) = api.access.pairing_list(agent).await?;
     let asks = requests.into_iter().map(|it| PairingView::asks(&agent.id, it));
     let paired = pairings.into_iter().map(|it| PairingView::paired(&agent.id, it));
-    let joined = api.daemon.joined_list(agent).await?;
+    let joined = api.access.joined_list(agent).await?;
     let joined = joined.into_iter().map(|it| PairingView::joined(&agent.id, it));
     Ok(asks.chain(paired).chain(joined).collect())
 }
@@ -127,7 +127,7 @@ pub async fn list(State(api): State<Api>, Id(id): Id) -> Result<Json<Vec<Pairing
 #[utoipa::path(get, path = "/api/pairing", responses((status = 200, body = [PairingView])), security(("token" = [])))]
 pub async fn list_all(State(api): State<Api>) -> Result<Json<Vec<PairingView>>, ApiError> {
     let mut all = Vec::new();
-    for entry in api.daemon.snapshot().agents.values() {
+    for entry in api.registry.snapshot().agents.values() {
         if let Some(agent) = entry.state.context() {
             all.extend(of_agent(&api, agent).await?);
         }
@@ -150,8 +150,8 @@ pub async fn approve(
     let platform = platform.map(|name| Platform::new(&name)).transpose();
     let platform = platform.map_err(|error| ApiError::invalid(error.to_string()))?;
     let actor = caller.actor();
-    let done = api.daemon.approve_pairing(&agent, &code, platform, &actor).await?;
-    let at = api.daemon.world.clock.now();
+    let done = api.access.approve_pairing(&agent, &code, platform, &actor).await?;
+    let at = api.world.clock.now();
     let by = actor.to_string().into();
     let pairing = Pairing { who: done.who, name: done.name, by, at };
     Ok(Json(PairingView::paired(&agent.id, pairing)))
@@ -170,6 +170,6 @@ pub async fn revoke(
 ) -> Result<StatusCode, ApiError> {
     let Path((id, who)) = path.map_err(|_| ApiError::no_agent("\u{fffd}"))?;
     let agent = kept(&api, &id)?;
-    api.daemon.revoke_pairing(&agent, &who, &caller.actor()).await?;
+    api.access.revoke_pairing(&agent, &who, &caller.actor()).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -2,9 +2,10 @@
 //! both.
 
 use crate::caller::Caller;
-use crate::error::{ApiError, refused_for_good};
+use crate::error::ApiError;
 use crate::front::RequestSlot;
 use crate::id::Id;
+use crate::refusal::refused_for_good;
 use axum::extract::{MatchedPath, Request};
 use axum::http::{Method, StatusCode};
 use axum::middleware::Next;

@@ -14,7 +14,7 @@ use insula_registry::AgentContext;
 use insula_store::{
     Message, MessageSeq, Part, Session, SessionId, SessionRef, SessionState, TurnStatus,
 };
-use insula_turns::transcript::text_of;
+use insula_turns::messages::text_of;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use utoipa::{IntoParams, ToSchema};
@@ -239,7 +239,7 @@ pub(crate) async fn transcript(
     let first = named.as_ref().map(|turn| turn.message.0.saturating_add(limit as u64));
     let before = before.or(first).map_or(MessageSeq::END, MessageSeq);
     let messages = agent.store.messages_before(found.id, before, limit).await?;
-    let secrets = api.daemon.secrets.known();
+    let secrets = api.secrets.known();
     let messages = messages.iter().map(|message| {
         let view = MessageView::of(&numbers, message);
         MessageView { text: secrets.told(&agent.id, view.text), ..view }
@@ -305,7 +305,7 @@ pub(crate) async fn found(
             sessions.into_iter().map(|session| session.scope).collect()
         }
     };
-    let secrets = api.daemon.secrets.known();
+    let secrets = api.secrets.known();
     let numbers = Numbers::of(caller, &agent.store);
     let mut found = Vec::new();
     for scope in scopes {

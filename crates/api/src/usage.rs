@@ -8,7 +8,7 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use insula_domain::{AgentId, BudgetLimits};
 use insula_store::Totals;
-use insula_turns::budget::report::{AgentUsage, DAYS_MAX, Left};
+use insula_turns::budget::report::{self, AgentUsage, DAYS_MAX, Left};
 use insula_world::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -143,7 +143,8 @@ pub async fn all(
     State(api): State<Api>,
     days: Result<Query<Days>, QueryRejection>,
 ) -> Result<Json<UsageView>, ApiError> {
-    let used = insula_turns::budget::report::usage(&api.daemon, days?.count()?).await?;
+    let within = (api.world.clock.now(), days?.count()?);
+    let used = report::usage(&api.store, &api.registry.snapshot(), within).await?;
     Ok(Json(UsageView {
         since: date(used.since),
         total: Sums::of(&used.total),
@@ -163,12 +164,13 @@ pub async fn agent(
 ) -> Result<Json<AgentUsageView>, ApiError> {
     let days = days?.count()?;
     let id = AgentId::new(&id).map_err(|_| ApiError::no_agent(&id))?;
-    let (used, report) = insula_turns::budget::report::usage_of(&api.daemon, &id, days).await?;
+    let (now, snapshot) = (api.world.clock.now(), api.registry.snapshot());
+    let (used, report) = report::usage_of(&api.store, &snapshot, &id, (now, days)).await?;
     let parts = |all: &[(Box<str>, Totals)]| {
         all.iter().map(|(name, totals)| Part::of(&**name, totals)).collect()
     };
     Ok(Json(AgentUsageView {
-        since: date(insula_turns::budget::report::days_ago(&api.daemon, days)),
+        since: date(report::days_ago(now, days)),
         row: AgentRow::of(&id, &used),
         days: report.days.iter().map(|(day, totals)| Part::of(date(*day), totals)).collect(),
         principals: parts(&report.principals),

@@ -72,12 +72,12 @@ fn finding(name: &str, status: Status, detail: impl Into<String>) -> DoctorFindi
 }
 
 fn folder(caps: &Capabilities) -> DoctorFinding {
-    if let Some(refused) = caps.daemon.home.read_by_programs() {
+    if let Some(refused) = caps.home.read_by_programs() {
         return finding("home", Status::Bad, refused.to_string());
     }
-    let open = caps.daemon.home.open_to_others();
+    let open = caps.home.open_to_others();
     if open.is_empty() {
-        let path = caps.daemon.home.root().display();
+        let path = caps.home.root().display();
         return finding("home", Status::Good, format!("{path}, for its owner alone"));
     }
     let paths: Vec<String> = open.iter().map(|path| path.display().to_string()).collect();
@@ -106,7 +106,7 @@ fn configuration(caps: &Capabilities) -> DoctorFinding {
 }
 
 fn agents(caps: &Capabilities) -> DoctorFinding {
-    let snapshot = caps.daemon.snapshot();
+    let snapshot = caps.registry.snapshot();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for entry in snapshot.agents.values() {
         *counts.entry(entry.state.as_str()).or_default() += 1;
@@ -118,7 +118,7 @@ fn agents(caps: &Capabilities) -> DoctorFinding {
 }
 
 async fn audit(caps: &Capabilities) -> DoctorFinding {
-    match caps.daemon.store.daemon().audit_verify().await {
+    match caps.store.daemon().audit_verify().await {
         Ok(report) if report.ok => finding(
             "audit of the daemon",
             Status::Good,
@@ -137,9 +137,9 @@ async fn audit(caps: &Capabilities) -> DoctorFinding {
 }
 
 async fn flush(caps: &Capabilities) -> DoctorFinding {
-    let (home, clock) = (caps.daemon.home.clone(), caps.daemon.world.clock.clone());
-    let measured = caps.daemon.world.storage.run(move || home.measure_flush(&*clock)).await;
-    let durability = caps.daemon.snapshot().daemon.store.durability;
+    let (home, clock) = (caps.home.clone(), caps.world.clock.clone());
+    let measured = caps.world.storage.run(move || home.measure_flush(&*clock)).await;
+    let durability = caps.registry.snapshot().daemon.store.durability;
     match measured {
         Ok(Ok(median)) => finding(
             "disk",
@@ -157,7 +157,7 @@ async fn flush(caps: &Capabilities) -> DoctorFinding {
 
 fn descriptors(caps: &Capabilities) -> DoctorFinding {
     let limit = getrlimit(Resource::Nofile).current;
-    let wanted = caps.daemon.snapshot().daemon.store.open_max as u64 * DESCRIPTORS_PER_DATABASE;
+    let wanted = caps.registry.snapshot().daemon.store.open_max as u64 * DESCRIPTORS_PER_DATABASE;
     match limit {
         Some(limit) if limit < wanted => finding(
             "open files",
@@ -173,7 +173,7 @@ fn descriptors(caps: &Capabilities) -> DoctorFinding {
 
 /// Whether every secret opens, and is there where it is named.
 fn secrets(caps: &Capabilities) -> DoctorFinding {
-    let known = caps.daemon.secrets.known();
+    let known = caps.secrets.known();
     if let Some(first) = known.trouble().first() {
         let more = match known.trouble().len() - 1 {
             0 => String::new(),
@@ -207,7 +207,7 @@ fn secrets(caps: &Capabilities) -> DoctorFinding {
 
 /// Tools that some agent has and that this version does not run. The model is not shown them.
 fn tools(caps: &Capabilities) -> Option<DoctorFinding> {
-    let snapshot = caps.daemon.snapshot();
+    let snapshot = caps.registry.snapshot();
     let contexts = snapshot.agents.values().filter_map(|entry| entry.state.context());
     let granted: BTreeSet<&str> = contexts.flat_map(|context| context.tools().exposed()).collect();
     // The search comes with tools to search for.
@@ -219,7 +219,7 @@ fn tools(caps: &Capabilities) -> Option<DoctorFinding> {
 
 /// Settings somebody wrote that do nothing yet, with who wrote them.
 fn without_effect(caps: &Capabilities) -> Vec<DoctorFinding> {
-    let snapshot = caps.daemon.snapshot();
+    let snapshot = caps.registry.snapshot();
     let uses = |setting: &str| -> usize {
         let under = |path: &str| {
             path == setting || path.strip_prefix(setting).is_some_and(|rest| rest.starts_with('.'))

@@ -14,19 +14,49 @@ pub mod web;
 
 use insula_registry::daemon::Purpose;
 use insula_registry::error::RuntimeError;
-use insula_registry::{Daemon, Home, HomeLock};
+use insula_registry::secrets::SecretBook;
+use insula_registry::whole::Whole;
+use insula_registry::{Access, Daemon, Environment, Home, HomeLock, Parts, Registry};
+use insula_store::{LeaseHolder, Store};
 use insula_world::World;
 use programs::Host;
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::sync::Arc;
 
-/// The agents of a home, and what acts for them. Cheap to clone.
+/// What acts for the agents of a home. Cheap to clone.
 #[derive(Clone)]
-pub struct Capabilities {
-    /// The agents, and everything that may change them.
-    pub daemon: Arc<Daemon>,
-    /// The programs and servers that run for them.
+pub struct Capabilities(Arc<Whole<Inner>>);
+
+/// What it works with.
+pub struct Inner {
+    pub home: Home,
+    pub world: World,
+    env: Environment,
+    store: Store,
+    owner: LeaseHolder,
+    registry: Arc<Registry>,
+    access: Arc<Access>,
+    secrets: Arc<SecretBook>,
+    /// Skills and pins change files of agents, which count when they are applied.
+    daemon: Arc<Daemon>,
+    /// The programs and servers that run for agents.
     pub programs: Arc<Host>,
+}
+
+impl Deref for Capabilities {
+    type Target = Inner;
+
+    fn deref(&self) -> &Inner {
+        &self.0
+    }
+}
+
+/// A home that is open.
+pub struct Opened {
+    pub daemon: Arc<Daemon>,
+    pub parts: Parts,
+    pub capabilities: Capabilities,
 }
 
 impl Capabilities {
@@ -37,10 +67,22 @@ impl Capabilities {
         world: World,
         env: BTreeMap<String, String>,
         purpose: Purpose,
-    ) -> Result<Self, RuntimeError> {
+    ) -> Result<Opened, RuntimeError> {
         let programs = Arc::new(Host::new(&world, home.hidden()));
         let acting = programs.clone();
-        let daemon = Daemon::open(home, lock, world, env, purpose, acting).await?;
-        Ok(Self { daemon: Arc::new(daemon), programs })
+        let (daemon, parts) = Daemon::open(home, lock, world, env, purpose, acting).await?;
+        let inner = Inner {
+            home: parts.home.clone(),
+            world: parts.world.clone(),
+            env: parts.env.clone(),
+            store: parts.store.clone(),
+            owner: parts.owner.clone(),
+            registry: parts.registry.clone(),
+            access: parts.access.clone(),
+            secrets: parts.secrets.clone(),
+            daemon: daemon.clone(),
+            programs,
+        };
+        Ok(Opened { daemon, parts, capabilities: Self(Arc::new(Whole::new(inner))) })
     }
 }

@@ -5,8 +5,8 @@ use crate::hooks::{self, Occasion};
 use insula_domain::AgentId;
 use insula_domain::hook::HookEvent;
 use insula_registry::daemon::Actor;
+use insula_registry::daemon::lifecycle::Moved;
 use insula_registry::error::RuntimeError;
-use insula_registry::lifecycle::Moved;
 use serde_json::json;
 
 impl Capabilities {

@@ -66,7 +66,7 @@ impl<'c> SessionWeb<'c> {
         };
         let tls = self.caps.programs.tls().map_err(|error| failed(&error))?;
         let policy = Policy::new(NetworkGrants::allow([search.host.clone()]));
-        let (world, key) = (self.caps.daemon.world.clone(), key.into_iter().collect());
+        let (world, key) = (self.caps.world.clone(), key.into_iter().collect());
         let lookups = self.caps.programs.lookups(&self.agent.id);
         let egress = Egress::new(world, policy, Arc::new(ledger), tls, key, lookups);
         Ok(Client::new(egress, LIMITS))
@@ -118,7 +118,7 @@ impl Web for SessionWeb<'_> {
     }
 
     async fn apart(&self, work: Work) -> Result<PageContent, HandError> {
-        let done = self.caps.daemon.world.storage.run(work).await;
+        let done = self.caps.world.storage.run(work).await;
         done.map_err(|_| HandError("what came can't be read".to_owned()))
     }
 

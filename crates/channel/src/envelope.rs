@@ -2,6 +2,7 @@
 
 use insula_domain::{Address, UserId, Words};
 use insula_world::Timestamp;
+use std::time::Duration;
 
 /// The platform's name for one event. Unique within the account, and the same when the event
 /// is delivered again: that is how a repetition is recognised.
@@ -11,6 +12,10 @@ pub struct EventId(pub Box<str>);
 /// The platform's name for one message, unique within its chat.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct MessageId(pub Box<str>);
+
+/// How long events are remembered, in front and by owners. No platform delivers one again after
+/// that.
+pub const REMEMBERED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// One event of a platform.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -20,7 +20,7 @@ pub use adapter::{
 };
 pub use envelope::{
     Attachment, AttachmentKind, Envelope, EventId, Happening, Message, MessageId, Press, Quoted,
-    Sender,
+    REMEMBERED, Sender,
 };
 pub use owner::{Arrival, EventKey, Hearing, Ledger, Owner, Path, Refusals, Sent, Spoken, Taken};
 pub use pacing::{AccountKey, Pacing, Slot, SlotGuard, WakeRule};

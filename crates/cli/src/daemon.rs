@@ -6,7 +6,7 @@ use crate::setting::{Answer, Setting};
 use crate::{logging, output, process};
 use insula_adapters::Makers;
 use insula_api::{Api, LocalOwner};
-use insula_capabilities::Capabilities;
+use insula_capabilities::{Capabilities, Opened};
 use insula_channel::Accounts;
 use insula_config::starter;
 use insula_gateway::{Connections, Gateway};
@@ -16,7 +16,7 @@ use insula_owner::Messaging;
 use insula_registry::daemon::Purpose;
 use insula_registry::home::FileMode;
 use insula_registry::watch::{ConfigWatch, Method};
-use insula_registry::{Actor, Daemon, Front, Home, RuntimeError};
+use insula_registry::{Actor, Daemon, Front, Home, Parts, RuntimeError};
 use insula_turns::Engine;
 use insula_vault::Secret;
 use insula_world::{Listener, LocalListener, World};
@@ -69,13 +69,13 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
     let watch = watch(&home, options.follow);
     let variables = setting.environment.variables.clone();
     let world = setting.world.clone();
-    let caps = Capabilities::open(home.clone(), lock, world, variables, Purpose::Serve).await?;
-    let daemon = caps.daemon.clone();
-    let snapshot = daemon.snapshot();
+    let opened = Capabilities::open(home.clone(), lock, world, variables, Purpose::Serve).await?;
+    let Opened { daemon, parts, capabilities } = &opened;
+    let snapshot = parts.registry.snapshot();
     let user_home = setting.environment.variables.get("HOME").map(String::as_str);
-    logging::start(&snapshot.daemon.logging, user_home, daemon.secrets.clone())?;
+    logging::start(&snapshot.daemon.logging, user_home, parts.secrets.clone())?;
     daemon.log_secrets();
-    caps.warn_of_void_grants().await;
+    capabilities.warn_of_void_grants().await;
     let wanted = options.listen.unwrap_or(snapshot.daemon.listen);
     let listener = listen(&setting.world, wanted).await?;
     let address = listener.local_addr()?;
@@ -87,7 +87,7 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
     let socket = local.as_ref().map(|_| SOCKET);
     let about = json!({ "pid": listening.pid, "listen": address.to_string(), "socket": socket });
     home.write(&home.daemon_file(), about.to_string().as_bytes(), FileMode::Private)?;
-    welcome(&daemon, &listening, is_new, &setting, options.follow);
+    welcome(parts, &listening, is_new, &setting, options.follow);
     if !address.ip().is_loopback() {
         tracing::warn!(%address, "others on the network can reach this address; use a tunnel or a proxy that authenticates");
     }
@@ -95,28 +95,21 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
     let transport = Transport::new(&setting.world, &[])
         .map_err(|error| Failure::Failed(format!("TLS can't be set up: {error}")))?;
     let makers = Arc::new(Makers::new(setting.world.clone(), transport.clone()));
-    let engine = Engine::new(caps.clone(), transport);
+    let engine = Engine::new(&opened, transport);
     engine.resume().await.map_err(|error| Failure::Failed(error.to_string()))?;
     let stop = CancellationToken::new();
     // After the turns that a crash cut off: what is said now comes after what was said then.
-    let front = Front::of(&daemon);
+    let front = Front::of(parts);
     let accounts = Connections::new(front.clone(), makers.clone());
     let outbound: Arc<dyn Accounts> = accounts.clone();
     makers.connect(&outbound);
-    let messaging = Messaging::new(daemon.clone(), engine.clone(), outbound);
-    let api =
-        Api { daemon: daemon.clone(), capabilities: caps.clone(), engine: Some(engine.clone()) };
+    let messaging = Messaging::new(&opened, engine.clone(), outbound);
+    let api = Api::new(&opened, Some(engine.clone()));
     let owner = LocalOwner::new(api, Some(messaging.clone()));
     let gateway = Gateway::new(front, accounts, owner.clone());
     let platforms = Platforms { gateway: Some(gateway.clone()), makers: Some(makers) };
-    let server = Server {
-        daemon: daemon.clone(),
-        capabilities: caps,
-        owner,
-        admin,
-        listening: Some(listening),
-        platforms,
-    };
+    let mut server = Server::new(&opened, owner, admin);
+    (server.listening, server.platforms) = (Some(listening), platforms);
     let router = insula_http::router(server);
     let commands = local.map(|local| {
         let (router, world) = (router.clone(), setting.world.clone());
@@ -128,14 +121,14 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
         let stop = stop.clone();
         tokio::spawn(async move { tokio::join!(gateway.run(stop.clone()), messaging.run(stop)) })
     };
-    let tidy = tokio::spawn(tidy(daemon.clone(), stop.clone()));
-    let follow = tokio::spawn(follow(daemon.clone(), watch, stop.clone()));
+    let tidy = tokio::spawn(tidy(parts.clone(), stop.clone()));
+    let follow = tokio::spawn(follow(daemon.clone(), parts.clone(), watch, stop.clone()));
     tracing::info!(address = %address, "ready");
 
     let name = loop {
         match signals.next().await {
             SignalAction::Reload => {
-                reload(&daemon, &Actor::Signal).await;
+                reload(daemon, &Actor::Signal).await;
             }
             SignalAction::Stop(name) => break name,
         }
@@ -143,7 +136,7 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
     tracing::info!(signal = name, "stopping");
     stop.cancel();
     // Streams of events have no end of their own to wait for.
-    daemon.registry.hub.close();
+    parts.registry.hub.close();
     let served = async {
         let served = server.await.is_ok();
         match commands {
@@ -219,19 +212,13 @@ async fn listen(
     })
 }
 
-fn welcome(
-    daemon: &Daemon,
-    listening: &Listening,
-    is_new: bool,
-    setting: &Setting,
-    follow: Follow,
-) {
-    let snapshot = daemon.snapshot();
+fn welcome(parts: &Parts, listening: &Listening, is_new: bool, setting: &Setting, follow: Follow) {
+    let snapshot = parts.registry.snapshot();
     let names = |state: &str| {
         let those = snapshot.agents.iter().filter(|(_, entry)| entry.state.as_str() == state);
         those.map(|(id, _)| id.to_string()).collect::<Vec<_>>()
     };
-    let root = daemon.home.root().display();
+    let root = parts.home.root().display();
     let ready = names("ready");
     let mut facts = vec![
         ("home", format!("{root}{}", if is_new { " (new)" } else { "" })),
@@ -318,7 +305,12 @@ fn watch(home: &Home, follow: Follow) -> Option<ConfigWatch> {
 }
 
 /// Applies edits as files change.
-async fn follow(daemon: Arc<Daemon>, watch: Option<ConfigWatch>, stop: CancellationToken) {
+async fn follow(
+    daemon: Arc<Daemon>,
+    parts: Parts,
+    watch: Option<ConfigWatch>,
+    stop: CancellationToken,
+) {
     let Some(mut watch) = watch else { return };
     if watch.method() == Method::Polled {
         tracing::warn!("files can't be watched here and are looked at every few seconds");
@@ -327,11 +319,11 @@ async fn follow(daemon: Arc<Daemon>, watch: Option<ConfigWatch>, stop: Cancellat
     loop {
         tokio::select! {
             () = stop.cancelled() => return,
-            () = watch.changed(&daemon.world) => {}
-            () = daemon.world.clock.sleep(RETRY_AFTER), if settled == Settled::NotYet => {}
+            () = watch.changed(&parts.world) => {}
+            () = parts.world.clock.sleep(RETRY_AFTER), if settled == Settled::NotYet => {}
         }
         // Watched before it is read: what is written into a new folder meanwhile shows.
-        if let Err(error) = watch.cover(&daemon.home) {
+        if let Err(error) = watch.cover(&parts.home) {
             tracing::warn!(%error, "a folder can't be watched; `insula reload` applies its edits");
         }
         settled = reload(&daemon, &Actor::FileWatch).await;
@@ -339,13 +331,13 @@ async fn follow(daemon: Arc<Daemon>, watch: Option<ConfigWatch>, stop: Cancellat
 }
 
 /// Closes databases that nobody used for a while.
-async fn tidy(daemon: Arc<Daemon>, stop: CancellationToken) {
+async fn tidy(parts: Parts, stop: CancellationToken) {
     loop {
         tokio::select! {
             () = stop.cancelled() => return,
-            () = daemon.world.clock.sleep(TIDY_EVERY) => {}
+            () = parts.world.clock.sleep(TIDY_EVERY) => {}
         }
-        daemon.store.close_idle(daemon.snapshot().daemon.store.idle_close).await;
+        parts.store.close_idle(parts.registry.snapshot().daemon.store.idle_close).await;
     }
 }
 

@@ -9,11 +9,11 @@ use axum::body::{Body, to_bytes};
 use axum::http::{Method, Request, StatusCode, header};
 use insula_adapters::Makers;
 use insula_api::{Api, LocalOwner};
-use insula_capabilities::Capabilities;
+use insula_capabilities::{Capabilities, Opened};
 use insula_http::{AdminToken, Platforms, Server};
 use insula_models::Transport;
 use insula_registry::daemon::Purpose;
-use insula_registry::{Daemon, Home, HomeLock};
+use insula_registry::{Home, HomeLock};
 use insula_world::{LocalPath, World};
 use serde::Deserialize;
 use serde_json::Value;
@@ -112,7 +112,7 @@ pub enum Reach {
     /// Over the daemon's socket, or its listener.
     Daemon { line: DaemonEndpoint, running: Running, token: String },
     /// In this process.
-    Here { router: Router, daemon: Arc<Daemon>, token: AdminToken },
+    Here { router: Router, opened: Opened, token: AdminToken },
 }
 
 impl Reach {
@@ -128,22 +128,15 @@ impl Reach {
             Occupied::Free(lock) => {
                 let env = setting.environment.variables.clone();
                 let home = home.clone();
-                let caps = Capabilities::open(home, lock, world.clone(), env, purpose).await?;
-                let daemon = caps.daemon.clone();
+                let opened = Capabilities::open(home, lock, world.clone(), env, purpose).await?;
                 let token = AdminToken::generate(world);
                 // What the doctor asks platforms by; nothing else here connects to any.
                 let makers = Transport::new(world, &[]).ok();
                 let makers = makers.map(|it| Arc::new(Makers::new(world.clone(), it)));
-                let api = Api { daemon: daemon.clone(), capabilities: caps.clone(), engine: None };
-                let server = Server {
-                    daemon: daemon.clone(),
-                    capabilities: caps,
-                    owner: LocalOwner::new(api, None),
-                    admin: token.clone(),
-                    listening: None,
-                    platforms: Platforms { gateway: None, makers },
-                };
-                Ok(Self::Here { router: insula_http::router(server), daemon, token })
+                let owner = LocalOwner::new(Api::new(&opened, None), None);
+                let mut server = Server::new(&opened, owner, token.clone());
+                server.platforms = Platforms { gateway: None, makers };
+                Ok(Self::Here { router: insula_http::router(server), opened, token })
             }
         }
     }
@@ -156,7 +149,7 @@ impl Reach {
     /// Refuses where the configuration can't be used and the answer would follow from it.
     pub fn require_configuration(&self) -> Result<(), Failure> {
         match self {
-            Self::Here { daemon, .. } if daemon.refused().is_some() => {
+            Self::Here { opened: Opened { daemon, .. }, .. } if daemon.refused().is_some() => {
                 Err(Failure::Configuration(Box::new((*daemon.report()).clone())))
             }
             _ => Ok(()),
@@ -199,8 +192,8 @@ impl Reach {
 
     /// Lets go of the home properly.
     pub async fn close(self) {
-        if let Self::Here { daemon, .. } = self {
-            daemon.store.shutdown().await;
+        if let Self::Here { opened, .. } = self {
+            opened.parts.store.shutdown().await;
         }
     }
 

@@ -4,10 +4,12 @@
 //! two values compare: what is there or not ([`Authority::grants`], [`Authority::guards`]),
 //! what is more or less ([`Authority::limits`], [`Authority::levels`]), and what is merely
 //! different ([`Authority::settings`]). What follows from a difference is in
-//! [`crate::changes`].
+//! [`changes`].
 
-pub use crate::changes::{ConfigChange, ConfigChangeKind, diff};
+pub mod changes;
 mod written;
+
+pub use changes::{ConfigChange, ConfigChangeKind, diff};
 
 use crate::mcp::{McpSends, OnChange};
 
@@ -19,6 +21,7 @@ use crate::load::{AgentOutcome, Loaded};
 use crate::rules;
 use crate::sensitive::{HIDDEN, is_sensitive, only_refers};
 use crate::settings::Setting;
+use insula_domain::TaintedRule;
 use insula_domain::boundary::{AccessMode, ChildApprovals};
 use insula_domain::policy::Profile;
 use insula_domain::{
@@ -195,6 +198,18 @@ impl Authority {
         for flow in &boundary.messages.flows {
             self.grant("flow of words", format!("{} to {}", flow.from, flow.to));
         }
+        let integrity = &boundary.integrity;
+        integrity.trusted.iter().for_each(|it| self.grant("words of", it.to_string()));
+        let acts = integrity.acts.iter().map(|(act, rule)| (act.as_str(), rule));
+        let tools = integrity.tools.iter().map(|(tool, rule)| (&**tool, rule));
+        for (what, rule) in acts.chain(tools) {
+            match rule {
+                TaintedRule::Allow => self.grant("acting on words of others:", what),
+                TaintedRule::Ask | TaintedRule::Deny => {
+                    self.guard("acting on words of others:", format!("{what}: {}", rule.as_str()));
+                }
+            }
+        }
         boundary.spawn.models.iter().for_each(|model| self.grant("child model", &**model));
         if boundary.approvals.separation == Switch::On {
             self.guard("separation of who asks and who approves", "");
@@ -246,6 +261,8 @@ impl Authority {
         self.level("approvals.mode", mode as u64, mode.as_str());
         let opaque = boundary.approvals.opaque;
         self.level("approvals.opaque", opaque as u64, opaque.as_str());
+        let integrity = &boundary.integrity;
+        self.level("integrity.profile", integrity.profile as u64, integrity.profile.as_str());
         let in_children = match boundary.approvals.in_children {
             ChildApprovals::Deny => (0, "deny"),
             ChildApprovals::Inherit => (1, "inherit"),

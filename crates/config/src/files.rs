@@ -1,10 +1,13 @@
 //! Reads the files of a configuration, once, into a value; nothing else here touches a disk.
 #![expect(clippy::disallowed_methods, reason = "the one place that reads configuration files")]
 
+pub use crate::file_state::FileState;
+
+use crate::file_state::read_bounded;
 use crate::skills::files::{self as skill_files, SkillFolder, Top};
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read as _};
+use std::fs::{self, OpenOptions};
+use std::io;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::sync::Arc;
@@ -59,17 +62,6 @@ pub struct FolderFiles {
     pub mcp: FileState,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum FileState {
-    /// It does not exist.
-    #[default]
-    Absent,
-    /// Its text.
-    Text(Arc<str>),
-    /// It exists and can't be used; why.
-    Unreadable(String),
-}
-
 impl FilesSnapshot {
     /// Reads the files below `home`.
     pub fn read(home: &Path) -> io::Result<Self> {
@@ -118,22 +110,6 @@ impl FilesSnapshot {
             folders,
             bundles: read_bundles(&home.join("skills")),
         })
-    }
-}
-
-impl FileState {
-    /// Whether it is a text without content: nothing but blank lines and comments.
-    pub fn is_blank(&self) -> bool {
-        let says_nothing = |line: &str| {
-            let line = line.trim();
-            line.is_empty() || line.starts_with('#') || matches!(line, "---" | "...")
-        };
-        matches!(self, Self::Text(text) if text.lines().all(says_nothing))
-    }
-
-    /// Whether it says something.
-    pub fn has_content(&self) -> bool {
-        matches!(self, Self::Text(_)) && !self.is_blank()
     }
 }
 
@@ -189,16 +165,6 @@ fn read_bundles(folder: &Path) -> BTreeMap<String, Arc<SkillFolder>> {
     names.map(read).collect()
 }
 
-/// The text of an open file, or why it is none.
-pub(crate) fn text_of(file: File, bytes_max: u64) -> FileState {
-    let text = match file.metadata() {
-        Err(error) => Err(format!("can't be read: {error}")),
-        Ok(kind) if !kind.is_file() => Err("is not a regular file".to_owned()),
-        Ok(_) => read_bounded(file, bytes_max),
-    };
-    text.map_or_else(FileState::Unreadable, |text| FileState::Text(text.into()))
-}
-
 /// What an operator tells one agent. Never by a link of either kind: that could lead to where
 /// agents write, and what they write is no instruction.
 fn read_instructions(folder: &Path) -> FileState {
@@ -231,20 +197,4 @@ fn open(path: &Path, bytes_max: u64) -> Result<Option<String>, String> {
         return Err("is not a regular file".to_owned());
     }
     read_bounded(file, bytes_max).map(Some)
-}
-
-fn read_bounded(file: File, bytes_max: u64) -> Result<String, String> {
-    let mut bytes = Vec::new();
-    file.take(bytes_max + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| format!("can't be read: {error}"))?;
-    if bytes.len() as u64 > bytes_max {
-        return Err(format!("is larger than {bytes_max} bytes"));
-    }
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        let line = good.iter().filter(|byte| **byte == b'\n').count() + 1;
-        format!("is not UTF-8 text, as line {line} shows")
-    })?;
-    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }

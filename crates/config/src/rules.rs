@@ -8,7 +8,8 @@ use crate::suggest::nearest;
 use insula_domain::percent::Encoded;
 use insula_domain::platform::PLATFORMS;
 use insula_domain::{
-    AccountId, AgentId, ChatId, ChatSelector, FlowSource, HostPattern, Platform, Selector, TopicId,
+    AccountId, Act, AgentId, ChatId, ChatSelector, FlowSource, HostPattern, Platform, Selector,
+    TopicId, TrustedSource,
 };
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -119,6 +120,27 @@ rule!(
         Problem::new(format!("unknown tool `{}`", shorten(text)))
             .suggest(nearest(text, insula_domain::tool::known_names()))
     })
+);
+rule!(
+    /// Whose words an operator takes for their own.
+    TRUSTED, "a source such as `web:docs.rs`, `mcp:server/tool` or `folder:/srv/handbook`", "",
+    |text| TrustedSource::parse(text).map(drop).ok_or_else(|| {
+        Problem::new(format!("`{}` is no source of words", shorten(text)))
+            .help("write `web:HOST`, `web:*.DOMAIN`, `mcp:SERVER`, `mcp:SERVER/TOOL`, `folder:/PATH`, `person:PLATFORM:ID`, `agent:ID` or `skill:NAME`")
+    })
+);
+rule!(
+    /// A tool, or an act that tools have in common.
+    TAINTED, "an act or a tool", "", |text| {
+        let acts = Act::ALL.map(Act::as_str);
+        if acts.contains(&text) || insula_domain::tool::find(text).is_some() || text.starts_with("mcp__") {
+            return Ok(());
+        }
+        let known = acts.into_iter().chain(insula_domain::tool::known_names());
+        Err(Problem::new(format!("`{}` is neither an act nor a tool", shorten(text)))
+            .help(format!("acts are {}", acts.join(", ")))
+            .suggest(nearest(text, known)))
+    }
 );
 rule!(
     /// A host or `*.domain`.

@@ -8,6 +8,7 @@ use crate::network::NetworkGrants;
 use crate::opaque::OpaqueRule;
 use crate::policy::Switch;
 use crate::send::SendGrants;
+use crate::tainted::IntegrityRule;
 use crate::tool_table::ToolTable;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -31,6 +32,8 @@ pub struct Boundary {
     pub budget: Budget,
     /// Who has to agree to what is dangerous.
     pub approvals: ApprovalRule,
+    /// What it does unasked once it has read foreign words.
+    pub integrity: IntegrityRule,
     /// Which children it may have.
     pub spawn: SpawnLimits,
     /// Which agents it may ask.
@@ -360,6 +363,7 @@ impl Boundary {
             secrets,
             budget,
             approvals,
+            integrity,
             spawn,
             send,
             messages,
@@ -371,7 +375,10 @@ impl Boundary {
             (Axis::Network, network.exceeds(&parent.network)),
             (Axis::Secrets, !secrets.is_subset(&parent.secrets)),
             (Axis::Budget, budget.exceeds(&parent.budget)),
-            (Axis::Approvals, approvals.exceeds(&parent.approvals)),
+            (
+                Axis::Approvals,
+                approvals.exceeds(&parent.approvals) || integrity.exceeds(&parent.integrity),
+            ),
             (Axis::Spawn, spawn.exceeds(&parent.spawn)),
             (Axis::Send, !send.is_subset(&parent.send) || messages.exceeds(&parent.messages)),
         ];

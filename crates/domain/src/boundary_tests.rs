@@ -4,6 +4,7 @@ use super::*;
 use crate::argument::{ArgumentRule, Demand};
 use crate::policy::{Possible, ToolPolicy};
 use crate::selector::Selector;
+use crate::tainted::IntegrityRule;
 
 fn both_ways<T: Copy + PartialEq + fmt::Debug>(
     all: &[(T, &str)],
@@ -83,6 +84,7 @@ fn bounded() -> Boundary {
         secrets: BTreeSet::new(),
         budget: Budget::default(),
         approvals: ApprovalRule::default(),
+        integrity: IntegrityRule::default(),
         spawn: SpawnLimits::default(),
         send: BTreeSet::new(),
         messages: SendGrants { to: vec!["telegram:a:1".parse().unwrap()], flows: Vec::new() },

@@ -193,6 +193,7 @@ impl Boundary {
             secrets,
             budget: self.budget.at_most(&request.budget_at_most),
             approvals,
+            integrity: self.integrity.clone(),
             spawn,
             send: BTreeSet::new(),
             messages: SendGrants::default(),

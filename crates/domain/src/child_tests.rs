@@ -9,6 +9,7 @@ use crate::id::AgentId;
 use crate::network::NetworkGrants;
 use crate::opaque::OpaqueRule;
 use crate::policy::{Possible, ToolPolicy};
+use crate::tainted::{IntegrityProfile, IntegrityRule, TrustedSource};
 use crate::tool;
 use crate::tool_table::ToolTable;
 use proptest::prelude::*;
@@ -106,6 +107,10 @@ fn boundary() -> impl Strategy<Value = Boundary> {
             secrets,
             budget,
             approvals,
+            integrity: IntegrityRule {
+                profile: IntegrityProfile::Balanced,
+                ..IntegrityRule::default()
+            },
             spawn,
             messages: SendGrants {
                 to: send.iter().map(|id| format!("cli:{id}:x").parse().unwrap()).collect(),
@@ -275,6 +280,10 @@ fn full() -> Boundary {
         budget: Budget::default()
             .at_most(&BudgetLimits { tokens_per_day: Some(100), ..BudgetLimits::default() }),
         approvals: ApprovalRule::default(),
+        integrity: IntegrityRule {
+            profile: IntegrityProfile::Balanced,
+            ..IntegrityRule::default()
+        },
         spawn: SpawnLimits {
             max_depth: 2,
             models: BTreeSet::from(["m/1".into()]),
@@ -410,6 +419,11 @@ fn every_field_of_every_axis_is_compared() {
         (Axis::Approvals, Box::new(|it| it.approvals.separation = Switch::Off)),
         (Axis::Approvals, Box::new(|it| it.approvals.in_children = ChildApprovals::Inherit)),
         (Axis::Approvals, Box::new(|it| it.approvals.opaque = OpaqueRule::Allow)),
+        (Axis::Approvals, Box::new(|it| it.integrity.profile = IntegrityProfile::Off)),
+        (
+            Axis::Approvals,
+            Box::new(|it| it.integrity.trusted.extend(TrustedSource::parse("mcp:x"))),
+        ),
         (Axis::Spawn, Box::new(|it| it.spawn.max_depth += 1)),
         (Axis::Spawn, Box::new(|it| it.spawn.max_children += 1)),
         (Axis::Spawn, Box::new(|it| it.spawn.max_total += 1)),

@@ -2,10 +2,12 @@
 //!
 //! A label only ever grows, so what was learned in one place can't be laundered by passing
 //! it through another. Those who may read what was made of two things are those who may read
-//! both. Nothing here knows what the information is.
+//! both. Beside that a label says whose words it was made of ([`Integrity`]), so that both travel
+//! together wherever one does. Nothing here knows what the information is.
 
 use crate::address::Address;
 use crate::id::{AccountId, ChatId, IdError, TopicId};
+use crate::integrity::{Integrity, IntegrityError};
 use crate::percent::{self, Encoded};
 use crate::platform::Platform;
 use crate::scope::{ContextId, Scope};
@@ -17,6 +19,8 @@ use std::str::FromStr;
 const ANYONE: &str = "anyone";
 /// The text of a label whose audiences are not known.
 const NOBODY: &str = "nobody";
+/// What stands before whose words something was made of. No id and no name has one.
+const MADE_OF: char = ';';
 
 /// A place whose readers may see something.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -51,10 +55,13 @@ impl Audience {
     }
 }
 
-/// The audiences that information came from. Without any, it is fit for every audience of
-/// the agent.
+/// The audiences that information came from, and whose words it was made of. Without any
+/// audience, it is fit for every one of the agent.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Label(Sources);
+pub struct Label {
+    audiences: Sources,
+    integrity: Integrity,
+}
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Sources {
@@ -79,7 +86,13 @@ pub enum Flow<'l> {
 
 impl Default for Label {
     fn default() -> Self {
-        Self(Sources::Known(BTreeSet::new()))
+        Self::from(Sources::Known(BTreeSet::new()))
+    }
+}
+
+impl From<Sources> for Label {
+    fn from(audiences: Sources) -> Self {
+        Self { audiences, integrity: Integrity::own() }
     }
 }
 
@@ -91,12 +104,35 @@ impl Label {
 
     /// Fit for no audience: where it came from is not known.
     pub fn nobody() -> Self {
-        Self(Sources::Unknown)
+        Self::from(Sources::Unknown)
+    }
+
+    /// Nothing is known of it: it is fit for no audience, and anybody may have had a word in it.
+    pub fn unknown() -> Self {
+        Self::nobody().with(&Integrity::many())
+    }
+
+    /// The same, in which these had a word too.
+    #[must_use]
+    pub fn with(self, integrity: &Integrity) -> Self {
+        Self { integrity: self.integrity.join(integrity), ..self }
+    }
+
+    /// The same audiences, and nothing of whose words it was made of: for what a conversation
+    /// begins with, before anything was said in it.
+    #[must_use]
+    pub fn audiences_alone(&self) -> Self {
+        Self::from(self.audiences.clone())
+    }
+
+    /// Whose words it was made of.
+    pub fn integrity(&self) -> &Integrity {
+        &self.integrity
     }
 
     /// From one place.
     pub fn of(audience: Audience) -> Self {
-        Self(Sources::Known(BTreeSet::from([audience])))
+        Self::from(Sources::Known(BTreeSet::from([audience])))
     }
 
     /// What is known of the readers of a memory scope, of which no more is known: a chat's are
@@ -127,17 +163,18 @@ impl Label {
     /// The label of what was made from both.
     #[must_use]
     pub fn join(&self, other: &Self) -> Self {
-        Self(match (&self.0, &other.0) {
+        let audiences = match (&self.audiences, &other.audiences) {
             (Sources::Known(own), Sources::Known(others)) => {
                 Sources::Known(own.union(others).cloned().collect())
             }
             _ => Sources::Unknown,
-        })
+        };
+        Self { audiences, integrity: self.integrity.join(&other.integrity) }
     }
 
     /// Where it came from, in order; nothing where that is not known.
     pub fn audiences(&self) -> impl Iterator<Item = &Audience> {
-        match &self.0 {
+        match &self.audiences {
             Sources::Known(audiences) => Some(audiences),
             Sources::Unknown => None,
         }
@@ -157,7 +194,7 @@ impl Label {
         to: &Audience,
         is_granted: impl Fn(Option<&Audience>) -> bool,
     ) -> Flow<'_> {
-        let Sources::Known(audiences) = &self.0 else {
+        let Sources::Known(audiences) = &self.audiences else {
             return if is_granted(None) { Flow::Allowed } else { Flow::Unknown };
         };
         match audiences.iter().find(|source| !source.includes(to) && !is_granted(Some(source))) {
@@ -180,15 +217,18 @@ impl fmt::Display for Audience {
 
 impl fmt::Display for Label {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Sources::Known(audiences) = &self.0 else { return f.write_str(NOBODY) };
-        if audiences.is_empty() {
-            return f.write_str(ANYONE);
+        match &self.audiences {
+            Sources::Unknown => f.write_str(NOBODY)?,
+            Sources::Known(audiences) if audiences.is_empty() => f.write_str(ANYONE)?,
+            Sources::Known(audiences) => {
+                for (place, audience) in audiences.iter().enumerate() {
+                    let separator = if place == 0 { "" } else { "," };
+                    write!(f, "{separator}{audience}")?;
+                }
+            }
         }
-        for (place, audience) in audiences.iter().enumerate() {
-            let separator = if place == 0 { "" } else { "," };
-            write!(f, "{separator}{audience}")?;
-        }
-        Ok(())
+        // What nobody else had a word in is written as it was before there was more to say.
+        if self.integrity.is_own() { Ok(()) } else { write!(f, "{MADE_OF}{}", self.integrity) }
     }
 }
 
@@ -207,6 +247,12 @@ pub enum LabelError {
     /// an id is not valid
     #[error(transparent)]
     Id(#[from] IdError),
+    /// whose words it was made of is not told
+    #[error(transparent)]
+    Integrity(#[from] IntegrityError),
+    /// what nobody else had a word in is told without saying so
+    #[error("`own` is not written")]
+    Own,
 }
 
 impl FromStr for Audience {
@@ -234,6 +280,13 @@ impl FromStr for Label {
     type Err = LabelError;
 
     fn from_str(text: &str) -> Result<Self, LabelError> {
+        if let Some((audiences, made_of)) = text.split_once(MADE_OF) {
+            let integrity: Integrity = made_of.parse()?;
+            return match integrity.is_own() {
+                true => Err(LabelError::Own),
+                false => Ok(audiences.parse::<Self>()?.with(&integrity)),
+            };
+        }
         match text {
             ANYONE => return Ok(Self::anyone()),
             NOBODY => return Ok(Self::nobody()),
@@ -243,7 +296,7 @@ impl FromStr for Label {
         if !audiences.is_sorted_by(|a, b| a < b) {
             return Err(LabelError::Order);
         }
-        Ok(Self(Sources::Known(audiences.into_iter().collect())))
+        Ok(Self::from(Sources::Known(audiences.into_iter().collect())))
     }
 }
 

@@ -5,6 +5,8 @@
 //! count what was typed alone. So there is no way to say "this whole text was typed" of something
 //! a platform put together: whoever reads a message hands over its pieces one by one.
 
+use crate::integrity::{Integrity, Source, SourceKind};
+
 /// What words are that their sender did not type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum WordSource {
@@ -119,6 +121,13 @@ impl WordSource {
     }
 }
 
+impl WordSource {
+    /// Whether somebody else than sender and operator may have written such words.
+    pub fn is_others(self) -> bool {
+        !matches!(self, Self::Template | Self::Choice | Self::Sticker)
+    }
+}
+
 /// A piece of what a message says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece {
@@ -211,6 +220,19 @@ impl Words {
     /// How long they are, in bytes.
     pub fn bytes(&self) -> usize {
         self.0.iter().map(|piece| text_of(piece).len()).sum()
+    }
+
+    /// Whose words they are.
+    pub fn integrity(&self) -> Integrity {
+        let others = self.0.iter().filter_map(|piece| match piece {
+            Piece::Foreign(it) if it.source.is_others() => Some(it),
+            _ => None,
+        });
+        others.fold(Integrity::own(), |all, it| {
+            let by = it.by.as_deref().map(|by| format!(" {by}")).unwrap_or_default();
+            let name = format!("{}{by}", it.source.as_str());
+            all.join(&Integrity::of(Source::new(SourceKind::Quoted, &name)))
+        })
     }
 
     /// What the sender typed.

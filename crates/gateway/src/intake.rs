@@ -2,7 +2,9 @@
 //! on where a route leads. What is judged and kept of it is its owner's.
 
 use async_trait::async_trait;
-use insula_channel::{Arrival, Envelope, EventId, EventKey, Ledger, NotTaken, Owner, Path, Taken};
+use insula_channel::{
+    Arrival, Envelope, EventId, EventKey, Ledger, NotTaken, Owner, Path, REMEMBERED, Taken,
+};
 use insula_domain::AgentId;
 use insula_registry::Front;
 use insula_registry::access::InboundOutcome;
@@ -10,10 +12,6 @@ use insula_registry::routing::RouteRefusal;
 use insula_store::{AccountLease, Reserved, StoreError};
 use insula_world::Timestamp;
 use std::sync::Arc;
-use std::time::Duration;
-
-/// How long events are remembered. No platform delivers one again after that.
-const REMEMBERED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// Brings what adapters hear to the owners of agents. Cheap to clone.
 #[derive(Clone)]

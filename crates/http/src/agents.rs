@@ -8,7 +8,7 @@ use axum::extract::rejection::JsonRejection;
 use axum::http::StatusCode;
 use insula_api::{ApiError, Caller, ErrorBody, Id};
 use insula_domain::AgentId;
-use insula_registry::lifecycle::NewAgent;
+use insula_registry::daemon::lifecycle::NewAgent;
 use insula_registry::{Actor, AgentEntry};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -53,7 +53,7 @@ fn agent_id(text: &str) -> Result<AgentId, ApiError> {
 /// Every agent.
 #[utoipa::path(get, path = "/api/agents", responses((status = 200, body = [AgentRow])), security(("token" = [])))]
 pub async fn list(State(server): State<Server>) -> Json<Vec<AgentRow>> {
-    let snapshot = server.daemon.snapshot();
+    let snapshot = server.registry.snapshot();
     Json(snapshot.agents.iter().map(|(id, entry)| AgentRow::of(id, entry)).collect())
 }
 
@@ -62,7 +62,7 @@ pub async fn list(State(server): State<Server>) -> Json<Vec<AgentRow>> {
     responses((status = 200, body = AgentRow), (status = 404, body = ErrorBody)), security(("token" = [])))]
 pub async fn show(State(server): State<Server>, Id(id): Id) -> Result<Json<AgentRow>, ApiError> {
     let id = agent_id(&id)?;
-    let snapshot = server.daemon.snapshot();
+    let snapshot = server.registry.snapshot();
     let entry = snapshot.agents.get(&id).ok_or_else(|| ApiError::no_agent(id.as_str()))?;
     Ok(Json(AgentRow::of(&id, entry)))
 }

@@ -16,7 +16,7 @@ pub async fn daemon(
     page: Result<Query<Page>, QueryRejection>,
 ) -> Result<Json<Vec<RecordView>>, ApiError> {
     let Query(page) = page?;
-    let store = server.daemon.store.daemon();
+    let store = server.front.records();
     // Only the admin gets here.
     Ok(plain(match page.part() {
         (Some(after), limit) => store.audit_after(after, limit).await?,
@@ -27,13 +27,13 @@ pub async fn daemon(
 /// Whether the daemon's chain is intact.
 #[utoipa::path(get, path = "/api/audit/verify", responses((status = 200, body = ReportView)), security(("token" = [])))]
 pub async fn verify_daemon(State(server): State<Server>) -> Result<Json<ReportView>, ApiError> {
-    Ok(Json(server.daemon.store.daemon().audit_verify().await.into()))
+    Ok(Json(server.front.records().audit_verify().await.into()))
 }
 
 /// The agents that have a chain: those there are, and those of which only files are left.
 #[utoipa::path(get, path = "/api/audit/chains", responses((status = 200, body = [String])), security(("token" = [])))]
 pub async fn chains(State(server): State<Server>) -> Json<Vec<String>> {
-    let mut ids: BTreeSet<AgentId> = server.daemon.snapshot().agents.keys().cloned().collect();
-    ids.extend(server.daemon.home.agent_folders());
+    let mut ids: BTreeSet<AgentId> = server.registry.snapshot().agents.keys().cloned().collect();
+    ids.extend(server.home.agent_folders());
     Json(ids.iter().map(ToString::to_string).collect())
 }

@@ -46,12 +46,12 @@ impl Server {
         if self.admin.is_shown(headers) {
             return Ok(Caller::Local);
         }
-        let token = shown(headers).and_then(|text| self.daemon.tokens.find(text));
+        let token = shown(headers).and_then(|text| self.tokens.find(text));
         let token = token.ok_or(Stranger)?;
-        let (daemon, id) = (self.daemon.clone(), token.id.clone());
+        let (tokens, id) = (self.tokens.clone(), token.id.clone());
         Ok(Caller::Token(Bearer::new(token, move |agent, verb| {
-            let (daemon, id, agent) = (daemon.clone(), id.clone(), agent.clone());
-            Box::pin(async move { daemon.tokens.lost(&id, &agent, verb).await })
+            let (tokens, id, agent) = (tokens.clone(), id.clone(), agent.clone());
+            Box::pin(async move { tokens.lost(&id, &agent, verb).await })
         })))
     }
 }

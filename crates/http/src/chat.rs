@@ -13,7 +13,7 @@ use insula_adapters::webchat::{ClientFrame, FRAME_BYTES_MAX, Hub, May, PageFrame
 use insula_api::{ApiError, ErrorBody, not_found};
 use insula_channel::Owner;
 use insula_domain::{Address, AgentId, Route};
-use insula_registry::Daemon;
+use insula_registry::Registry;
 use insula_registry::tokens::{Token, Verb};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -86,9 +86,8 @@ pub async fn socket(
             "this page's origin may not open this chat; list it under `origins` of the account";
         return ApiError::new(StatusCode::FORBIDDEN, "foreign_origin", message).into_response();
     }
-    let (daemon, owner) = (server.daemon.clone(), server.owner.clone());
     let shown = upgrade.requested_protocols().find_map(|protocol| {
-        protocol.to_str().ok()?.trim().strip_prefix(TOKEN).map(|token| daemon.tokens.find(token))
+        protocol.to_str().ok()?.trim().strip_prefix(TOKEN).map(|token| server.tokens.find(token))
     });
     let token = match shown {
         Some(None) => {
@@ -107,7 +106,7 @@ pub async fn socket(
         .max_frame_size(FRAME_BYTES_MAX)
         .max_write_buffer_size(UNSENT_BYTES_MAX)
         .on_upgrade(move |socket| async move {
-            let mut page = Page { socket, daemon, owner, permit };
+            let mut page = Page { socket, server, permit };
             let (code, why) = page.converse(&hub, token).await;
             page.close(code, why).await;
         })
@@ -126,21 +125,21 @@ fn is_welcome(server: &Server, hub: &Hub, headers: &HeaderMap) -> bool {
 
 /// Whom the bearer of a token may hear at an address: whoever answers there, as things stand when
 /// it is asked.
-fn may(daemon: &Arc<Daemon>, owner: &Arc<dyn Owner>, token: &str) -> May {
-    let (daemon, owner, token): (_, _, Arc<str>) = (daemon.clone(), owner.clone(), token.into());
+fn may(server: &Server, token: &str) -> May {
+    let (server, token): (_, Arc<str>) = (server.clone(), token.into());
     Arc::new(move |address: Address| {
-        let (daemon, owner, token) = (daemon.clone(), owner.clone(), token.clone());
+        let (server, token) = (server.clone(), token.clone());
         Box::pin(async move {
-            let agent = bound(&daemon, &address)?;
-            let may = daemon.tokens.get(&token)?.allows(&agent, Verb::Chat);
-            if may { owner.hearing(&agent, &address).await } else { None }
+            let agent = bound(&server.registry, &address)?;
+            let may = server.tokens.get(&token)?.allows(&agent, Verb::Chat);
+            if may { server.owner.hearing(&agent, &address).await } else { None }
         })
     })
 }
 
 /// The agent that an address leads to, whether it serves or not.
-fn bound(daemon: &Daemon, address: &Address) -> Option<AgentId> {
-    match daemon.snapshot().router.route(address) {
+fn bound(registry: &Registry, address: &Address) -> Option<AgentId> {
+    match registry.snapshot().router.route(address) {
         Route::Bound { binding, .. } => Some(binding.agent.clone()),
         Route::Default(agent) => Some(agent.clone()),
         Route::Nobody => None,
@@ -159,8 +158,7 @@ fn past(owner: &Arc<dyn Owner>) -> Past {
 
 struct Page {
     socket: WebSocket,
-    daemon: Arc<Daemon>,
-    owner: Arc<dyn Owner>,
+    server: Server,
     /// The place of its connection, for as long as the page is there.
     permit: Option<ConnectionPermit>,
 }
@@ -190,14 +188,14 @@ impl Page {
         if self.permit.as_ref().is_some_and(|permit| permit.begin(&holder).is_err()) {
             return (AGAIN_LATER, "this token has too many connections; try again later");
         }
-        let mut tokens = self.daemon.tokens.changes();
-        let mut changes = self.daemon.registry.changes();
-        let mut forgotten = self.daemon.forgotten.changes();
-        let rights = (may(&self.daemon, &self.owner, &token.id), past(&self.owner));
+        let mut tokens = self.server.tokens.changes();
+        let mut changes = self.server.registry.changes();
+        let mut forgotten = self.server.forgotten.changes();
+        let rights = (may(&self.server, &token.id), past(&self.server.owner));
         let Some((mut session, mut told)) = hub.enter(&token.id, rights) else {
             return (AGAIN_LATER, "too many pages are open; try again later");
         };
-        let clock = self.daemon.world.clock.clone();
+        let clock = self.server.world.clock.clone();
         let mut heard = clock.elapsed();
         loop {
             let next = tokio::select! {
@@ -215,7 +213,7 @@ impl Page {
             };
             match next {
                 Next::Changed => {
-                    if self.daemon.tokens.get(&token.id).is_none_or(|now| now != token) {
+                    if self.server.tokens.get(&token.id).is_none_or(|now| now != token) {
                         return (POLICY, "the token was revoked or changed");
                     }
                     session.recheck().await;
@@ -264,7 +262,7 @@ impl Page {
         let Some(_place) = hub.wait_at_the_door() else {
             return Err((AGAIN_LATER, "too many pages are waiting; try again later"));
         };
-        let clock = self.daemon.world.clock.clone();
+        let clock = self.server.world.clock.clone();
         let first = tokio::select! {
             said = self.socket.recv() => said,
             () = clock.sleep(HELLO_MAX) => return Err((POLICY, "no token was shown")),
@@ -275,7 +273,7 @@ impl Page {
         };
         match said {
             Some(ClientFrame::Hello { token }) => {
-                self.daemon.tokens.find(&token).ok_or((POLICY, "the token is nobody's"))
+                self.server.tokens.find(&token).ok_or((POLICY, "the token is nobody's"))
             }
             _ => Err((POLICY, "the first frame is `hello` with a token")),
         }
@@ -283,7 +281,7 @@ impl Page {
 
     /// Sends one frame; whether it went.
     async fn send(&mut self, message: Message) -> bool {
-        let clock = self.daemon.world.clock.clone();
+        let clock = self.server.world.clock.clone();
         tokio::select! {
             sent = self.socket.send(message) => sent.is_ok(),
             () = clock.sleep(SEND_MAX) => false,

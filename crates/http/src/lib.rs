@@ -32,26 +32,63 @@ use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
 use insula_api::handler::{delete, get, post, put};
 use insula_api::{BODY_LEN_MAX, require, wrong_method};
-use insula_capabilities::Capabilities;
+use insula_capabilities::{Capabilities, Opened};
 use insula_channel::Owner;
-use insula_registry::Daemon;
+use insula_registry::access::InboundCounts;
+use insula_registry::forgotten::Forgotten;
+use insula_registry::outbox::Outbox;
+use insula_registry::tokens::Tokens;
+use insula_registry::{Daemon, Front, Home, Registry};
+use insula_world::World;
 use std::sync::Arc;
 
 /// What the front works with.
 #[derive(Clone)]
 pub struct Server {
-    /// Which agents there are, tokens and accounts.
-    pub daemon: Arc<Daemon>,
+    home: Home,
+    world: World,
+    registry: Arc<Registry>,
+    tokens: Arc<Tokens>,
+    outbox: Arc<Outbox>,
+    inbound: Arc<InboundCounts>,
+    forgotten: Arc<Forgotten>,
+    /// Accounts, routes and the records of the daemon itself.
+    front: Front,
+    /// What operators change.
+    daemon: Arc<Daemon>,
     /// What is examined, and what says which scope a message would have.
-    pub capabilities: Capabilities,
+    capabilities: Capabilities,
     /// Who answers what is about agents.
-    pub owner: Arc<dyn Owner>,
+    owner: Arc<dyn Owner>,
     /// What the local command line shows to be let in.
-    pub admin: AdminToken,
+    admin: AdminToken,
     /// Where the daemon listens; `None` for a command without a daemon.
     pub listening: Option<Listening>,
     /// The platforms that agents are reached by.
     pub platforms: Platforms,
+}
+
+impl Server {
+    /// The front of a home that is open, without a listener and platforms.
+    pub fn new(opened: &Opened, owner: Arc<dyn Owner>, admin: AdminToken) -> Self {
+        let Opened { daemon, parts, capabilities } = opened;
+        Self {
+            home: parts.home.clone(),
+            world: parts.world.clone(),
+            registry: parts.registry.clone(),
+            tokens: parts.tokens.clone(),
+            outbox: parts.outbox.clone(),
+            inbound: parts.inbound.clone(),
+            forgotten: parts.forgotten.clone(),
+            front: Front::of(parts),
+            daemon: daemon.clone(),
+            capabilities: capabilities.clone(),
+            owner,
+            admin,
+            listening: None,
+            platforms: Platforms::default(),
+        }
+    }
 }
 
 /// All routes of the front. What is none of them is the owner's.

@@ -82,7 +82,7 @@ pub async fn take_in(State(server): State<Server>, request: Request, next: Next)
         let limit = |body| Body::new(Limited::new(body, STRANGERS_BODY_LEN_MAX));
         return next.run(request.map(limit)).await;
     };
-    let clock = server.daemon.world.clock.clone();
+    let clock = server.world.clock.clone();
     let asks_first = request.headers().contains_key(header::EXPECT);
     let path = request.uri().path().to_owned();
     let (parts, body) = request.into_parts();

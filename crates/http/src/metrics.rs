@@ -92,7 +92,7 @@ pub async fn scrape(
 }
 
 fn daemon(server: &Server, registry: &mut Registry) {
-    let snapshot = server.daemon.snapshot();
+    let snapshot = server.registry.snapshot();
     let by_state = Counts::of(&snapshot).by_state();
     let by_state = by_state.map(|(state, count)| (state.to_owned(), as_i64(count)));
     registry.register(
@@ -100,14 +100,14 @@ fn daemon(server: &Server, registry: &mut Registry) {
         "Agents by state",
         Gauges { label: "state", values: by_state.into() },
     );
-    let by_state = server.platforms.by_state(&server.daemon);
+    let by_state = server.platforms.by_state(&server.front);
     let by_state = by_state.map(|(state, count)| (state.to_owned(), as_i64(count)));
     let accounts = Gauges { label: "state", values: by_state.into() };
     registry.register("accounts", "Accounts on platforms by state", accounts);
     let gauge = |value: usize| ConstGauge::new(as_i64(value));
     let bindings = gauge(snapshot.router.bindings().len());
     registry.register("bindings", "Rules that send messages to agents", bindings);
-    let open = gauge(server.daemon.store.open_count());
+    let open = gauge(server.front.databases_open());
     registry.register("databases_open", "Agents' databases that are open", open);
     let reloads = server.daemon.reloads();
     registry.register(
@@ -120,11 +120,11 @@ fn daemon(server: &Server, registry: &mut Registry) {
         "Reloads that were refused",
         ConstCounter::new(reloads.refused),
     );
-    let deliveries = server.daemon.outbox.counts();
+    let deliveries = server.outbox.counts();
     let deliveries = deliveries.map(|(became, count)| (became.as_str(), count));
     let help = "What became of replies and other things that agents sent";
     registry.register("deliveries", help, Deliveries(deliveries.into()));
-    let heard = server.daemon.inbound.all().map(|(name, count)| (name.to_owned(), count));
+    let heard = server.inbound.all().map(|(name, count)| (name.to_owned(), count));
     let help = "What became of what platforms told us";
     registry.register("inbound", help, Counters { label: "outcome", values: heard.collect() });
     if let Some(refusals) = server.owner.refusals() {
@@ -172,7 +172,7 @@ impl EncodeMetric for Refusals {
 
 /// The figures of those agents that the reader may know of.
 fn agents(server: &Server, registry: &mut Registry, may_see: &dyn Fn(&AgentId) -> bool) {
-    let snapshot = server.daemon.snapshot();
+    let snapshot = server.registry.snapshot();
     let each = |value: &dyn Fn(&AgentEntry) -> i64| {
         let seen = snapshot.agents.iter().filter(|(id, _)| may_see(id));
         let values = seen.map(|(id, entry)| (id.to_string(), value(entry))).collect();
@@ -210,7 +210,7 @@ impl EncodeMetric for EachAccount {
 }
 
 fn accounts(server: &Server, registry: &mut Registry) {
-    let accounts = server.platforms.accounts(&server.daemon);
+    let accounts = server.platforms.accounts(&server.front);
     let each = |kind, value: &dyn Fn(&AccountState) -> u64| EachAccount {
         kind,
         values: accounts

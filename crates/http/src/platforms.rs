@@ -12,7 +12,7 @@ use insula_api::{ApiError, ErrorBody};
 use insula_capabilities::doctor::DoctorFinding;
 use insula_channel::{WebAnswer, WebRequest};
 use insula_gateway::{AccountState, Connection, Gateway};
-use insula_registry::Daemon;
+use insula_registry::Front;
 use std::sync::Arc;
 
 /// The longest request of a platform. Theirs are some kilobytes; files are fetched.
@@ -29,15 +29,14 @@ pub struct Platforms {
 
 impl Platforms {
     /// How every account stands. Without a gateway, those of the configuration are off.
-    pub fn accounts(&self, daemon: &Daemon) -> Vec<AccountState> {
+    pub fn accounts(&self, front: &Front) -> Vec<AccountState> {
         if let Some(gateway) = &self.gateway {
             return gateway.accounts();
         }
-        let since = daemon.world.clock.now();
-        let accounts = daemon.snapshot().daemon.clone();
-        let accounts = accounts.accounts.iter().map(|account| AccountState {
+        let since = front.world().clock.now();
+        let accounts = front.accounts().into_iter().map(|account| AccountState {
             platform: account.platform,
-            account: account.name.clone(),
+            account: account.name,
             state: Connection::Off,
             reason: Some("no daemon runs".to_owned()),
             since,
@@ -48,20 +47,19 @@ impl Platforms {
     }
 
     /// Each state and how many accounts are in it.
-    pub fn by_state(&self, daemon: &Daemon) -> [(&'static str, usize); 5] {
-        let accounts = self.accounts(daemon);
+    pub fn by_state(&self, front: &Front) -> [(&'static str, usize); 5] {
+        let accounts = self.accounts(front);
         Connection::ALL.map(|state| {
             (state.as_str(), accounts.iter().filter(|account| account.state == state).count())
         })
     }
 
     /// What `insula doctor` says about accounts.
-    pub async fn examine(&self, daemon: &Arc<Daemon>) -> Vec<DoctorFinding> {
+    pub async fn examine(&self, front: &Front) -> Vec<DoctorFinding> {
         match &self.makers {
             Some(makers) => {
                 let running = self.gateway.as_ref().map(|gateway| &**gateway.connections());
-                insula_gateway::examine(&insula_registry::Front::of(daemon), &**makers, running)
-                    .await
+                insula_gateway::examine(front, &**makers, running).await
             }
             None => Vec::new(),
         }
@@ -83,7 +81,7 @@ pub async fn hook(
     request: Request,
 ) -> Response {
     let headers = request.headers().clone();
-    let clock = server.daemon.world.clock.clone();
+    let clock = server.world.clock.clone();
     let body = read_within(request, HOOK_LEN_MAX, clock).await;
     let body = match body {
         Ok(body) => body,

@@ -70,7 +70,7 @@ pub async fn explain(
     body: Result<Json<Probe>, JsonRejection>,
 ) -> Result<Json<RouteAnswer>, ApiError> {
     let Json(probe) = body?;
-    let snapshot = server.daemon.snapshot();
+    let snapshot = server.registry.snapshot();
     let address = probe.address(&snapshot.daemon).map_err(ApiError::invalid)?;
     Ok(Json(answer(&server.capabilities, &snapshot, &address)))
 }

@@ -75,7 +75,7 @@ pub async fn readyz(State(server): State<Server>, headers: HeaderMap) -> (Status
         return (StatusCode::OK, "ready\n".to_owned());
     }
     // One account's trouble is no reason to take the whole daemon out of service.
-    let accounts = server.platforms.by_state(&server.daemon);
+    let accounts = server.platforms.by_state(&server.front);
     let lines = accounts.iter().filter(|(_, count)| *count > 0);
     let lines: String =
         lines.map(|(state, count)| format!("accounts {state}: {count}\n")).collect();
@@ -153,8 +153,8 @@ pub struct AccountStatus {
 /// How the daemon stands.
 #[utoipa::path(get, path = "/api/status", responses((status = 200, body = Status)), security(("token" = [])))]
 pub async fn status(State(server): State<Server>) -> Json<Status> {
-    let snapshot = server.daemon.snapshot();
-    let accounts = server.platforms.accounts(&server.daemon);
+    let snapshot = server.registry.snapshot();
+    let accounts = server.platforms.accounts(&server.front);
     let accounts = accounts.into_iter().map(|account| AccountStatus {
         platform: account.platform.as_str(),
         account: account.account.to_string(),
@@ -169,10 +169,10 @@ pub async fn status(State(server): State<Server>) -> Json<Status> {
         pid: server.listening.map(|listening| listening.pid),
         listen: server.listening.map(|listening| listening.address.to_string()),
         ready: server.listening.is_some(),
-        home: server.daemon.home.root().display().to_string(),
+        home: server.home.root().display().to_string(),
         agents: Counts::of(&snapshot),
         accounts: accounts.collect(),
-        databases_open: server.daemon.store.open_count(),
+        databases_open: server.front.databases_open(),
         config_refused: server.daemon.refused().map(|reason| reason.to_string()),
     })
 }
@@ -241,7 +241,7 @@ pub struct FindingView {
 #[utoipa::path(get, path = "/api/doctor", responses((status = 200, body = [FindingView])), security(("token" = [])))]
 pub async fn doctor(State(server): State<Server>) -> Json<Vec<FindingView>> {
     let mut findings = examine::examine(&server.capabilities).await;
-    findings.extend(server.platforms.examine(&server.daemon).await);
+    findings.extend(server.platforms.examine(&server.front).await);
     let views = findings.into_iter().map(|found| FindingView {
         name: found.name,
         status: found.status.as_str(),

@@ -96,7 +96,7 @@ pub async fn create(
 /// Every token.
 #[utoipa::path(get, path = "/api/tokens", responses((status = 200, body = [TokenView])), security(("token" = [])))]
 pub async fn list(State(server): State<Server>) -> Json<Vec<TokenView>> {
-    Json(server.daemon.tokens.list().iter().map(|token| TokenView::of(token)).collect())
+    Json(server.tokens.list().iter().map(|token| TokenView::of(token)).collect())
 }
 
 /// Revokes a token at once.

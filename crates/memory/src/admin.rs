@@ -3,7 +3,8 @@
 use crate::entries::{Draft, draft};
 use crate::erase::Erased;
 use crate::error::MemoryError;
-use crate::memory::{List, Memory};
+use crate::list::List;
+use crate::memory::Memory;
 use insula_domain::Scope;
 use insula_domain::ScopeName;
 use insula_domain::scan::visible;

@@ -9,7 +9,7 @@ use insula_store::Fragment;
 pub fn audience(fragment: &Fragment) -> Label {
     match (fragment.scope.scope(), &fragment.label) {
         (Scope::Global, _) if fragment.is_approved => Label::anyone(),
-        (_, Some(label)) => label.parse().unwrap_or_else(|_| Label::nobody()),
+        (_, Some(label)) => label.parse().unwrap_or_else(|_| Label::unknown()),
         (scope, None) => Label::of_scope(scope),
     }
 }
@@ -52,7 +52,7 @@ mod tests {
             ("custom:org", Some("telegram:a:7"), "telegram:a:7"),
             ("custom:org", None, "nobody"),
             ("user:telegram:a:7", None, "nobody"),
-            ("chat:telegram:a:-1", Some("garbage"), "nobody"),
+            ("chat:telegram:a:-1", Some("garbage"), "nobody;many"),
         ] {
             assert_eq!(audience(&fragment(scope, label)).to_string(), expected, "{scope}");
         }

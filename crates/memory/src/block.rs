@@ -3,11 +3,11 @@
 //! It stands in the part of a prompt that is the operator's and ours. People and the agent write
 //! entries, so all of it stands between marks, and no line of an entry begins where ours do.
 
-use crate::entries::{ListLimits, objection};
+use crate::entries::ListLimits;
+use crate::objections::{harmless, together};
 use crate::text::length;
 use insula_domain::Scope;
 use insula_domain::marks::{note, plain, set_in};
-use insula_domain::scan::{Use, scan};
 use insula_store::{Fragment, MemoryList};
 use std::collections::BTreeSet;
 
@@ -114,45 +114,11 @@ fn one(
     Some(text)
 }
 
-/// The entries that nothing stands against one by one.
-pub(crate) fn harmless(fragments: &[Fragment]) -> Vec<&str> {
-    let seen = fragments
-        .iter()
-        .filter(|fragment| fragment.blocked.is_none() && objection(&fragment.text).is_none());
-    seen.map(|fragment| fragment.text.as_str()).collect()
-}
-
-/// The places of those entries, of which nothing stands against any alone, that nothing stands
-/// against when they are put together.
-pub(crate) fn together(entries: &[&str]) -> Vec<usize> {
-    let mut left: Vec<usize> = (0..entries.len()).collect();
-    // One was looked at by itself.
-    if entries.len() < 2 {
-        return left;
-    }
-    for glue in ["\n", " "] {
-        loop {
-            let texts: Vec<&str> = left.iter().map(|at| entries[*at]).collect();
-            let found = scan(&texts.join(glue), Use::Memory);
-            let Some(at) = found.first().map(|it| it.at) else { break };
-            let mut end = 0;
-            let hit = texts.iter().position(|entry| {
-                end += entry.len() + glue.len();
-                at < end
-            });
-            left.remove(hit.unwrap_or(texts.len() - 1));
-            if left.is_empty() {
-                break;
-            }
-        }
-    }
-    left
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test may say what it knows")]
     use super::*;
+    use insula_domain::scan::{Use, scan};
     use insula_store::FragmentId;
     use proptest::prelude::*;
 

@@ -1,7 +1,7 @@
 //! People who save a list's file just while we write it. What they save next they may have read
 //! before our write: what it lacks of what came since, they did not take out.
 
-use crate::memory::List;
+use crate::list::List;
 use insula_store::FragmentId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};

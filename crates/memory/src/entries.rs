@@ -1,9 +1,8 @@
 //! What the operations of one call make of a list. Pure: all of them apply, or none does.
 
-use crate::block::together;
 use crate::error::MemoryError;
+use crate::objections::{objection, together};
 use crate::text::{is_one_entry, length};
-use insula_domain::scan::{Use, scan};
 use insula_store::{Fragment, FragmentId, MemoryEntry, MemoryList, NewFragment};
 use std::collections::BTreeMap;
 
@@ -101,12 +100,6 @@ impl Draft {
 
 /// A list while operations apply.
 pub(crate) type Drafts = BTreeMap<MemoryList, Vec<Draft>>;
-
-/// Why no model may see these words, if it may not.
-pub(crate) fn objection(text: &str) -> Option<Box<str>> {
-    let findings = scan(text, Use::Memory);
-    findings.first().map(|it| format!("{}: {}", it.category.as_str(), it.what).into())
-}
 
 /// A new entry with these words.
 pub(crate) fn draft(text: &str, parents: Vec<FragmentId>) -> NewFragment {

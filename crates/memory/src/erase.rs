@@ -3,7 +3,8 @@
 
 use crate::error::{FileFault, MemoryError};
 use crate::files;
-use crate::memory::{List, Memory};
+use crate::list::List;
+use crate::memory::Memory;
 use crate::mirror;
 use insula_store::{Affected, AgentCommand, Fragment, MemoryOrigin};
 use std::collections::BTreeSet;

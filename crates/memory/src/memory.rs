@@ -5,10 +5,9 @@ use crate::encode::folder_of;
 use crate::entries::{Draft, ListLimits, draft};
 use crate::error::MemoryError;
 use crate::files::{self, ListFile};
+use crate::list::List;
 use crate::mirror::{self, Due, Looked, bytes_of, digest};
-use crate::scoped::Scoped;
 use insula_domain::Scope;
-use insula_domain::ScopeName;
 use insula_store::{
     AgentCommand, AgentLease, Fragment, FragmentId, MemoryEntry, MemoryList, MemoryOrigin,
     MemorySource, Remember, StoreError,
@@ -49,32 +48,6 @@ struct Shared {
     collisions: Collisions,
 }
 
-/// One list: a scope and a target.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct List {
-    pub(crate) scope: ScopeName,
-    pub(crate) target: MemoryList,
-}
-
-impl List {
-    /// One of a scope's lists.
-    pub(crate) fn of(scope: &Scope, target: MemoryList) -> Self {
-        Self { scope: scope.clone().into(), target }
-    }
-
-    /// The list that the store calls so.
-    pub(crate) fn named((scope, target): &insula_store::ListName) -> Self {
-        Self { scope: scope.clone(), target: *target }
-    }
-
-    fn name(&self) -> &'static str {
-        match self.target {
-            MemoryList::Memory => "MEMORY.md",
-            MemoryList::User => "USER.md",
-        }
-    }
-}
-
 /// A list that is about to change.
 struct Step {
     list: List,
@@ -99,11 +72,6 @@ impl Memory {
     /// Goes on where an earlier generation of the same agent still works.
     pub fn succeed(&mut self, before: &Self) {
         self.shared = before.shared.clone();
-    }
-
-    /// A handle that reads these scopes, the nearest last, and writes to one.
-    pub fn scoped(&self, reads: Vec<Scope>, writes: Scope) -> Scoped {
-        Scoped::new(self.clone(), reads, writes)
     }
 
     /// How much a list may hold.

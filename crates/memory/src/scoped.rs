@@ -1,11 +1,13 @@
 //! Memory as one turn may use it: the scopes it reads, and the one it writes to.
 
 use crate::audience::{audience, audiences};
-use crate::block::{self, Section, harmless, together};
+use crate::block::{self, Section};
 use crate::entries::{self, Draft, Drafts, EntryChange, Sight};
 use crate::erase::Remains;
 use crate::error::MemoryError;
-use crate::memory::{List, Memory};
+use crate::list::List;
+use crate::memory::Memory;
+use crate::objections::{harmless, together};
 use crate::text::length;
 use async_trait::async_trait;
 use insula_domain::{Label, Scope};
@@ -86,11 +88,14 @@ pub struct ListView {
     pub fragments: Vec<Fragment>,
 }
 
-impl Scoped {
-    pub(crate) fn new(memory: Memory, reads: Vec<Scope>, writes: Scope) -> Self {
-        Self { memory, reads, writes }
+impl Memory {
+    /// A handle that reads these scopes, the nearest last, and writes to one.
+    pub fn scoped(&self, reads: Vec<Scope>, writes: Scope) -> Scoped {
+        Scoped { memory: self.clone(), reads, writes }
     }
+}
 
+impl Scoped {
     /// The scopes it reads, the widest first, its own last.
     pub fn reads(&self) -> &[Scope] {
         &self.reads

@@ -7,47 +7,12 @@ use crate::ollama::Ollama;
 use crate::openai::OpenAi;
 use crate::provider::Provider;
 use crate::rehearsal::{self, Rehearsal};
+use crate::spec::{Kind, ProviderSpec};
 use insula_wire::Transport;
-use secrecy::SecretString;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
-/// A provider to build, in plain values. Its `Debug` shows no value that may be secret.
-#[derive(Clone)]
-pub struct ProviderSpec {
-    /// What comes first in `provider/model`.
-    pub name: Arc<str>,
-    /// Which protocol it speaks.
-    pub kind: Kind,
-    /// Where it is. May be left out for `openai`, `openrouter`, `google`, and for the kinds
-    /// Anthropic, Ollama and rehearsal.
-    pub base_url: Option<String>,
-    /// The key, sent as the protocol wants it.
-    pub api_key: Option<SecretString>,
-    /// More headers, for each request.
-    pub headers: Vec<(String, SecretString)>,
-}
-
-/// The protocol of a provider.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// Chat completions, of OpenAI or anyone.
-    OpenAi,
-    /// Anthropic's Messages API.
-    Anthropic,
-    /// Ollama's own API.
-    Ollama,
-    /// The built-in practice model.
-    Rehearsal,
-}
-
 impl ProviderSpec {
-    /// A provider with nothing but its name and protocol.
-    pub fn new(name: impl Into<Arc<str>>, kind: Kind) -> Self {
-        Self { name: name.into(), kind, base_url: None, api_key: None, headers: vec![] }
-    }
-
     /// The provider alone, ready to use.
     pub fn build(&self, transport: &Transport) -> Result<Arc<dyn Provider>, SpecError> {
         Ok(match self.kind {
@@ -56,19 +21,6 @@ impl ProviderSpec {
             Kind::Ollama => Arc::new(Ollama::new(transport, self)?),
             Kind::Rehearsal => Arc::new(Rehearsal::named(self.name.clone())),
         })
-    }
-}
-
-impl fmt::Debug for ProviderSpec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let headers: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
-        f.debug_struct("ProviderSpec")
-            .field("name", &self.name)
-            .field("kind", &self.kind)
-            .field("base_url", &self.base_url)
-            .field("has_key", &self.api_key.is_some())
-            .field("headers", &headers)
-            .finish()
     }
 }
 

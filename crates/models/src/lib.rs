@@ -26,13 +26,14 @@ mod reading;
 mod rehearsal;
 mod request;
 pub mod retry;
+mod spec;
 mod sse;
 mod status;
 mod window;
 
 pub use answer::{Answer, Gathering};
 pub use anthropic::Anthropic;
-pub use catalogue::{Kind, ProviderSpec, Providers, UnknownModel};
+pub use catalogue::{Providers, UnknownModel};
 pub use chain::{Answering, Chain, Link, NoAnswer};
 pub use endpoint::SpecError;
 pub use error::{ModelError, ModelFault};
@@ -49,4 +50,5 @@ pub use request::{
 };
 pub use retry::{RetryPolicy, stream_with_retries};
 pub use secrecy::{ExposeSecret, SecretString};
+pub use spec::{Kind, ProviderSpec};
 pub use window::{context_window, sees_pictures};

@@ -3,15 +3,18 @@
 use crate::delivery::Relay;
 use crate::ingress::Ingress;
 use crate::tenant;
+use insula_capabilities::Opened;
 use insula_channel::Accounts;
-use insula_registry::Daemon;
+use insula_registry::Registry;
+use insula_registry::forgotten::Forgotten;
 use insula_turns::Engine;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// Takes events for the agents of a daemon, and sends what they say.
 pub struct Messaging {
-    daemon: Arc<Daemon>,
+    registry: Arc<Registry>,
+    forgotten: Arc<Forgotten>,
     accounts: Arc<dyn Accounts>,
     ingress: Ingress,
     delivery: Arc<Relay>,
@@ -19,10 +22,11 @@ pub struct Messaging {
 
 impl Messaging {
     /// For the agents of a daemon, sending by these accounts.
-    pub fn new(daemon: Arc<Daemon>, engine: Engine, accounts: Arc<dyn Accounts>) -> Arc<Self> {
-        let delivery = Relay::new(daemon.clone(), engine.clone(), accounts.clone());
-        let ingress = Ingress::new(daemon.clone(), engine, delivery.clone(), accounts.clone());
-        Arc::new(Self { daemon, accounts, ingress, delivery })
+    pub fn new(opened: &Opened, engine: Engine, accounts: Arc<dyn Accounts>) -> Arc<Self> {
+        let delivery = Relay::new(&opened.parts, engine.clone(), accounts.clone());
+        let ingress = Ingress::new(opened, engine, (delivery.clone(), accounts.clone()));
+        let (registry, forgotten) = (opened.parts.registry.clone(), opened.parts.forgotten.clone());
+        Arc::new(Self { registry, forgotten, accounts, ingress, delivery })
     }
 
     /// What takes events.
@@ -38,12 +42,12 @@ impl Messaging {
     /// Sends what agents have to send and goes on with what waits for them, until told to stop.
     pub async fn run(&self, stop: CancellationToken) {
         let sending = tokio::spawn(self.delivery.clone().run(stop.clone()));
-        let mut changes = self.daemon.registry.changes();
-        let mut forgotten = self.daemon.forgotten.changes();
+        let mut changes = self.registry.changes();
+        let mut forgotten = self.forgotten.changes();
         loop {
             changes.mark_unchanged();
             forgotten.mark_unchanged();
-            self.accounts.keep_only(&tenant::all(&self.daemon));
+            self.accounts.keep_only(&tenant::all(&self.registry, &self.forgotten));
             self.ingress.wake().await;
             tokio::select! {
                 biased;

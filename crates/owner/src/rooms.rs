@@ -5,10 +5,11 @@ use crate::ingress::without_notes;
 use crate::tenant;
 use insula_channel::{Hearing, Spoken};
 use insula_domain::{Actor, Address, AgentId, Asker, ChatType, Platform};
-use insula_registry::{AgentState, Daemon};
+use insula_registry::forgotten::Forgotten;
+use insula_registry::{Access, AgentState};
 use insula_store::{Counted, Message, Part, Role, SessionRef, StoreError, Window};
 use insula_turns::Engine;
-use insula_turns::transcript::text_of;
+use insula_turns::messages::text_of;
 
 /// What of a conversation is told.
 const PAST: Window = Window { messages: 200, bytes: 128 * 1024 };
@@ -16,22 +17,28 @@ const PAST: Window = Window { messages: 200, bytes: 128 * 1024 };
 /// Whom somebody may hear who speaks at an address, as things stand when it is asked. In a room
 /// with others the agent has to let them in: what is said there is not for strangers' ears. In
 /// their own they may ask for that, and hear what strangers are told.
-pub async fn hearing(daemon: &Daemon, agent: &AgentId, address: &Address) -> Option<Hearing> {
-    let snapshot = daemon.snapshot();
+pub async fn hearing(
+    (access, forgotten): (&Access, &Forgotten),
+    agent: &AgentId,
+    address: &Address,
+) -> Option<Hearing> {
+    let snapshot = access.snapshot();
     let (agent, is_serving) = match &snapshot.agents.get(agent)?.state {
         AgentState::Ready(agent) => (agent, true),
         AgentState::Paused(agent) => (agent, false),
         _ => return None,
     };
     let asker = Asker { address, also: &[], is_bot: false };
-    let is_let_in = daemon.admit(agent, asker).await.is_ok_and(|guest| guest.is_some());
+    let is_let_in = access.admit(agent, asker).await.is_ok_and(|guest| guest.is_some());
     let is_own = address.chat_type == ChatType::Dm;
     match (is_let_in, is_serving) {
-        (true, true) => Some(Hearing { tenant: tenant::of(daemon, agent), past: true }),
+        (true, true) => Some(Hearing { tenant: tenant::of(forgotten, agent), past: true }),
         // That it is paused is told them in a room of their own.
-        (true, false) if is_own => Some(Hearing { tenant: tenant::of(daemon, agent), past: false }),
+        (true, false) if is_own => {
+            Some(Hearing { tenant: tenant::of(forgotten, agent), past: false })
+        }
         (false, _) if is_own => {
-            Some(Hearing { tenant: tenant::to_strangers(daemon, agent), past: false })
+            Some(Hearing { tenant: tenant::to_strangers(forgotten, agent), past: false })
         }
         _ => None,
     }
@@ -40,14 +47,14 @@ pub async fn hearing(daemon: &Daemon, agent: &AgentId, address: &Address) -> Opt
 /// What was said at an address, from the records of the agent that answers there, for somebody
 /// whom it lets in.
 pub async fn spoken(
-    daemon: &Daemon,
+    access: &Access,
     engine: Option<&Engine>,
     address: &Address,
 ) -> Result<Vec<Spoken>, StoreError> {
-    let Ok(answering) = daemon.snapshot().route(address) else { return Ok(Vec::new()) };
+    let Ok(answering) = access.snapshot().route(address) else { return Ok(Vec::new()) };
     let agent = answering.context;
     let asker = Asker { address, also: &[], is_bot: false };
-    if daemon.admit(&agent, asker).await?.is_none() {
+    if access.admit(&agent, asker).await?.is_none() {
         return Ok(Vec::new());
     }
     let key = agent.session_key(address).to_string();

@@ -15,6 +15,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The layout this version writes. A home with a higher one is left alone.
 pub const FORMAT: u32 = 1;
@@ -37,10 +38,10 @@ const ASIDES_MAX: usize = 1_000;
 /// How folders of new agents are called until they are whole.
 const NEW_PREFIX: &str = ".new-";
 
-/// Where things are.
+/// Where things are. Cheap to clone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Home {
-    root: PathBuf,
+    root: Arc<Path>,
 }
 
 /// Proof that this process, and no other, works in the home. Released when dropped.
@@ -52,7 +53,7 @@ pub struct HomeLock {
 impl Home {
     /// The home at `root`, which need not exist yet.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into() }
+        Self { root: root.into().into() }
     }
 
     /// The folder itself.
@@ -87,7 +88,8 @@ impl Home {
 
     /// Where the programs of hooks really are, the daemon's or an agent's, if there are any.
     pub fn hooks(&self, agent: Option<&AgentId>) -> Option<PathBuf> {
-        let folder = agent.map_or_else(|| self.root.clone(), |id| self.agent(id)).join("hooks");
+        let folder =
+            agent.map_or_else(|| self.root.to_path_buf(), |id| self.agent(id)).join("hooks");
         fs::canonicalize(folder).ok().filter(|folder| folder.is_dir())
     }
 
@@ -170,7 +172,7 @@ impl Home {
             return Err(refused);
         }
         for folder in
-            [self.root.clone(), self.agents(), self.root.join("run"), self.root.join("vault")]
+            [self.root.to_path_buf(), self.agents(), self.root.join("run"), self.root.join("vault")]
         {
             private_folder(&folder)
                 .map_err(|error| file_error(&folder, "can't be created", &error))?;
@@ -367,7 +369,7 @@ impl Home {
 
     /// The folders and keys of the home that others than their owner can reach.
     pub fn open_to_others(&self) -> Vec<PathBuf> {
-        let private = [self.root.clone(), self.audit_key(), self.admin_token_file()];
+        let private = [self.root.to_path_buf(), self.audit_key(), self.admin_token_file()];
         let open = |path: &PathBuf| {
             fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o077 != 0)
         };
@@ -424,7 +426,8 @@ fn sync_folder(path: &Path) -> io::Result<()> {
 impl Home {
     /// The folders whose files are configuration: the home, `agents/`, and each agent's own.
     pub fn configuration_folders(&self) -> std::collections::BTreeSet<PathBuf> {
-        let mut folders = std::collections::BTreeSet::from([self.root.clone(), self.agents()]);
+        let mut folders =
+            std::collections::BTreeSet::from([self.root.to_path_buf(), self.agents()]);
         for entry in fs::read_dir(self.agents()).into_iter().flatten().flatten() {
             let hidden = entry.file_name().to_string_lossy().starts_with('.');
             if !hidden && entry.path().is_dir() {

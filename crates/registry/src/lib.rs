@@ -8,18 +8,15 @@
 //! Knows nothing of SQL, HTTP or how a command is typed.
 
 pub mod access;
-mod acting;
-pub mod apply;
 pub mod context;
 pub mod daemon;
+mod environment;
 pub mod error;
 pub mod events;
 pub mod forgotten;
 mod front;
 pub mod home;
 pub mod keyed;
-pub mod lifecycle;
-mod opening;
 pub mod outbox;
 pub mod providers;
 pub mod registry;
@@ -29,13 +26,15 @@ pub mod secrets;
 pub mod signal;
 pub mod tokens;
 pub mod toolbox;
+pub mod trail;
 pub mod watch;
 pub mod whole;
 pub mod workspace;
 
-pub use acting::Acting;
+pub use access::{Access, Acting};
 pub use context::{AgentContext, Generation};
-pub use daemon::{Actor, Daemon};
+pub use daemon::{Actor, Daemon, Parts};
+pub use environment::Environment;
 pub use error::RuntimeError;
 pub use front::Front;
 pub use home::{Home, HomeLock};

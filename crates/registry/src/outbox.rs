@@ -5,11 +5,12 @@
 //! put there does not matter: a turn's end, a tool, a job, an operator.
 
 use crate::context::AgentContext;
-use crate::daemon::{Actor, Daemon};
-use insula_domain::AgentId;
+use crate::trail::Trail;
+use insula_domain::{Actor, AgentId};
 use insula_store::{
     AgentCommand, Delivery, DeliveryId, Feed, FeedChange, OutboxCommand, StoreError, Subscription,
 };
+use insula_world::{Clock, World};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -52,14 +53,25 @@ impl Became {
 }
 
 /// Which agents have something to deliver, as far as it is not taken up yet.
-#[derive(Default)]
 pub struct Outbox {
+    clock: Arc<dyn Clock>,
+    trail: Trail,
     rung: Mutex<BTreeSet<AgentId>>,
     wake: Notify,
     counts: [AtomicU64; Became::ALL.len()],
 }
 
 impl Outbox {
+    pub(crate) fn new(world: &World, trail: &Trail) -> Self {
+        Self {
+            clock: world.clock.clone(),
+            trail: trail.clone(),
+            rung: Mutex::default(),
+            wake: Notify::new(),
+            counts: Default::default(),
+        }
+    }
+
     /// Hears of what is put into outboxes.
     pub(crate) fn follow(self: &Arc<Self>, feed: &Feed) -> Subscription {
         let outbox = self.clone();
@@ -99,17 +111,15 @@ impl Outbox {
     pub fn counts(&self) -> [(Became, u64); Became::ALL.len()] {
         Became::ALL.map(|became| (became, self.counts[became as usize].load(Ordering::Relaxed)))
     }
-}
 
-impl Daemon {
     /// Sends what was held, failed or waits, now. What may have arrived once says so.
-    pub async fn resend_delivery(
+    pub async fn resend(
         &self,
         agent: &AgentContext,
         id: DeliveryId,
         actor: &Actor,
     ) -> Result<(), StoreError> {
-        let at = self.world.clock.now();
+        let at = self.clock.now();
         let resend = OutboxCommand::Resend { id, at };
         self.decide(agent, id, resend, "delivery.resent", actor).await
     }
@@ -133,13 +143,13 @@ impl Daemon {
         actor: &Actor,
     ) -> Result<(), StoreError> {
         let content = json!({ "delivery": id.0 });
-        let entry = self.entry_of(&agent.id, actor, kind, agent.generation.0, content);
+        let entry = self.trail.record(agent, actor, kind, content);
         let batch = vec![AgentCommand::Outbox(command), AgentCommand::Audit(entry)];
         agent.store.commit(batch).await.map(drop)
     }
 
     /// The record of what became of a delivery: where to and why, never what it says.
-    pub fn delivery_record(
+    pub fn record(
         &self,
         agent: &AgentContext,
         delivery: &Delivery,
@@ -157,19 +167,22 @@ impl Daemon {
             "part": delivery.sent.len() + 1,
             "why": why,
         });
-        let (daemon, generation) = (&Actor::Daemon, agent.generation.0);
-        AgentCommand::Audit(self.entry_of(&agent.id, daemon, kind, generation, content))
+        AgentCommand::Audit(self.trail.record(agent, &Actor::Daemon, kind, content))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::home::Home;
+    use crate::secrets::SecretBook;
     use futures_util::FutureExt as _;
 
     #[tokio::test]
     async fn a_bell_is_heard_whenever_it_rang_and_once() {
-        let outbox = Outbox::default();
+        let (world, _) = insula_testkit::world(7);
+        let secrets = Arc::new(SecretBook::new(&Home::new("unused"), &world));
+        let outbox = Outbox::new(&world, &Trail::new(&world, &secrets));
         let (a, b) = (AgentId::new("a").unwrap(), AgentId::new("b").unwrap());
         outbox.ring(&a);
         outbox.ring(&b);

@@ -1,7 +1,7 @@
 //! The model providers of a daemon, from its configuration, the daemon's secrets and the
 //! environment at start.
 
-use crate::daemon::Daemon;
+use crate::environment::Environment;
 use crate::secrets::DaemonKeys;
 use insula_config::DaemonConfig;
 use insula_config::model::Provider;
@@ -22,23 +22,23 @@ pub struct Built {
     pub unusable: BTreeMap<Box<str>, String>,
 }
 
-impl Daemon {
+impl Built {
     /// Builds the providers there are. One that can't be built is left out; agents that name
     /// it fail their turns with the reason. No request ever goes without the key that somebody
     /// wrote down for it.
-    pub fn providers(
-        &self,
+    pub fn new(
+        env: &Environment,
         daemon: &DaemonConfig,
         keys: &DaemonKeys,
         transport: &Transport,
-    ) -> Built {
+    ) -> Self {
         let mut specs: BTreeMap<String, ProviderSpec> = BTreeMap::new();
         let mut unusable = BTreeMap::new();
         for (name, kind) in WITHOUT_KEY {
             specs.insert(name.to_owned(), ProviderSpec::new(name, kind));
         }
         for (name, provider) in &daemon.providers.configured {
-            match self.spec(name, provider, keys) {
+            match spec(env, name, provider, keys) {
                 Ok(Some(spec)) => drop(specs.insert(name.to_string(), spec)),
                 Ok(None) => {}
                 Err(why) => {
@@ -52,42 +52,36 @@ impl Daemon {
         for error in broken {
             tracing::error!(%error, "a model provider can't be used");
         }
-        Built { providers, unusable }
+        Self { providers, unusable }
     }
+}
 
-    fn spec(
-        &self,
-        name: &str,
-        provider: &Provider,
-        keys: &DaemonKeys,
-    ) -> Result<Option<ProviderSpec>, String> {
-        let kind = match &*provider.kind {
-            "openai" => Kind::OpenAi,
-            "anthropic" => Kind::Anthropic,
-            "ollama" => Kind::Ollama,
-            "rehearsal" => Kind::Rehearsal,
-            _ => return Ok(None),
-        };
-        let mut spec = ProviderSpec::new(name, kind);
-        spec.base_url = provider.base_url.as_deref().map(str::to_owned);
-        let value = |text: &str| {
-            let value = filled_in(text, |reference| match reference {
-                Reference::Secret(name) => keys.get(name).cloned(),
-                Reference::Env(name) => match self.env.get(name) {
-                    Some(value) => Ok(Secret::new(value.as_str())),
-                    None => Err(format!(
-                        "`{name}` is not in the environment: set it before the daemon starts"
-                    )),
-                },
-            })?;
-            Ok::<_, String>(SecretString::from(value.reveal().trim().to_owned()))
-        };
-        spec.api_key = provider.api_key.as_deref().map(value).transpose()?;
-        let headers =
-            provider.headers.iter().map(|(name, text)| Ok((name.to_string(), value(text)?)));
-        spec.headers = headers.collect::<Result<_, String>>()?;
-        Ok(Some(spec))
-    }
+fn spec(
+    env: &Environment,
+    name: &str,
+    provider: &Provider,
+    keys: &DaemonKeys,
+) -> Result<Option<ProviderSpec>, String> {
+    let kind = match &*provider.kind {
+        "openai" => Kind::OpenAi,
+        "anthropic" => Kind::Anthropic,
+        "ollama" => Kind::Ollama,
+        "rehearsal" => Kind::Rehearsal,
+        _ => return Ok(None),
+    };
+    let mut spec = ProviderSpec::new(name, kind);
+    spec.base_url = provider.base_url.as_deref().map(str::to_owned);
+    let value = |text: &str| {
+        let value = filled_in(text, |reference| match reference {
+            Reference::Secret(name) => keys.get(name).cloned(),
+            Reference::Env(name) => env.secret(name),
+        })?;
+        Ok::<_, String>(SecretString::from(value.reveal().trim().to_owned()))
+    };
+    spec.api_key = provider.api_key.as_deref().map(value).transpose()?;
+    let headers = provider.headers.iter().map(|(name, text)| Ok((name.to_string(), value(text)?)));
+    spec.headers = headers.collect::<Result<_, String>>()?;
+    Ok(Some(spec))
 }
 
 /// A text with its references filled in, each once: what a value says is never looked at.

@@ -1,6 +1,7 @@
 //! One current generation per agent, swapped atomically together with the routes to it.
 
 use crate::context::{AgentContext, Generation};
+use crate::error::RuntimeError;
 use crate::events::{AgentEvent, Hub};
 use crate::signal::{Changes, Signal};
 use crate::tokens;
@@ -101,6 +102,17 @@ impl Registry {
     /// What holds now. Whoever needs two facts that agree takes both from one snapshot.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.current.load_full()
+    }
+
+    /// The context of an agent, whether or not it serves; or why there is none.
+    pub fn context_of(&self, id: &AgentId) -> Result<Arc<AgentContext>, RuntimeError> {
+        let snapshot = self.snapshot();
+        let entry = snapshot.agents.get(id);
+        let entry = entry.ok_or_else(|| RuntimeError::NoSuchAgent(id.as_str().into()))?;
+        entry.state.context().cloned().ok_or_else(|| {
+            let reason = entry.state.reason().unwrap_or_default();
+            RuntimeError::Broken { agent: id.clone(), reason: (*reason).into() }
+        })
     }
 
     /// Hears of every change of the snapshot and of the secrets from now on.

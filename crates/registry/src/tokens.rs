@@ -2,25 +2,20 @@
 //!
 //! A token is shown once, when it is made. What is kept can check it and can't make it.
 
-use crate::daemon::{Actor, Daemon};
-use crate::error::RuntimeError;
-use crate::lifecycle::wrong_state;
-use crate::registry::AgentState;
 use crate::signal::{Changes, Signal};
 use arc_swap::ArcSwap;
-use insula_config::rules::is_identifier;
 use insula_domain::{AgentId, Metadata};
-use insula_store::{DaemonCommand, Feed, FeedChange, Subscription};
+use insula_store::{Feed, FeedChange, Subscription};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError};
 
 /// The name under which the store keeps all tokens.
 pub(crate) const KEPT: &str = "tokens";
 
 /// What a token's text begins with, so that people and scanners recognise one.
-const PREFIX: &str = "insula_";
+pub(crate) const PREFIX: &str = "insula_";
 
 /// What a token may do with its agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -64,7 +59,7 @@ pub struct Token {
     /// Its id: the account of whoever uses it.
     pub id: Box<str>,
     /// The hash of its secret.
-    hash: [u8; 32],
+    pub(crate) hash: [u8; 32],
     pub agents: BTreeSet<AgentId>,
     /// What it may do with them.
     pub verbs: BTreeSet<Verb>,
@@ -135,7 +130,7 @@ pub struct Tokens {
 }
 
 impl Tokens {
-    fn load(text: Option<&str>) -> Self {
+    pub(crate) fn load(text: Option<&str>) -> Self {
         Self { known: ArcSwap::from_pointee(read(text)), ..Self::default() }
     }
 
@@ -188,10 +183,20 @@ impl Tokens {
         self.known.load().get(id).cloned()
     }
 
+    pub(crate) fn all(&self) -> BTreeMap<Box<str>, Arc<Token>> {
+        (**self.known.load()).clone()
+    }
+
     /// Every token, by id.
     pub fn list(&self) -> Vec<Arc<Token>> {
         self.known.load().values().cloned().collect()
     }
+}
+
+/// The tokens as the store keeps them.
+pub(crate) fn kept(known: &BTreeMap<Box<str>, Arc<Token>>) -> String {
+    let kept = known.iter().map(|(id, token)| (id.to_string(), token.to_json()));
+    Value::Object(kept.collect()).to_string()
 }
 
 /// The tokens as they are kept.
@@ -202,132 +207,4 @@ fn read(text: Option<&str>) -> BTreeMap<Box<str>, Arc<Token>> {
         Some((id.as_str().into(), Arc::new(Token::from_json(id, value)?)))
     });
     known.collect()
-}
-
-impl Daemon {
-    /// Makes a token and gives its text, which is not kept.
-    pub async fn create_token(
-        &self,
-        agents: BTreeSet<AgentId>,
-        verbs: BTreeSet<Verb>,
-        note: Option<Box<str>>,
-        actor: &Actor,
-    ) -> Result<(Arc<Token>, String), RuntimeError> {
-        self.create_token_with(agents, verbs, note, Metadata::new(), actor).await
-    }
-
-    /// The same, with values for hooks and expressions.
-    pub async fn create_token_with(
-        &self,
-        agents: BTreeSet<AgentId>,
-        verbs: BTreeSet<Verb>,
-        note: Option<Box<str>>,
-        metadata: Metadata,
-        actor: &Actor,
-    ) -> Result<(Arc<Token>, String), RuntimeError> {
-        let _changes = self.change().await;
-        let snapshot = self.snapshot();
-        if let Some(missing) = agents.iter().find(|id| !snapshot.agents.contains_key(*id)) {
-            return Err(RuntimeError::NoSuchAgent(missing.as_str().into()));
-        }
-        // It would come alive with whoever has the name next.
-        let is_gone = |id: &&AgentId| {
-            let state = snapshot.agents.get(*id).map(|entry| &entry.state);
-            matches!(state, Some(AgentState::Deleted | AgentState::Deleting(_)))
-        };
-        if let Some(gone) = agents.iter().find(is_gone) {
-            return Err(wrong_state(gone, "deleted", "remove it from config.yaml first"));
-        }
-        if agents.is_empty() || verbs.is_empty() {
-            let what = "a token is for at least one agent and one verb";
-            return Err(RuntimeError::Invalid(what.to_owned()));
-        }
-        if let Some(key) = metadata.keys().find(|key| !is_identifier(key)) {
-            let key: String = key.chars().take(100).flat_map(char::escape_debug).collect();
-            let what = format!(
-                "`{key}` is no key of metadata: use letters, digits and `_`, not a digit first"
-            );
-            return Err(RuntimeError::Invalid(what));
-        }
-        let now = self.world.clock.now();
-        // Never the same twice, also after one was revoked within the same moment.
-        let count = {
-            let mut made = self.tokens_made.lock().unwrap_or_else(PoisonError::into_inner);
-            let count = made.entry(agents.clone()).or_default();
-            *count += 1;
-            count.to_string()
-        };
-        let at = now.as_millis().to_string();
-        let mut purpose = vec!["token", &at, &count];
-        purpose.extend(agents.iter().map(AgentId::as_str));
-        let mut random = self.world.random.stream(&purpose);
-        let (id, secret) =
-            (random.id()[..12].to_owned(), format!("{}{}", random.id(), random.id()));
-        let token = Arc::new(Token {
-            id: id.as_str().into(),
-            hash: *blake3::hash(secret.as_bytes()).as_bytes(),
-            agents,
-            verbs,
-            note,
-            created: now.to_string().into(),
-            metadata,
-        });
-        let mut known = (**self.tokens.known.load()).clone();
-        known.insert(token.id.clone(), token.clone());
-        self.keep_tokens(known, "token.created", &token, actor).await?;
-        Ok((token, format!("{PREFIX}{id}_{secret}")))
-    }
-
-    /// Revokes a token at once.
-    pub async fn revoke_token(&self, id: &str, actor: &Actor) -> Result<(), RuntimeError> {
-        let _changes = self.change().await;
-        let mut known = (**self.tokens.known.load()).clone();
-        let Some(token) = known.remove(id) else {
-            return Err(RuntimeError::NoSuchToken(id.into()));
-        };
-        self.keep_tokens(known, "token.revoked", &token, actor).await
-    }
-
-    async fn keep_tokens(
-        &self,
-        known: BTreeMap<Box<str>, Arc<Token>>,
-        kind: &str,
-        token: &Token,
-        actor: &Actor,
-    ) -> Result<(), RuntimeError> {
-        let kept: serde_json::Map<String, Value> =
-            known.iter().map(|(id, token)| (id.to_string(), token.to_json())).collect();
-        let agents: Vec<&str> = token.agents.iter().map(AgentId::as_str).collect();
-        let content = json!({ "token": &*token.id, "agents": agents });
-        let batch = vec![
-            DaemonCommand::PutValue { key: KEPT.into(), value: Value::Object(kept).to_string() },
-            DaemonCommand::Audit(self.entry(actor, kind, 0, content)),
-        ];
-        self.owner.daemon().commit(batch).await?;
-        self.acting.rights_changed(self).await;
-        Ok(())
-    }
-
-    /// Takes a deleted agent out of every token; one that was for it alone goes with it.
-    pub(crate) fn tokens_without(&self, id: &AgentId) -> Option<DaemonCommand> {
-        let before = self.tokens.known.load();
-        let mut known = BTreeMap::new();
-        for (name, token) in before.iter() {
-            let mut left = (**token).clone();
-            left.agents.remove(id);
-            if !left.agents.is_empty() {
-                known.insert(name.clone(), Arc::new(left));
-            }
-        }
-        if known == **before {
-            return None;
-        }
-        let kept: serde_json::Map<String, Value> =
-            known.iter().map(|(id, token)| (id.to_string(), token.to_json())).collect();
-        Some(DaemonCommand::PutValue { key: KEPT.into(), value: Value::Object(kept).to_string() })
-    }
-
-    pub(crate) async fn kept_tokens(store: &insula_store::Store) -> Result<Tokens, RuntimeError> {
-        Ok(Tokens::load(store.daemon().value(KEPT).await?.as_deref()))
-    }
 }

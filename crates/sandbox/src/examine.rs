@@ -1,6 +1,7 @@
 //! What the walls really hold on this machine, for a person to read: each layer, and a few
 //! attempts to get out, made by a confined process.
 
+use crate::accounts::ChildAccount;
 use crate::child::ExitOutcome;
 use crate::error::Error;
 use crate::probe::Availability;
@@ -123,6 +124,20 @@ impl Sandbox {
         }
         let accounts = self.accounts(accounts, machine.is_root()).await;
         Examination { layers: layers.into(), attempts, accounts }
+    }
+
+    /// How what the kernel counts by user is shared out among so many accounts.
+    async fn accounts(&self, of: usize, users: bool) -> Accounts {
+        match self.share_of_each(of, users).await {
+            Ok(ChildAccount { share, .. }) if users => {
+                Accounts::Users { processes: share.processes }
+            }
+            Ok(ChildAccount { share, watches, .. }) => Accounts::Shares {
+                processes: share.processes,
+                watchers: if watches { share.watchers } else { 0 },
+            },
+            Err(error) => Accounts::None(error.to_string()),
+        }
     }
 
     async fn attempt(&self, script: &str) -> Result<ExitOutcome, Error> {

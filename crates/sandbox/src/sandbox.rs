@@ -172,21 +172,18 @@ impl Sandbox {
 }
 
 impl Sandbox {
-    /// How what the kernel counts by user is shared out among so many accounts.
-    pub(crate) async fn accounts(&self, of: usize, users: bool) -> crate::examine::Accounts {
-        use crate::examine::Accounts::{None, Shares, Users};
+    /// What each of so many accounts has of what the kernel counts by user, where each is a user
+    /// of the machine and where all are one.
+    pub(crate) async fn share_of_each(
+        &self,
+        of: usize,
+        users: bool,
+    ) -> Result<ChildAccount, Error> {
         let account = QuotaAccount { name: String::new(), of };
         if users {
-            let ChildAccount { share, .. } = Accounts::own_user(&account, true);
-            return Users { processes: share.processes };
+            return Ok(Accounts::own_user(&account, true));
         }
-        match self.shared.accounts.place(&self.shared.launcher, &account).await {
-            Ok(ChildAccount { share, watches, .. }) => Shares {
-                processes: share.processes,
-                watchers: if watches { share.watchers } else { 0 },
-            },
-            Err(error) => None(error.to_string()),
-        }
+        self.shared.accounts.place(&self.shared.launcher, &account).await
     }
 
     /// Whose share a child has of what the kernel counts by user.

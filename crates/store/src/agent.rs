@@ -1,30 +1,20 @@
-//! One agent's durable state: the handle, and the commands it takes.
+//! One agent's durable state: the commands that change it, and what each answers.
 //!
 //! A new family of commands is a variant here, an arm in each backend's dispatch, and a file
-//! there; reads are methods here and on the backend's trait.
+//! there; reads are methods of the handle (`handle::agent`) and of the backend's trait.
 
 use crate::approval::{Approval, ApprovalDecision, Grant};
-use crate::audit::{AuditEntry, AuditRecord, AuditReport, Seq};
-use crate::backend::AgentBackend;
-use crate::error::Result;
+use crate::audit::{AuditEntry, Seq};
+use crate::id::{MessageSeq, SessionId, TurnId};
 use crate::ingress::{IngressCommand, PairingAsked};
-use crate::limits;
 use crate::memory::{Fragment, FragmentId, Frozen, MemoryList, MemoryOrigin, Remember};
-use crate::message::{Message, MessageSeq, NewMessage, Window};
+use crate::message::NewMessage;
 use crate::outbox::{DeliveryId, OutboxCommand};
-use crate::seal::Seals;
-use crate::search::Hit;
-use crate::session::{OpenSession, Session, SessionId, SessionRef, Summary};
-use crate::turn::{
-    Accept, AcceptChild, Accepted, ChildTurn, Conclude, Join, NewStep, Step, Turn, TurnId,
-    UnfinishedTurn,
-};
-use crate::usage::{Totals, UsageOf, UsageReport};
+use crate::session::{OpenSession, SessionRef, Summary};
+use crate::turn::{Accept, AcceptChild, Accepted, Conclude, Join, NewStep};
 use insula_domain::ScopeName;
 use insula_world::Timestamp;
-use std::fmt;
 use std::ops::RangeInclusive;
-use std::sync::Arc;
 
 /// Most commands of one batch: more is no single change.
 pub const BATCH_MAX: usize = 1_024;
@@ -73,7 +63,7 @@ pub enum AgentCommand {
     /// Journals a step of a turn. Answers [`CommandOutcome::Stepped`].
     Step { turn: TurnId, step: Box<NewStep> },
     /// Says that another turn takes the place of one that is over: its messages stay and are
-    /// no longer among those of [`AgentStore::messages_tail`].
+    /// no longer among those of [`AgentStore::messages_tail`](crate::AgentStore::messages_tail).
     ReplaceTurn { turn: TurnId },
     /// Ends a turn. Answers [`CommandOutcome::Concluded`].
     Conclude(Box<Conclude>),
@@ -228,158 +218,5 @@ impl Committed {
             CommandOutcome::Concluded { reply, .. } => *reply,
             _ => None,
         })
-    }
-}
-
-/// A handle on one agent's state. Cheap to clone; bound to its agent at birth.
-#[derive(Clone)]
-pub struct AgentStore {
-    backend: Arc<dyn AgentBackend>,
-}
-
-impl AgentStore {
-    pub(crate) fn new(backend: Arc<dyn AgentBackend>) -> Self {
-        Self { backend }
-    }
-
-    pub(crate) fn backend(&self) -> &dyn AgentBackend {
-        &*self.backend
-    }
-
-    /// How often something was erased since the daemon began. Whoever keeps a copy of what it
-    /// read notes this before it reads: a copy with another number may hold what is gone.
-    pub fn erasures(&self) -> u64 {
-        self.backend.erasures()
-    }
-
-    /// Which life of the agent's name this is, counted since the daemon began. A name that is
-    /// used again after a deletion is another agent: what is kept in memory by an agent's id is
-    /// kept by this too, or the new one would find it.
-    pub fn incarnation(&self) -> u64 {
-        self.backend.incarnation()
-    }
-
-    /// How this agent's numbers are called outside the store.
-    pub fn seals(&self) -> Seals {
-        self.backend.seals()
-    }
-
-    /// Audit records after a position, oldest first, at most `limit` of them.
-    pub async fn audit_after(&self, after: Seq, limit: usize) -> Result<Vec<AuditRecord>> {
-        self.backend.audit_after(after, limit).await
-    }
-
-    /// The newest `limit` audit records, oldest first.
-    pub async fn audit_tail(&self, limit: usize) -> Result<Vec<AuditRecord>> {
-        self.backend.audit_tail(limit).await
-    }
-
-    /// Checks the whole audit chain, and that its head is the one anchored elsewhere.
-    pub async fn audit_verify(&self) -> Result<AuditReport> {
-        self.backend.audit_verify().await
-    }
-
-    /// A session, if there is such a one.
-    pub async fn session(&self, session: SessionRef) -> Result<Option<Session>> {
-        self.backend.session(session).await
-    }
-
-    /// Sessions begun before this one, newest first, at most `limit`; `None` for the newest.
-    pub async fn sessions(&self, before: Option<SessionId>, limit: usize) -> Result<Vec<Session>> {
-        self.backend.sessions(before, limit).await
-    }
-
-    /// The end of a session, oldest first, without turns that were replaced. Costs what it
-    /// returns, however long the session.
-    pub async fn messages_tail(&self, session: SessionId, window: Window) -> Result<Vec<Message>> {
-        self.backend.messages_tail(session, window).await
-    }
-
-    /// Messages after a place, oldest first, at most `limit` of them.
-    pub async fn messages_after(
-        &self,
-        session: SessionId,
-        after: MessageSeq,
-        limit: usize,
-    ) -> Result<Vec<Message>> {
-        self.backend.messages_after(session, after, limit).await
-    }
-
-    /// The `limit` messages before a place, oldest first.
-    pub async fn messages_before(
-        &self,
-        session: SessionId,
-        before: MessageSeq,
-        limit: usize,
-    ) -> Result<Vec<Message>> {
-        self.backend.messages_before(session, before, limit).await
-    }
-
-    /// How many messages a session has.
-    pub async fn message_count(&self, session: SessionId) -> Result<u64> {
-        self.backend.message_count(session).await
-    }
-
-    /// A turn, if there is such a one.
-    pub async fn turn(&self, turn: TurnId) -> Result<Option<Turn>> {
-        self.backend.turn(turn).await
-    }
-
-    /// The steps of a turn, in order.
-    pub async fn steps(&self, turn: TurnId) -> Result<Vec<Step>> {
-        self.backend.steps(turn).await
-    }
-
-    /// The children that a turn began itself, in the order it did.
-    pub async fn children(&self, turn: TurnId) -> Result<Vec<ChildTurn>> {
-        self.backend.children(turn).await
-    }
-
-    /// How many turns of children, and of theirs, there are below one.
-    pub async fn count_below(&self, turn: TurnId) -> Result<u32> {
-        self.backend.count_below(turn).await
-    }
-
-    /// The turns that were accepted and not concluded, oldest first, with their steps.
-    pub async fn unfinished(&self) -> Result<Vec<UnfinishedTurn>> {
-        self.backend.unfinished().await
-    }
-
-    /// Usage since the beginning of the day `since` is in.
-    pub async fn usage_since(&self, since: Timestamp) -> Result<UsageReport> {
-        self.backend.usage_since(since).await
-    }
-
-    /// Somebody's usage since the beginning of the day `since` is in.
-    pub async fn usage_of(&self, of: UsageOf, since: Timestamp) -> Result<Totals> {
-        self.backend.usage_of(of, since).await
-    }
-
-    /// The calls that wait for an answer, in the order they were asked about.
-    pub async fn approvals(&self) -> Result<Vec<Approval>> {
-        self.backend.approvals().await
-    }
-
-    /// What allows an invocation in a session, if anything does.
-    pub async fn granted(&self, invocation: [u8; 32], session: SessionId) -> Result<Option<Grant>> {
-        self.backend.granted(invocation, session).await
-    }
-
-    /// What is allowed for longer than once, the newest first.
-    pub async fn grants(&self) -> Result<Vec<Grant>> {
-        self.backend.grants().await
-    }
-
-    /// Messages of one scope that match some words of `query`, the best first, at most
-    /// `limit`. What is in other scopes changes neither hits nor scores.
-    pub async fn search(&self, scope: &ScopeName, query: &str, limit: usize) -> Result<Vec<Hit>> {
-        limits::query(scope.as_str(), query)?;
-        self.backend.search(scope, query, limit).await
-    }
-}
-
-impl fmt::Debug for AgentStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("AgentStore")
     }
 }

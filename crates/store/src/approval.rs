@@ -1,7 +1,6 @@
 //! What waits for somebody's approval, and what was allowed for longer than once.
 
-use crate::session::SessionId;
-use crate::turn::TurnId;
+use crate::id::{SessionId, TurnId};
 use insula_domain::Actor;
 use insula_world::Timestamp;
 

@@ -1,14 +1,10 @@
 //! The daemon's durable state: which agents there are, when to wake them, which events were
 //! seen, and a chain of its own. Ids and times only, never what anyone said.
 
-use crate::audit::{AuditEntry, AuditRecord, AuditReport, Seq};
-use crate::backend::DaemonBackend;
-use crate::error::Result;
+use crate::audit::AuditEntry;
 use crate::usage::Totals;
 use insula_domain::id::AgentId;
 use insula_world::Timestamp;
-use std::fmt;
-use std::sync::Arc;
 
 /// Where an agent stands, as it survives a restart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -132,72 +128,4 @@ pub struct Spending {
     pub closed: Vec<(AgentId, Timestamp, Totals)>,
     /// Agents that may have used something since, by id: ask each of them.
     pub open: Vec<AgentId>,
-}
-
-/// The handle on the daemon's state. Cheap to clone.
-#[derive(Clone)]
-pub struct DaemonStore {
-    backend: Arc<dyn DaemonBackend>,
-}
-
-impl DaemonStore {
-    pub(crate) fn new(backend: Arc<dyn DaemonBackend>) -> Self {
-        Self { backend }
-    }
-
-    pub(crate) fn backend(&self) -> &dyn DaemonBackend {
-        &*self.backend
-    }
-
-    /// Every agent, by id.
-    pub async fn agents(&self) -> Result<Vec<AgentRow>> {
-        self.backend.agents().await
-    }
-
-    /// A named value.
-    pub async fn value(&self, key: &str) -> Result<Option<String>> {
-        self.backend.value(key).await
-    }
-
-    /// Agents whose wake time is `now` or earlier, the most overdue first, at most `limit`.
-    pub async fn due(&self, now: Timestamp, limit: usize) -> Result<Vec<Due>> {
-        self.backend.due(now, limit).await
-    }
-
-    /// The earliest wake time there is.
-    pub async fn next_wake(&self) -> Result<Option<Timestamp>> {
-        self.backend.next_wake().await
-    }
-
-    /// Agents that may have unfinished turns or deliveries, by id: every agent that has one,
-    /// and some that had one lately. Read at start; ask each for [`unfinished`](crate::AgentStore::unfinished).
-    pub async fn busy(&self) -> Result<Vec<AgentId>> {
-        self.backend.busy().await
-    }
-
-    /// Which agents used something since the beginning of a day. Opens none of them.
-    pub async fn spending(&self, since: Timestamp) -> Result<Spending> {
-        self.backend.spending(since).await
-    }
-
-    /// Records of the daemon's chain after a position, oldest first, at most `limit`.
-    pub async fn audit_after(&self, after: Seq, limit: usize) -> Result<Vec<AuditRecord>> {
-        self.backend.audit_after(after, limit).await
-    }
-
-    /// The newest `limit` records of the daemon's chain, oldest first.
-    pub async fn audit_tail(&self, limit: usize) -> Result<Vec<AuditRecord>> {
-        self.backend.audit_tail(limit).await
-    }
-
-    /// Checks the daemon's chain, and that its head is the one anchored beside it.
-    pub async fn audit_verify(&self) -> Result<AuditReport> {
-        self.backend.audit_verify().await
-    }
-}
-
-impl fmt::Debug for DaemonStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("DaemonStore")
-    }
 }

@@ -1,10 +1,9 @@
 //! What can go wrong, by what the caller or an operator can do about it.
 
+use crate::id::{MessageSeq, SessionId, TurnId};
 use crate::lease::Owned;
-use crate::message::MessageSeq;
 use crate::outbox::DeliveryId;
-use crate::session::SessionId;
-use crate::turn::{TurnId, TurnStatus};
+use crate::turn::TurnStatus;
 use insula_domain::id::AgentId;
 use std::path::PathBuf;
 

@@ -1,9 +1,6 @@
 //! What stands before the conversations of an agent: who was let in, where it was added to, and
 //! what people said that is in no turn yet. Names are opaque here, and so is what was said.
 
-use crate::agent::AgentStore;
-use crate::error::Result;
-use async_trait::async_trait;
 use insula_domain::Actor;
 use insula_world::Timestamp;
 
@@ -219,69 +216,5 @@ impl IngressCommand {
             return Some(("a name", name, INGRESS_NAME_BYTES_MAX));
         }
         (content > INBOX_BYTES_MAX).then_some(("a message that waits", content, INBOX_BYTES_MAX))
-    }
-}
-
-/// The part of a backend that keeps these; see [`AgentStore`] for what each method means.
-#[async_trait]
-pub trait IngressBackend: Send + Sync {
-    /// Who asks to be let in.
-    async fn pairing_requests(&self) -> Result<Vec<PairingRequest>>;
-
-    /// Who was let in.
-    async fn pairings(&self) -> Result<Vec<Pairing>>;
-
-    /// How many codes were wrong.
-    async fn pairing_tries(&self, platform: &str) -> Result<Option<Tries>>;
-
-    /// Where we were added to.
-    async fn joined_chats(&self) -> Result<Vec<JoinedChat>>;
-
-    /// Messages that wait for a turn.
-    async fn inbox_waiting(&self) -> Result<Vec<InboxRow>>;
-
-    /// The newest messages of a conversation that are context.
-    async fn inbox_context(&self, session: &str, limit: usize) -> Result<Vec<InboxRow>>;
-
-    /// Whether an event was dealt with.
-    async fn has_event(&self, event: EventName) -> Result<bool>;
-}
-
-impl AgentStore {
-    /// Who asks to be let in, the oldest first.
-    pub async fn pairing_requests(&self) -> Result<Vec<PairingRequest>> {
-        self.backend().pairing_requests().await
-    }
-
-    /// Who was let in, by name.
-    pub async fn pairings(&self) -> Result<Vec<Pairing>> {
-        self.backend().pairings().await
-    }
-
-    /// How many codes for a platform were wrong, if any were.
-    pub async fn pairing_tries(&self, platform: &str) -> Result<Option<Tries>> {
-        self.backend().pairing_tries(platform).await
-    }
-
-    /// The chats that somebody allowed added us to.
-    pub async fn joined_chats(&self) -> Result<Vec<JoinedChat>> {
-        self.backend().joined_chats().await
-    }
-
-    /// The messages that wait for a turn, of all conversations, in the order they came.
-    pub async fn inbox_waiting(&self) -> Result<Vec<InboxRow>> {
-        self.backend().inbox_waiting().await
-    }
-
-    /// The newest messages of a conversation that are context for its next turn, in the order
-    /// they came, at most `limit`.
-    pub async fn inbox_context(&self, session: &str, limit: usize) -> Result<Vec<InboxRow>> {
-        self.backend().inbox_context(session, limit).await
-    }
-
-    /// Whether an event was dealt with: as a message of a turn, as one that waits for a turn, or
-    /// otherwise.
-    pub async fn has_event(&self, event: EventName) -> Result<bool> {
-        self.backend().has_event(event).await
     }
 }

@@ -23,6 +23,9 @@ pub mod daemon;
 pub mod error;
 pub mod feed;
 mod files;
+mod handle;
+mod holder;
+pub mod id;
 mod inflection;
 pub mod ingress;
 pub mod key;
@@ -30,6 +33,7 @@ pub mod lease;
 mod limits;
 pub mod memory;
 pub mod message;
+mod options;
 pub mod outbox;
 mod parts;
 pub mod seal;
@@ -41,36 +45,39 @@ mod terms;
 pub mod turn;
 pub mod usage;
 
-pub use agent::{AgentCommand, AgentStore, CommandOutcome, Committed};
+pub use agent::{AgentCommand, CommandOutcome, Committed};
 pub use approval::{Approval, ApprovalDecision, Grant};
 pub use audit::{AuditEntry, AuditRecord, AuditReport, Seq};
-pub use daemon::{
-    AgentRow, DaemonCommand, DaemonStore, Due, EventKey, Lifecycle, Reserved, Spending,
-};
+pub use daemon::{AgentRow, DaemonCommand, Due, EventKey, Lifecycle, Reserved, Spending};
 pub use error::{Result, StoreError};
 pub use feed::{Feed, FeedChange, Subscription};
+pub use handle::agent::AgentStore;
+pub use handle::daemon::DaemonStore;
+pub use holder::{AccountLease, AgentLease, DaemonLease, LeaseHolder};
+pub use id::{MessageSeq, SessionId, TurnId};
 pub use ingress::{
     EventName, InboxRow, IngressCommand, JoinedChat, NewInbox, Pairing, PairingAsked,
     PairingRequest, PlatformUser, Tries,
 };
 pub use key::{AuditKey, KeyExposure};
-pub use lease::{AccountLease, AgentLease, DaemonLease, Lease, LeaseHolder, Owned};
+pub use lease::{Lease, Owned};
 pub use memory::{
     Affected, Forget, Fragment, FragmentHit, FragmentId, Frozen, ListName, MemoryEntry, MemoryList,
     MemoryOrigin, MemoryPage, MemoryReport, MemorySource, Mirror, NewFragment, Provenance,
     RecordKind, Remember,
 };
-pub use message::{MESSAGE_PAGE_MAX, Message, MessageSeq, NewMessage, Part, Role, Window};
+pub use message::{MESSAGE_PAGE_MAX, Message, NewMessage, Part, Role, Window};
+pub use options::{Durability, OPEN_MAX_DEFAULT, StoreOptions};
 pub use outbox::{
     Button, Content, Delivery, DeliveryDestination, DeliveryId, DeliveryState, Doubt, Enqueue,
     Lane, NewButton, OutboxCommand, Provisional, Rest, SentPart, TurnOrigin,
 };
 pub use seal::{Counted, Seals};
 pub use search::Hit;
-pub use session::{OpenSession, Session, SessionId, SessionRef, SessionState, Summary};
-pub use store::{Durability, OPEN_MAX_DEFAULT, Store, StoreOptions};
+pub use session::{OpenSession, Session, SessionRef, SessionState, Summary};
+pub use store::Store;
 pub use turn::{
     Accept, AcceptChild, Accepted, ChildTurn, Conclude, Cut, Flush, IdempotencyKey, Join, NewStep,
-    Step, StepKind, Turn, TurnId, TurnOutcome, TurnStatus, UnfinishedTurn,
+    Step, StepKind, Turn, TurnOutcome, TurnStatus, UnfinishedTurn,
 };
 pub use usage::{Totals, Usage, UsageOf, UsageReport};

@@ -4,14 +4,14 @@
 use super::*;
 use crate::approval::{Approval, ApprovalDecision, Grant};
 use crate::conformance::{entry, sample};
+use crate::id::{SessionId, TurnId};
 use crate::ingress::{
     EventName, INBOX_BYTES_MAX, INGRESS_NAME_BYTES_MAX, IngressCommand, JoinedChat, NewInbox,
     Pairing, PairingRequest, PlatformUser, Tries,
 };
 use crate::memory::{FragmentId, Frozen, MemoryList, MemorySource, NewFragment};
 use crate::outbox::{DeliveryId, Doubt, Enqueue, Lane, Rest, SentPart};
-use crate::session::SessionId;
-use crate::turn::{Accept, Conclude, Join, TurnId};
+use crate::turn::{Accept, Conclude, Join};
 use insula_world::Timestamp;
 
 /// What is limited, how much of it is accepted, and a command with so much of it.

@@ -3,11 +3,9 @@
 //! What a part means is for the layers above; here only [`Part::Text`] is looked into, and
 //! only for search. How parts become bytes: `parts`.
 
-use crate::session::SessionId;
-use crate::turn::TurnId;
+use crate::id::{MessageSeq, SessionId, TurnId};
 use insula_domain::{Actor, ScopeName};
 use insula_world::Timestamp;
-use std::fmt;
 use std::sync::Arc;
 
 /// Most parts of a message: an answer with a hundred tool calls has reasons to be refused.
@@ -25,23 +23,6 @@ pub const MESSAGE_PAGE_MAX: usize = 1_000;
 /// Most bytes of parts one read returns; the message that passes it is still returned if it
 /// is the first.
 pub const MESSAGE_PAGE_BYTES_MAX: usize = 8 * 1024 * 1024;
-
-/// The place of a message in its session, from 1 and without gaps.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub struct MessageSeq(pub u64);
-
-impl MessageSeq {
-    /// Before the first message.
-    pub const START: Self = Self(0);
-    /// After the last message there can be.
-    pub const END: Self = Self(u64::MAX);
-}
-
-impl fmt::Display for MessageSeq {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
 
 /// Whose voice a message is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -5,12 +5,7 @@
 //! request is about to be made is journalled before it, and what became of it after: so a
 //! crash between the two is seen as [`DeliveryState::Sending`].
 
-use crate::agent::AgentStore;
-use crate::error::Result;
-use crate::message::MessageSeq;
-use crate::session::SessionId;
-use crate::turn::TurnId;
-use async_trait::async_trait;
+use crate::id::{MessageSeq, SessionId, TurnId};
 use insula_world::Timestamp;
 use std::fmt;
 
@@ -307,94 +302,4 @@ pub enum Doubt {
     Resend,
     /// An operator decides.
     Hold,
-}
-
-/// The part of a backend that keeps the outbox; see [`AgentStore`] for what each method means.
-#[async_trait]
-pub trait OutboxBackend: Send + Sync {
-    async fn delivery(&self, id: DeliveryId) -> Result<Option<Delivery>>;
-
-    async fn delivery_named(&self, name: &str) -> Result<Option<Delivery>>;
-
-    /// Deliveries whose names begin like this.
-    async fn deliveries_named(&self, begin: &str) -> Result<Vec<Delivery>>;
-
-    /// The next of each chat.
-    async fn delivery_heads(&self, after: Option<Lane>, limit: usize) -> Result<Vec<Delivery>>;
-
-    /// The next of one chat.
-    async fn delivery_head(&self, lane: Lane) -> Result<Option<Delivery>>;
-
-    /// Those that were not sent, newest first.
-    async fn deliveries(&self, before: Option<DeliveryId>, limit: usize) -> Result<Vec<Delivery>>;
-
-    /// When the next is due.
-    async fn next_delivery(&self) -> Result<Option<Timestamp>>;
-
-    /// Turns under way whose replies go somewhere.
-    async fn origins(&self, after: TurnId, limit: usize) -> Result<Vec<TurnOrigin>>;
-
-    async fn button(&self, data: &str) -> Result<Option<Button>>;
-
-    /// The buttons of a delivery.
-    async fn buttons_of(&self, id: DeliveryId) -> Result<Vec<NewButton>>;
-}
-
-impl AgentStore {
-    /// A delivery, if it is there.
-    pub async fn delivery(&self, id: DeliveryId) -> Result<Option<Delivery>> {
-        self.backend().delivery(id).await
-    }
-
-    /// The delivery that was made once under a name.
-    pub async fn delivery_named(&self, name: &str) -> Result<Option<Delivery>> {
-        self.backend().delivery_named(name).await
-    }
-
-    /// The deliveries that were made under names that begin with `begin`, the oldest first, at
-    /// most [`DELIVERIES_MAX`].
-    pub async fn deliveries_named(&self, begin: &str) -> Result<Vec<Delivery>> {
-        self.backend().deliveries_named(begin).await
-    }
-
-    /// The oldest delivery of each chat that is not over, by chat, after a chat, at most
-    /// `limit`. Costs what it returns, however many wait behind them.
-    pub async fn delivery_heads(&self, after: Option<Lane>, limit: usize) -> Result<Vec<Delivery>> {
-        self.backend().delivery_heads(after, limit).await
-    }
-
-    /// The oldest delivery of a chat that is not over.
-    pub async fn delivery_head(&self, lane: Lane) -> Result<Option<Delivery>> {
-        self.backend().delivery_head(lane).await
-    }
-
-    /// Deliveries that were not sent, whatever the reason, queued before this one, newest
-    /// first, at most `limit`.
-    pub async fn deliveries(
-        &self,
-        before: Option<DeliveryId>,
-        limit: usize,
-    ) -> Result<Vec<Delivery>> {
-        self.backend().deliveries(before, limit).await
-    }
-
-    /// When the next delivery is due that is not over.
-    pub async fn next_delivery(&self) -> Result<Option<Timestamp>> {
-        self.backend().next_delivery().await
-    }
-
-    /// The turns under way after one whose replies go somewhere, at most `limit`.
-    pub async fn origins(&self, after: TurnId, limit: usize) -> Result<Vec<TurnOrigin>> {
-        self.backend().origins(after, limit).await
-    }
-
-    /// The button with these data, if a delivery of this agent has one.
-    pub async fn button(&self, data: &str) -> Result<Option<Button>> {
-        self.backend().button(data).await
-    }
-
-    /// The buttons of a delivery, in order.
-    pub async fn buttons_of(&self, id: DeliveryId) -> Result<Vec<NewButton>> {
-        self.backend().buttons_of(id).await
-    }
 }

@@ -3,8 +3,8 @@
 //! A query names its scope and sees nothing else: which messages match, how they rank and
 //! with what score depends only on the messages of that scope. How text becomes terms: `terms`.
 
-use crate::message::{MessageSeq, Role};
-use crate::session::SessionId;
+use crate::id::{MessageSeq, SessionId};
+use crate::message::Role;
 use insula_world::Timestamp;
 use std::ops::Range;
 

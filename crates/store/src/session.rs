@@ -4,10 +4,9 @@
 //! key that has not ended is the current one, and ending it makes the next message begin a new
 //! row with an empty history.
 
-use crate::message::MessageSeq;
+use crate::id::{MessageSeq, SessionId};
 use insula_domain::ScopeName;
 use insula_world::Timestamp;
-use std::fmt;
 use std::sync::Arc;
 
 /// Longest session key, scope, label or principal, in bytes: names, not content.
@@ -21,16 +20,6 @@ pub const SESSION_PAGE_MAX: usize = 1_000;
 
 /// Most sessions an agent can have over its life: half of what a message's place has room for.
 pub const SESSIONS_MAX: i64 = 1 << 30;
-
-/// One incarnation of a conversation, counted from 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct SessionId(pub i64);
-
-impl fmt::Display for SessionId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
 
 /// Which session a command means.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

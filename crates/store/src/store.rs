@@ -1,58 +1,17 @@
 //! The way in: opens the daemon's state and hands out handles.
 
-use crate::agent::AgentStore;
 use crate::backend::Backend;
-use crate::daemon::DaemonStore;
 use crate::error::Result;
 use crate::feed::Feed;
-use crate::key::AuditKey;
-use crate::lease::{Claim, LeaseHolder};
+use crate::handle::agent::AgentStore;
+use crate::handle::daemon::DaemonStore;
+use crate::options::StoreOptions;
 use crate::sqlite::SqliteBackend;
 use insula_domain::id::AgentId;
 use insula_world::World;
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// Open agent databases when nothing else is said. Three descriptors each, far below the
-/// limit a daemon raises at start.
-pub const OPEN_MAX_DEFAULT: usize = 256;
-
-/// What a commit survives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Durability {
-    /// A loss of power: every commit is flushed to the disk (`synchronous=FULL`).
-    #[default]
-    Power,
-    /// A crash of the process, not of the machine (`synchronous=NORMAL`).
-    Process,
-}
-
-/// How to open a store.
-#[derive(Clone)]
-pub struct StoreOptions {
-    /// The home directory: `insula.db` and `agents/<id>/agent.db` live below it.
-    pub home: PathBuf,
-    /// What a commit survives.
-    pub durability: Durability,
-    /// Most agent databases open at once; at least one is always allowed.
-    pub open_max: usize,
-    /// The key of the audit chains of this home.
-    pub audit_key: AuditKey,
-}
-
-impl StoreOptions {
-    /// The usual options for a home.
-    pub fn new(home: impl Into<PathBuf>, audit_key: AuditKey) -> Self {
-        Self {
-            home: home.into(),
-            durability: Durability::default(),
-            open_max: OPEN_MAX_DEFAULT,
-            audit_key,
-        }
-    }
-}
 
 /// The durable state of one home. Cheap to clone.
 #[derive(Clone)]
@@ -77,18 +36,6 @@ impl Store {
     /// The daemon's own state.
     pub fn daemon(&self) -> &DaemonStore {
         &self.daemon
-    }
-
-    /// Takes over: what is written under this is refused by nobody, and what is written under any
-    /// earlier claim is, durably. Once per start.
-    pub async fn claim(&self, owner: &str) -> Result<LeaseHolder> {
-        let epoch = self.backend.claim(owner).await?;
-        Ok(LeaseHolder::new(self.clone(), Claim::new(owner, epoch)))
-    }
-
-    /// For whoever only looks: it owns nothing, and whatever it would write is refused.
-    pub fn unclaimed(&self) -> LeaseHolder {
-        LeaseHolder::new(self.clone(), Claim::new("nobody", 0))
     }
 
     pub(crate) fn backend(&self) -> &dyn Backend {

@@ -5,13 +5,13 @@
 //! each completed one is a place from which a turn goes on after a crash, and a call that
 //! began and did not end is seen to have done just that.
 
-use crate::message::{MessageSeq, NewMessage};
+use crate::id::{MessageSeq, SessionId, TurnId};
+use crate::message::NewMessage;
 use crate::outbox::DeliveryDestination;
-use crate::session::{OpenSession, SessionId};
+use crate::session::OpenSession;
 use crate::usage::Usage;
 use insula_domain::Actor;
 use insula_world::Timestamp;
-use std::fmt;
 
 /// Most steps of one turn; far above any iteration limit.
 pub const STEPS_PER_TURN_MAX: u32 = 4_096;
@@ -30,16 +30,6 @@ pub const MESSAGES_AT_ONCE_MAX: usize = 64;
 
 /// Most turns one read of unfinished ones returns; conclude some, then read again.
 pub const UNFINISHED_MAX: usize = 1_000;
-
-/// A turn, counted from 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct TurnId(pub i64);
-
-impl fmt::Display for TurnId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
 
 /// What makes a request the same request when it comes again.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -4,6 +4,7 @@ use crate::delegate::{ChildReport, DelegateOutcome, Task};
 use crate::{Cleared, Course, Hands, Output, Piece, QuotedSource, Tool, ToolError, arguments};
 use async_trait::async_trait;
 use insula_domain::Role;
+use insula_domain::Source;
 use serde::Deserialize;
 use std::fmt::Write as _;
 
@@ -61,6 +62,10 @@ impl Tool for DelegateTask {
 
     fn course(&self) -> Course {
         Course::Journalled
+    }
+
+    fn source(&self, _shown: &str) -> Option<Source> {
+        None
     }
 
     async fn run(&self, hands: &Hands<'_>, value: &Cleared) -> Result<Output, ToolError> {

@@ -65,7 +65,7 @@ impl Tool for ExecuteCode {
         };
         let job = Job { code, workdir: None, timeout: timeout.map(Duration::from_secs) };
         let ran = hands.shell()?.run(job).await?;
-        let mut text = report(hands, &ran.printed, Some(&ran.end), QuotedSource::Own).await;
+        let mut text = report(hands.files, &ran.printed, Some(&ran.end), QuotedSource::Own).await;
         for note in ran.notes {
             text.push_str(&format!("[{note}]\n"));
         }

@@ -1,11 +1,13 @@
 //! What a tool may touch: handles, each bound to one agent, session and scope when it is
 //! made. No method takes an agent, a session key or a scope.
 
+pub use crate::output::HandError;
+
 use crate::delegate::Delegate;
 use crate::files::Files;
-use crate::mcp::Servers;
 use crate::memory::Memory;
-use crate::send_message::Outbox;
+use crate::outbox::Outbox;
+use crate::servers::Servers;
 use crate::shell::Shell;
 use crate::skills::Skills;
 use crate::web::Web;
@@ -94,11 +96,6 @@ impl Hands<'_> {
         self.delegate.ok_or_else(|| HandError("there are no children here".to_owned()))
     }
 }
-
-/// A handle could not do it.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct HandError(pub String);
 
 /// What to look for.
 #[derive(Debug, Clone, PartialEq, Eq)]

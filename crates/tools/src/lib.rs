@@ -12,13 +12,16 @@ mod files;
 pub mod hands;
 mod mcp;
 pub mod memory;
+mod outbox;
 mod output;
 mod patch;
 mod printed;
 mod process;
 mod read_file;
+mod remember;
 mod search;
 pub mod send_message;
+mod servers;
 mod session_search;
 pub mod shell;
 pub mod skills;
@@ -36,17 +39,20 @@ pub use delegate::Delegate;
 pub use delegate_task::DelegateTask;
 pub use execute_code::ExecuteCode;
 pub use files::Files;
-pub use hands::{HandError, Hands, History, Hit, Search};
-pub use mcp::{McpTool, Servers, words_of};
-pub use memory::{Memory, MemorySearch, Remember};
-pub use output::{Output, Piece, QuotedSource, ToolError};
+pub use hands::{Hands, History, Hit, Search};
+pub use mcp::{McpTool, words_of};
+pub use memory::Memory;
+pub use outbox::Outbox;
+pub use output::{HandError, Output, Piece, QuotedSource, ToolError};
 pub use patch::Patch;
 #[cfg(fuzzing)]
 pub use patch::fuzzing as patch_fuzzing;
 pub use process::Process;
 pub use read_file::ReadFile;
+pub use remember::{MemorySearch, Remember};
 pub use search::SearchFiles;
-pub use send_message::{Outbox, SendMessage};
+pub use send_message::SendMessage;
+pub use servers::Servers;
 pub use session_search::SessionSearch;
 pub use shell::Shell;
 pub use skills::{SkillManage, SkillView, SkillsList};
@@ -59,6 +65,7 @@ pub use web_search::WebSearch;
 pub use write_file::WriteFile;
 
 use async_trait::async_trait;
+use insula_domain::{Source, SourceKind};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::ops::Deref;
@@ -93,6 +100,12 @@ pub trait Tool: Send + Sync {
     /// What becomes of a call that is stopped, or cut off by a crash.
     fn course(&self) -> Course {
         Course::Once
+    }
+
+    /// Where foreign words of a result came from, by what its pieces say of that; `None` where
+    /// the hand has told already.
+    fn source(&self, _shown: &str) -> Option<Source> {
+        Some(Source::new(SourceKind::Program, self.name()))
     }
 
     /// Whether what a call writes can be read in every conversation of the agent.

@@ -5,20 +5,8 @@ use crate::printed::report;
 use crate::shell::Printed;
 use crate::{Cleared, Hands, Output, Piece, QuotedSource, Tool, ToolError};
 use async_trait::async_trait;
+use insula_domain::{Source, SourceKind};
 use insula_mcp::CallOutcome;
-use serde_json::Value;
-
-/// The MCP servers of one agent.
-#[async_trait]
-pub trait Servers: Send + Sync {
-    /// Calls a tool by the name its server gives it.
-    async fn call(
-        &self,
-        server: &str,
-        tool: &str,
-        arguments: &Value,
-    ) -> Result<CallOutcome, ToolError>;
-}
 
 /// One tool of one server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,12 +36,16 @@ impl Tool for McpTool {
         &self.parameters
     }
 
+    fn source(&self, _shown: &str) -> Option<Source> {
+        Some(Source::new(SourceKind::Mcp, &format!("{}/{}", self.server, self.tool)))
+    }
+
     async fn run(&self, hands: &Hands<'_>, arguments: &Cleared) -> Result<Output, ToolError> {
         let CallOutcome { text, is_error, dropped } =
             hands.servers()?.call(&self.server, &self.tool, arguments).await?;
         let head = text.into_bytes();
         let printed = Printed { total: head.len() as u64 + dropped, head, tail: Vec::new() };
-        let said = report(hands, &printed, None, QuotedSource::Foreign).await;
+        let said = report(hands.files, &printed, None, QuotedSource::Foreign).await;
         let text = if said.is_empty() { "(nothing)\n".to_owned() } else { said };
         let said = words_of(&self.server, text);
         match is_error {

@@ -3,8 +3,9 @@
 use super::*;
 use crate::ToolRef;
 use crate::hands::{HandError, History, Hit, Search};
+use crate::servers::Servers;
 use insula_mcp::RESULT_BYTES_MAX;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 struct FakeServers(CallOutcome);

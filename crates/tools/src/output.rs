@@ -1,8 +1,5 @@
 //! What a tool gives back.
 
-use crate::hands::HandError;
-use crate::workspace::FileError;
-
 /// What a tool gives back when it did what it was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Output {
@@ -52,6 +49,11 @@ pub enum QuotedSource {
     Foreign,
 }
 
+/// A handle could not do it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct HandError(pub String);
+
 /// Why a tool did not do it. The message is for the model: what was wrong, what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ToolError {
@@ -67,15 +69,4 @@ pub enum ToolError {
     /// it failed, and some of the words about it are somebody else's
     #[error("{}", Piece::plain(.0))]
     Pieces(Vec<Piece>),
-}
-
-impl From<FileError> for ToolError {
-    fn from(error: FileError) -> Self {
-        match error {
-            FileError::Refused(what) => Self::Refused(what),
-            FileError::Missing(what) | FileError::Folder(what) | FileError::Unfit(what) => {
-                Self::Hand(HandError(what))
-            }
-        }
-    }
 }

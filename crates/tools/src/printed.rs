@@ -1,7 +1,7 @@
 //! What a program printed, in a form and a length that a model can use.
 
-use crate::QuotedSource;
-use crate::hands::Hands;
+use crate::files::Files;
+use crate::output::QuotedSource;
 use crate::shell::{End, Printed};
 use std::fmt::Write as _;
 
@@ -44,9 +44,9 @@ pub(crate) fn shown(printed: &Printed) -> PrintedText {
 }
 
 /// What is said about a program that ended or runs: its words, what was left out and where
-/// that is, how it ended.
+/// that is, how it ended. The whole is kept in `files`, where there are any.
 pub(crate) async fn report(
-    hands: &Hands<'_>,
+    files: Option<&Files>,
     printed: &Printed,
     end: Option<&End>,
     words: QuotedSource,
@@ -56,7 +56,7 @@ pub(crate) async fn report(
         text.push('\n');
     }
     if is_cut {
-        let kept = keep(hands, printed, words).await;
+        let kept = keep(files, printed, words).await;
         let what = if printed.dropped() > 0 { "what was kept" } else { "the whole" };
         let _ = match kept {
             Some(path) => writeln!(
@@ -98,7 +98,7 @@ pub(crate) fn ended(end: &End) -> String {
 }
 
 /// Keeps the whole in a file of this conversation; where. Without a place for it there is none.
-async fn keep(hands: &Hands<'_>, printed: &Printed, words: QuotedSource) -> Option<String> {
+async fn keep(files: Option<&Files>, printed: &Printed, words: QuotedSource) -> Option<String> {
     let mut whole = printed.head.clone();
     if printed.dropped() > 0 {
         whole.extend_from_slice(
@@ -106,7 +106,7 @@ async fn keep(hands: &Hands<'_>, printed: &Printed, words: QuotedSource) -> Opti
         );
     }
     whole.extend_from_slice(&printed.tail);
-    hands.files?.keep_output(whole, words).await.ok()
+    files?.keep_output(whole, words).await.ok()
 }
 
 fn beginning(text: &str) -> &str {

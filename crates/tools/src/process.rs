@@ -98,7 +98,7 @@ impl Tool for Process {
                 let process = shell.wait(id, patience).await.ok_or_else(absent)?;
                 match &process.end {
                     Some(end) => {
-                        report(hands, &process.printed, Some(end), QuotedSource::Own).await
+                        report(hands.files, &process.printed, Some(end), QuotedSource::Own).await
                     }
                     None => format!("{}[it still runs]\n", poll(&process)),
                 }

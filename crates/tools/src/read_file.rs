@@ -4,6 +4,7 @@ use crate::files::{FileAccess, text};
 use crate::workspace::{FileError, Loaded, display};
 use crate::{Cleared, Course, Hands, Output, Piece, Tool, ToolError, arguments, path_argument};
 use async_trait::async_trait;
+use insula_domain::{Source, SourceKind};
 use rustix::fs::FileType;
 use serde::Deserialize;
 use serde_json::Value;
@@ -54,6 +55,10 @@ impl Tool for ReadFile {
 
     fn course(&self) -> Course {
         Course::Glance
+    }
+
+    fn source(&self, shown: &str) -> Option<Source> {
+        Some(Source::new(SourceKind::File, shown))
     }
 
     async fn run(&self, hands: &Hands<'_>, value: &Cleared) -> Result<Output, ToolError> {

@@ -10,17 +10,6 @@ use serde_json::Value;
 /// the platform's limit.
 const MESSAGE_CHARS_MAX: usize = 20_000;
 
-/// Messages on their way out.
-#[async_trait]
-pub trait Outbox: Send + Sync {
-    /// The places that a message may go to, as far as they were named one by one, and whether
-    /// there are more.
-    fn targets(&self) -> Vec<String>;
-
-    /// Puts a message into the outbox, durably, or refuses. The same call does it once.
-    async fn send(&self, target: &str, message: &str) -> Result<(), ToolError>;
-}
-
 /// Says something elsewhere.
 pub struct SendMessage;
 

@@ -62,7 +62,7 @@ impl Tool for Terminal {
             )));
         }
         let ran = shell.run(job).await?;
-        let mut text = report(hands, &ran.printed, Some(&ran.end), QuotedSource::Own).await;
+        let mut text = report(hands.files, &ran.printed, Some(&ran.end), QuotedSource::Own).await;
         if let Some(place) = ran.moved_to {
             text.push_str(&format!("[the working directory is now {place}]\n"));
         }

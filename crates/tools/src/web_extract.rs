@@ -6,6 +6,7 @@ use crate::web::{Web, pdf};
 use crate::{Cleared, Hands, Output, QuotedSource, Tool, ToolError, arguments};
 use async_trait::async_trait;
 use futures_util::{StreamExt as _, stream};
+use insula_domain::{Source, SourceKind};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -52,6 +53,11 @@ impl Tool for WebExtract {
         let hosts = urls.filter_map(|url| Some(url::Url::parse(url).ok()?.host_str()?.to_owned()));
         let hosts: Vec<String> = hosts.take(URLS_MAX).collect();
         Some(hosts.join(" ").chars().take(crate::SUBJECT_CHARS_MAX).collect())
+    }
+
+    fn source(&self, shown: &str) -> Option<Source> {
+        let host = url::Url::parse(shown).ok().and_then(|url| url.host_str().map(str::to_owned));
+        Some(Source::new(SourceKind::Web, host.as_deref().unwrap_or(shown)))
     }
 
     async fn run(&self, hands: &Hands<'_>, value: &Cleared) -> Result<Output, ToolError> {

@@ -4,6 +4,7 @@ use crate::output::Piece;
 use crate::web::search::{Found, question, results};
 use crate::{Cleared, HandError, Hands, Output, Tool, ToolError, arguments};
 use async_trait::async_trait;
+use insula_domain::{Source, SourceKind};
 use serde::Deserialize;
 
 pub struct WebSearch;
@@ -34,6 +35,10 @@ impl Tool for WebSearch {
 
     fn parameters(&self) -> &'static str {
         r#"{"type":"object","properties":{"query":{"type":"string"},"limit":{"type":"integer","minimum":1,"maximum":20}},"required":["query"],"additionalProperties":false}"#
+    }
+
+    fn source(&self, _shown: &str) -> Option<Source> {
+        Some(Source::new(SourceKind::Web, "search"))
     }
 
     async fn run(&self, hands: &Hands<'_>, value: &Cleared) -> Result<Output, ToolError> {

@@ -10,15 +10,11 @@
     reason = "a measuring program: it reads clocks, and stops at the first surprise"
 )]
 
-use insula_capabilities::Capabilities;
 use insula_domain::{AccountId, Address, AgentId, ChatId, ChatType, Label, Platform, UserId};
-use insula_models::Transport;
-use insula_registry::daemon::Purpose;
-use insula_registry::{Daemon, Home};
 use insula_store::Part;
+use insula_testdaemon::TestDaemon;
 use insula_turns::{Acknowledge, Engine, Inbound, TurnEnd, TurnEvent};
 use insula_world::World;
-use std::collections::BTreeMap;
 
 /// Turns of each kind.
 const ROUNDS: usize = 200;
@@ -37,15 +33,8 @@ fn cpu_ms() -> f64 {
 async fn main() {
     let config = "agents: {a: {tools: coding, subagents: {max_children: 8}}}\n";
     let files = insula_testkit::Home::with([("config.yaml", config)]).unwrap();
-    let home = Home::new(files.path());
-    home.prepare().unwrap();
-    let lock = home.try_lock().unwrap().expect("nobody else is here");
-    let world = World::real().unwrap();
-    let transport = Transport::new(&world, &[]).unwrap();
-    let caps =
-        Capabilities::open(home, lock, world, BTreeMap::new(), Purpose::Serve).await.unwrap();
-    let daemon = caps.daemon.clone();
-    let engine = Engine::new(caps.clone(), transport);
+    let daemon = TestDaemon::open(&files, &World::real().unwrap()).await;
+    let engine = daemon.engine();
     let tasks = |count: usize| {
         let tasks = vec![serde_json::json!({ "goal": "ping" }); count];
         format!("call delegate_task {}", serde_json::json!({ "tasks": tasks }))
@@ -65,7 +54,7 @@ async fn main() {
 }
 
 /// Processor time of one turn with this message, each in a session of its own, in ms.
-async fn measure(daemon: &Daemon, engine: &Engine, kind: &str, text: &str) -> f64 {
+async fn measure(daemon: &TestDaemon, engine: &Engine, kind: &str, text: &str) -> f64 {
     let begun = cpu_ms();
     for round in 0..ROUNDS {
         let id = AgentId::new("a").unwrap();

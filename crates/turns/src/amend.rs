@@ -4,8 +4,9 @@
 //! The journal is never changed. An edit is a further message of the same person in the same
 //! turn; what was taken back is not answered.
 
-use crate::engine::{Around, Engine, Inbound, SubmitError};
+use crate::engine::Engine;
 use crate::live::{Inbox, LiveTurn};
+use crate::submit::{Around, Inbound, SubmitError};
 use insula_domain::SessionKey;
 
 impl LiveTurn {

@@ -1,9 +1,9 @@
 //! One model call: asked, listened to and paid for; and asked again, or of the next model of the
 //! chain, as long as nobody has seen a word of an answer that broke off.
 
-use super::run::{Broken, Turn};
 use super::{history, prompt};
 use crate::budget::{BudgetError, Payer};
+use crate::turn::{Broken, Turn};
 use insula_models::{
     Answer, Chain, Gathering, ModelError, ModelFault, Request, StopReason, Timeouts, ToolSchema,
 };
@@ -126,7 +126,7 @@ impl Turn<'_> {
         purpose: &str,
         is_reply: bool,
     ) -> Result<Heard, ModelCallFailure> {
-        let (cx, world) = (self.cx, &self.shop.daemon.world);
+        let (cx, world) = (self.cx, &self.shop.world);
         let turn = cx.turn.to_string();
         let mut random = world.random.stream(&["turn", cx.agent.id.as_str(), &turn, purpose]);
         let (cancel, limits) = (&cx.live.cancel, Timeouts::default());

@@ -1,23 +1,30 @@
 //! The tool calls of a turn: through the gate, journalled before and after.
 
-use super::run::{Broken, Turn, calls};
 use crate::current::runs_programs;
 use crate::facts::InTurn;
 use crate::gate::{self, Call, Denial, NotPassed};
 use crate::history::unanswered;
+use crate::messages::last_output;
 use crate::remember::TurnMemory;
+use crate::run::calls;
 use crate::send::TurnOutbox;
 use crate::subagents::TurnDelegate;
-use crate::transcript::{ScopedHistory, last_output};
+use crate::transcript::ScopedHistory;
+use crate::turn::{Broken, Turn};
 use crate::untrusted;
 use insula_capabilities::mcp::AgentServers;
 use insula_capabilities::programs::{Chat, Given, SessionShell};
 use insula_capabilities::skills::AgentSkills;
 use insula_capabilities::web::SessionWeb;
+use insula_domain::hook::HookEvent;
 use insula_domain::tool::ToolSpec;
 use insula_registry::events::turn::{TurnEnd, TurnEvent};
 use insula_store::{CommandOutcome, Message, MessageSeq, NewMessage, NewStep, Part, Role, Usage};
 use insula_tools::{Cleared, Course, Hands, Output, Piece, Recall, ToolError};
+
+/// What would make more of a glance than a moment.
+const HOOKS: [HookEvent; 3] =
+    [HookEvent::PreToolCall, HookEvent::TransformToolResult, HookEvent::PostToolCall];
 
 /// How often one refused call may come again before the turn is told to stop trying.
 const REFUSALS_MAX: usize = 3;
@@ -107,7 +114,7 @@ impl Turn<'_> {
         let cx = self.cx;
         cx.live.voice.say(TurnEvent::ToolCall { name: name.to_owned() });
         // From before the first look, so that no change falls between two.
-        let changes = self.shop.daemon.registry.changes();
+        let changes = self.shop.registry.changes();
         let permit = match gate::pass(self, Call { id, name, arguments, history }).await {
             Ok(permit) => permit,
             Err(NotPassed::Denied(denial)) => {
@@ -116,10 +123,10 @@ impl Turn<'_> {
             Err(NotPassed::Broken(broken)) => return Err(broken),
         };
         let cleared = permit.cleared();
-        let around = InTurn { daemon: &self.shop.daemon, cx, history };
+        let around = InTurn { access: &self.shop.access, cx, history };
         let step = self.begin(id, name).await?;
         let scoped = ScopedHistory::new(&self.shop.caps, cx);
-        let memory = TurnMemory::new(&self.shop.caps, cx, id, permit.approved_by());
+        let memory = TurnMemory::new(self.shop, cx, id, permit.approved_by());
         let previous = match cleared.tool().recall() {
             Recall::LastOutput => last_output(history, name),
             Recall::Nothing => None,
@@ -217,6 +224,11 @@ impl Turn<'_> {
         };
         let subject = cleared.tool().subject(cleared);
         let audit = self.audit_about(name, verdict, rule, subject);
+        // First, so that the result itself says whose words it was made of.
+        if let Some(pieces) = &foreign {
+            let sources = untrusted::sources(&**cleared.tool(), pieces);
+            sources.for_each(|it| cx.see_words_of(it));
+        }
         let mut result = self.result(id, text, is_error);
         if foreign.is_some() {
             untrusted::set(&mut result.parts);
@@ -247,7 +259,7 @@ impl Turn<'_> {
         if insula_domain::tool::find(name).is_some_and(ToolSpec::only_looks) {
             return Ok(0);
         }
-        let at = self.shop.daemon.world.clock.now();
+        let at = self.shop.world.clock.now();
         let begun = NewStep::CallBegun { call: id.into(), name: name.into(), at };
         let done = self.commit(vec![self.step(begun)]).await?;
         let number = done.outcomes.iter().find_map(|outcome| match outcome {
@@ -307,7 +319,7 @@ impl Turn<'_> {
     /// What the marks around a call's foreign text are told apart by.
     fn mark(&self, call: &str) -> String {
         let (agent, turn) = (self.cx.agent.id.as_str(), self.cx.turn.to_string());
-        self.shop.daemon.world.random.stream(&["untrusted", agent, &turn, call]).id()
+        self.shop.world.random.stream(&["untrusted", agent, &turn, call]).id()
     }
 
     fn result(&self, call: &str, text: String, is_error: bool) -> NewMessage {
@@ -324,4 +336,37 @@ fn asked(question: &str, choices: &[String]) -> String {
         text.push_str(&format!("\n{}. {choice}", index + 1));
     }
     text
+}
+
+impl Turn<'_> {
+    /// Journals an answer, now or with the result of what it asks for, and makes its calls; the
+    /// end of the turn, if one of them is it.
+    pub(super) async fn answered(
+        &mut self,
+        message: NewMessage,
+        usage: Usage,
+        history: &mut Vec<Message>,
+    ) -> Result<Option<TurnEnd>, Broken> {
+        let calls = calls(&message.parts);
+        let step = NewStep::Answered { message: message.clone(), usage };
+        let at = history.len();
+        if calls.iter().all(|(_, name, _)| self.is_glance(name)) {
+            self.pending.put(self.step(step));
+            history.push(self.placed(&message, MessageSeq::default()));
+        } else {
+            let seq = self.journal(step, None).await?;
+            history.push(self.placed(&message, seq));
+        }
+        let end = self.calls(calls, history).await?;
+        if let (Some(seq), Some(answer)) = (self.pending.place(), history.get_mut(at)) {
+            answer.seq = seq;
+        }
+        Ok(end)
+    }
+
+    fn is_glance(&self, name: &str) -> bool {
+        let tool = self.shop.built.iter().find(|tool| tool.name() == name);
+        tool.is_some_and(|tool| tool.course() == Course::Glance)
+            && !HOOKS.iter().any(|event| self.cx.agent.hooks.has(*event))
+    }
 }

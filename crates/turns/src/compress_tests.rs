@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use super::*;
+use crate::notes::*;
 use crate::redaction::redaction_of;
 use insula_domain::marks::{CLOSE, OPEN};
 use insula_store::{SessionId, TurnId};
@@ -57,7 +58,7 @@ fn asked(older: &[Message], redaction: &Redaction) -> String {
 
 /// What a summary says, as the model reads it.
 fn read(parts: &[Part]) -> String {
-    crate::transcript::text_of(parts)
+    crate::messages::text_of(parts)
 }
 
 /// The lines that are ours in what a summariser is asked.

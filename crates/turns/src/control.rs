@@ -2,10 +2,11 @@
 //! under way, stop, say the last message again, begin anew, forget.
 
 use crate::TurnHandle;
-use crate::engine::{Around, Engine, Inbound, SubmitError, beside};
+use crate::engine::{Engine, beside};
 use crate::history::{self, arrange};
-use crate::lanes::Busy;
+use crate::lanes::{Busy, Work};
 use crate::live::{Inbox, JOINED_MAX, LiveTurn};
+use crate::submit::{Around, BusyMode, Inbound, SubmitError};
 use insula_capabilities::hooks::{self, Occasion};
 use insula_domain::Actor;
 use insula_domain::ScopeName;
@@ -19,30 +20,7 @@ use insula_store::{
     SessionRef, SessionState, StoreError, TurnId, Window,
 };
 use std::sync::Arc;
-
-/// What a message that comes while a turn is under way does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum BusyMode {
-    /// Waits for a turn of its own.
-    #[default]
-    Queue,
-    /// Joins the turn: the model sees it before it goes on.
-    Steer,
-    /// Stops the turn and gets the next.
-    Interrupt,
-}
-
-impl BusyMode {
-    /// Finds a mode by name.
-    pub fn parse(text: &str) -> Option<Self> {
-        match text {
-            "queue" => Some(Self::Queue),
-            "steer" => Some(Self::Steer),
-            "interrupt" => Some(Self::Interrupt),
-            _ => None,
-        }
-    }
-}
+use tokio_util::sync::CancellationToken;
 
 impl Engine {
     /// Takes a message, in one of three ways should a turn of the same person be under way. A
@@ -76,7 +54,7 @@ impl Engine {
         if let Some(live) = self.live.last(&key)
             && let Some(debounce) = &live.debounce
         {
-            let now = self.shop.daemon.world.clock.elapsed();
+            let now = self.shop.world.clock.elapsed();
             if live.principal == inbound.principal
                 && debounce.takes(&inbound, now)
                 && let Some(handle) = self.join(&live, &inbound, &around).await?
@@ -138,9 +116,9 @@ impl Engine {
             parts: redaction.parts(inbound.parts.clone()),
             principal: inbound.principal.clone(),
             scope,
-            label: inbound.label.to_string().into(),
+            label: crate::seen::text_of(&inbound.label),
             generation: inbound.agent.generation.0,
-            at: self.shop.daemon.world.clock.now(),
+            at: self.shop.world.clock.now(),
         };
         let idempotency = inbound.idempotency.clone();
         let join = Join { turn: live.turn, message: message.clone(), idempotency };
@@ -252,7 +230,7 @@ impl Engine {
         if let Some(current) = agent.store.session(session.clone()).await? {
             self.shop.caps.programs.end_session(&agent.id, current.id);
         }
-        let at = self.shop.daemon.world.clock.now();
+        let at = self.shop.world.clock.now();
         let end = vec![AgentCommand::EndSession { session, at }];
         agent.store.commit(end).await?;
         for event in [HookEvent::OnSessionEnd, HookEvent::OnSessionReset] {
@@ -297,10 +275,10 @@ impl Engine {
             self.stop(&key);
         }
         self.shop.windows.take(agent, id);
-        let at = self.shop.daemon.world.clock.now();
+        let at = self.shop.world.clock.now();
         let forget = vec![AgentCommand::ForgetSession { session: id, at }];
         agent.store.commit(forget).await?;
-        self.shop.daemon.forgotten.note(agent);
+        self.shop.forgotten.note(agent);
         self.shop.caps.forget_programs(&agent.id, id).await;
         self.tell(agent, &session.key, HookEvent::OnSessionFinalize).await;
         Ok(Some(session))
@@ -320,4 +298,45 @@ fn said_in(history: &[Message], turn: TurnId, principal: &Actor) -> Vec<Part> {
         message.parts.clone().into_iter().map(part)
     };
     said.flat_map(again).collect()
+}
+
+impl Engine {
+    /// Takes a message in a conversation that is for this turn only and forgotten after it;
+    /// with an idempotency key, as long after it as the key holds.
+    pub async fn submit_once(&self, inbound: Inbound) -> Result<TurnHandle, SubmitError> {
+        let (agent, key) = (inbound.agent.clone(), inbound.session.clone());
+        let who = inbound.principal.clone();
+        let is_keyed = inbound.idempotency.is_some();
+        let taken = self.submit(inbound).await;
+        let is_over = match &taken {
+            Ok(_) => !is_keyed,
+            // What was brought along came before it was known.
+            Err(SubmitError::Known { .. }) => true,
+            Err(_) => false,
+        };
+        if is_over {
+            // In the same lane, so it comes after the turn.
+            let one_offs = self.one_offs.clone();
+            let name: Box<str> = key.to_string().into();
+            let forget = async move {
+                match agent.store.session(SessionRef::Key(name)).await {
+                    Ok(Some(session)) => one_offs.forget(agent, session.id),
+                    Ok(None) => {}
+                    Err(error) => {
+                        tracing::warn!(agent = %agent.id, %error, "a conversation of one turn was not found")
+                    }
+                }
+            };
+            // A lane that is full has a conversation of more than one turn.
+            let stop = CancellationToken::new();
+            let work = Work { who, debounce: None, run: Box::pin(forget), stop };
+            let _ = self.lanes.enter(&key, work);
+        }
+        taken
+    }
+
+    /// Forgets what is to be forgotten by now, before the daemon is closed.
+    pub async fn settle(&self) {
+        self.one_offs.settle().await;
+    }
 }

@@ -5,26 +5,24 @@
 //! allowed by both. What the two grant is not merged: an axis on which the agent has less than the
 //! turn began with is closed to the turn.
 
-use super::run::{Broken, Turn, TurnContext};
-use crate::engine::Shop;
+use crate::admitted::As;
 use crate::facts::{CallFacts, Surroundings};
 use crate::gate::Denial;
+use crate::shop::Shop;
+use crate::turn::{Broken, Turn, TurnContext};
 use insula_capabilities::Capabilities;
 use insula_capabilities::programs::Given;
-use insula_config::DaemonConfig;
 use insula_domain::Actor;
-use insula_domain::{Address, Axis, Budget, Effect, Router, ToolVerdict};
+use insula_domain::{Axis, Budget, Effect, ToolVerdict};
+use insula_registry::access::Access;
 use insula_registry::context::AgentContext;
-use insula_registry::daemon::Daemon;
 use insula_registry::registry::AgentState;
-use insula_registry::routing::Led;
 use insula_registry::signal::Changes;
-use insula_registry::tokens::Verb;
 use insula_store::StoreError;
 use insula_tools::ToolRef;
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Effects that a program has, whatever else its tool declares.
 const PROGRAMS: &[Effect] = &[Effect::RunProgram, Effect::RunCode];
@@ -65,78 +63,9 @@ impl From<Lost> for Broken {
     }
 }
 
-/// As of when it is known that who began a turn may talk to its agent.
-#[derive(Default)]
-pub(crate) struct Admitted(Mutex<Option<As>>);
-
-#[derive(Clone)]
-struct As {
-    /// How often people were let in or out by then, and tokens made or revoked.
-    rosters: u64,
-    tokens: u64,
-    /// The generation that let them in.
-    by: Arc<AgentContext>,
-    /// What leads chats to agents, and the accounts they are on.
-    router: Arc<Router>,
-    config: Arc<DaemonConfig>,
-    /// Where their chat led.
-    led: Led,
-}
-
-impl As {
-    fn now(daemon: &Daemon, by: &Arc<AgentContext>, address: &Address) -> Self {
-        let (rosters, tokens) = (daemon.rosters.count(), daemon.tokens.version());
-        let snapshot = daemon.snapshot();
-        let (router, config) = (snapshot.router.clone(), snapshot.daemon.clone());
-        Self { rosters, tokens, by: by.clone(), router, config, led: snapshot.led(address) }
-    }
-
-    /// Whether nothing changed since.
-    fn holds(&self, daemon: &Daemon, by: &Arc<AgentContext>) -> bool {
-        let snapshot = daemon.snapshot();
-        self.rosters == daemon.rosters.count()
-            && self.tokens == daemon.tokens.version()
-            && Arc::ptr_eq(&self.by, by)
-            && Arc::ptr_eq(&self.router, &snapshot.router)
-            && Arc::ptr_eq(&self.config, &snapshot.daemon)
-    }
-}
-
-impl Admitted {
-    /// Somebody whom this generation just let in. A token may have been revoked while its
-    /// request was still being read: then nothing is known, and the turn is judged as it begins.
-    pub(crate) fn by(
-        daemon: &Daemon,
-        agent: &Arc<AgentContext>,
-        principal: &Actor,
-        address: &Address,
-    ) -> Self {
-        let is_known = match principal {
-            Actor::Token(bearer) => {
-                daemon.tokens.get(bearer.id()).is_some_and(|it| it.allows(&agent.id, Verb::Chat))
-            }
-            _ => true,
-        };
-        Self(Mutex::new(is_known.then(|| As::now(daemon, agent, address))))
-    }
-
-    /// The same as of another turn of theirs.
-    pub(crate) fn like(&self) -> Self {
-        Self(Mutex::new(self.get()))
-    }
-
-    fn get(&self) -> Option<As> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    fn put(&self, now: As) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(now);
-    }
-}
-
 /// The generation of an agent that holds now; why it serves nobody, where it does not.
-fn newest(daemon: &Daemon, agent: &AgentContext) -> Result<Arc<AgentContext>, Lost> {
-    let snapshot = daemon.snapshot();
+fn newest(access: &Access, agent: &AgentContext) -> Result<Arc<AgentContext>, Lost> {
+    let snapshot = access.snapshot();
     let state = snapshot.agents.get(&agent.id).map(|entry| &entry.state);
     let why = match state {
         Some(AgentState::Ready(now)) => return Ok(now.clone()),
@@ -149,12 +78,12 @@ fn newest(daemon: &Daemon, agent: &AgentContext) -> Result<Arc<AgentContext>, Lo
 impl TurnContext {
     /// The generation that holds now, where it is another than the turn's own; or why the turn
     /// can't go on.
-    pub(crate) async fn still(&self, daemon: &Daemon) -> Result<Option<Arc<AgentContext>>, Lost> {
-        let now = newest(daemon, &self.agent)?;
+    pub(crate) async fn still(&self, access: &Access) -> Result<Option<Arc<AgentContext>>, Lost> {
+        let now = newest(access, &self.agent)?;
         let known = self.admitted.get();
-        if !known.as_ref().is_some_and(|known| known.holds(daemon, &now)) {
-            let holds = As::now(daemon, &now, &self.from.address);
-            self.may_talk(daemon, &now, known.as_ref()).await?;
+        if !known.as_ref().is_some_and(|known| known.holds(access, &now)) {
+            let holds = As::now(access, &now, &self.from.address);
+            self.may_talk(access, &now, known.as_ref()).await?;
             self.is_here(&holds, known.as_ref())?;
             self.admitted.put(holds);
         }
@@ -165,16 +94,16 @@ impl TurnContext {
     /// Whether who began it may talk to the agent as it is now.
     async fn may_talk(
         &self,
-        daemon: &Daemon,
+        access: &Access,
         now: &Arc<AgentContext>,
         known: Option<&As>,
     ) -> Result<(), Lost> {
         // What a token allows is no part of a generation.
-        let is_same = known.is_some_and(|known| known.tokens == daemon.tokens.version());
+        let is_same = known.is_some_and(|known| known.version.tokens == access.version().tokens);
         if is_same && matches!(self.principal, Actor::Token(_)) {
             return Ok(());
         }
-        if daemon.may_talk(now, &self.principal, &self.from.address).await? {
+        if access.may_talk(now, &self.principal, &self.from.address).await? {
             return Ok(());
         }
         Err(Lost::Said(format!(
@@ -199,19 +128,18 @@ impl TurnContext {
     /// is the one it would have.
     pub(super) async fn begin_now(
         &mut self,
-        caps: &Capabilities,
+        (access, caps): (&Access, &Capabilities),
         settled: Arc<AgentContext>,
     ) -> Result<(), Lost> {
-        let daemon = &*caps.daemon;
-        let now = newest(daemon, &settled)?;
+        let now = newest(access, &settled)?;
         if !Arc::ptr_eq(&now, &self.agent) {
             self.from = now.scope(&self.from.address);
             let seals = now.store.seals();
-            self.files = now.workspace.files(&self.key, self.session, &seals, &daemon.world);
+            self.files = now.workspace.files(&self.key, self.session, &seals, &caps.world);
             self.scope = caps.written_scope(&now, &self.from, &self.key).await;
             self.agent = now;
         }
-        self.still(daemon).await.map(drop)
+        self.still(access).await.map(drop)
     }
 }
 
@@ -219,7 +147,7 @@ impl TurnContext {
 pub(super) async fn watch(shop: &Shop, cx: &TurnContext, mut changes: Changes) {
     loop {
         changes.changed().await;
-        let lost = match cx.still(&shop.daemon).await {
+        let lost = match cx.still(&shop.access).await {
             Ok(now) => shop.chain_under(&cx.agent, now.as_deref()).err(),
             Err(Lost::Said(why)) => Some(why),
             Err(Lost::Store(error)) => Some(error.to_string()),
@@ -233,7 +161,7 @@ pub(super) async fn watch(shop: &Shop, cx: &TurnContext, mut changes: Changes) {
 impl Turn<'_> {
     /// Looks what holds now, and notes it.
     pub(super) async fn still(&mut self) -> Result<(), Broken> {
-        self.now = self.cx.still(&self.shop.daemon).await?;
+        self.now = self.cx.still(&self.shop.access).await?;
         Ok(())
     }
 
@@ -255,7 +183,7 @@ impl Turn<'_> {
         loop {
             changes.changed().await;
             // Whoever watches the turn ends it where it can't go on at all.
-            if let Ok(Some(now)) = self.cx.still(&self.shop.daemon).await
+            if let Ok(Some(now)) = self.cx.still(&self.shop.access).await
                 && let Err(denial) = permits(&self.cx.agent, &now, (tool, arguments), around)
             {
                 return denial;

@@ -4,7 +4,7 @@
 //! Every message of it is journalled when it comes, the first as the turn's own and the others
 //! into it, so that a crash loses none. Here is only how long the turn waits.
 
-use crate::engine::Inbound;
+use crate::submit::Inbound;
 use insula_registry::Generation;
 use insula_registry::context::Whereabouts;
 use insula_store::Part;

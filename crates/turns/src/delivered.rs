@@ -2,7 +2,7 @@
 
 use crate::Engine;
 use crate::current::was_taken_away;
-use crate::transcript::text_of;
+use crate::messages::text_of;
 use insula_registry::context::AgentContext;
 use insula_registry::events::BudgetRefusal;
 use insula_store::{Content, Counted, Delivery, MessageSeq, Part, StoreError, TurnStatus};

@@ -1,14 +1,14 @@
 //! What is known of a turn and of a call, in the words that argument rules, hooks and their
 //! expressions use.
 
-use crate::made::{Made, is_same};
-use crate::run::TurnContext;
-use crate::transcript::{text_of, typed_of};
+use crate::made::{Made, argument, is_same};
+use crate::messages::{text_of, typed_of};
+use crate::turn::TurnContext;
 use insula_capabilities::hooks::expression_value;
 use insula_domain::argument::{Arguments, CallArguments, Earlier, FoundArgument, mentions};
 use insula_domain::expr::{Record, Value};
 use insula_domain::{Metadata, SessionKey};
-use insula_registry::daemon::Daemon;
+use insula_registry::Access;
 use insula_registry::tokens::Verb;
 use insula_store::{Message, Role};
 use serde_json::Value as Json;
@@ -27,7 +27,7 @@ pub fn metadata_value(metadata: &Metadata) -> Value {
 
 /// The fields of a turn, as [`insula_domain::argument::TURN_FIELDS`] names them. What people
 /// said in it is `said`; what tools and models said is no part of it.
-pub(crate) fn turn_value(daemon: &Daemon, cx: &TurnContext, said: &str) -> Value {
+pub(crate) fn turn_value(access: &Access, cx: &TurnContext, said: &str) -> Value {
     let text = |text: &str| Value::text(text);
     let maybe = |text: Option<&str>| text.map_or_else(Value::null, Value::text);
     let session = cx.live.voice.session();
@@ -44,7 +44,7 @@ pub(crate) fn turn_value(daemon: &Daemon, cx: &TurnContext, said: &str) -> Value
         .with("chat", maybe(key.as_ref().map(|key| key.chat.as_str())))
         .with("topic", maybe(key.as_ref().and_then(|key| Some(key.topic.as_ref()?.as_str()))))
         .with("user", maybe(user))
-        .with("admin", Value::bool(daemon.is_admin(&cx.agent, &cx.principal, Verb::Approve)))
+        .with("admin", Value::bool(access.is_admin(&cx.agent, &cx.principal, Verb::Approve)))
         .with("text", text(said))
         .with("mentioned_addresses", Value::texts(found.addresses))
         .with("mentioned_urls", Value::texts(found.urls))
@@ -83,14 +83,14 @@ pub(crate) trait Surroundings {
 
 /// A turn, and what was said in its conversation.
 pub(crate) struct InTurn<'t> {
-    pub(crate) daemon: &'t Daemon,
+    pub(crate) access: &'t Access,
     pub(crate) cx: &'t TurnContext,
     pub(crate) history: &'t [Message],
 }
 
 impl Surroundings for InTurn<'_> {
     fn turn(&self) -> Value {
-        turn_value(self.daemon, self.cx, &self.said())
+        turn_value(self.access, self.cx, &self.said())
     }
 
     fn said(&self) -> String {
@@ -137,12 +137,6 @@ impl<'c> CallFacts<'c> {
     }
 }
 
-/// What stands at a place of arguments.
-pub(crate) fn argument<'j>(arguments: &'j Json, path: &[Box<str>]) -> FoundArgument<'j> {
-    let at = path.iter().try_fold(arguments, |json, name| json.get(&**name));
-    at.map_or(FoundArgument::Absent, found)
-}
-
 impl Arguments for CallFacts<'_> {
     fn at(&self, path: &[Box<str>]) -> FoundArgument<'_> {
         argument(self.arguments, path)
@@ -168,16 +162,5 @@ impl CallArguments for CallFacts<'_> {
         let earlier = |it: &'_ Arc<Made>| is_same(&it.arguments, self.arguments);
         let all = made.iter().map(|it| (it, earlier(it)));
         all.map(|(it, is_same)| Earlier { tool: &it.tool, arguments: &**it, is_same }).collect()
-    }
-}
-
-fn found(json: &Json) -> FoundArgument<'_> {
-    match json {
-        Json::Null => FoundArgument::Absent,
-        Json::Bool(value) => FoundArgument::Bool(*value),
-        Json::Number(number) => FoundArgument::Number(number.as_f64().unwrap_or(f64::NAN)),
-        Json::String(text) => FoundArgument::Text(text.as_str().into()),
-        Json::Array(items) => FoundArgument::List(items.iter().map(found).collect()),
-        Json::Object(_) => FoundArgument::Fields,
     }
 }

@@ -5,8 +5,11 @@
 //! hits. Where it is cut depends on the messages alone: a window that was kept in memory and
 //! one that was read again are the same bytes.
 
-use crate::remember::Block;
+use crate::memory_block::MemoryBlock;
+use crate::messages::results_of;
+use crate::notes;
 use crate::shown::ShownHistory;
+use crate::tokens::all_tokens;
 use insula_domain::Actor;
 use insula_domain::AgentId;
 use insula_registry::context::AgentContext;
@@ -19,10 +22,6 @@ use std::sync::{Mutex, PoisonError};
 
 /// How what a workspace said about itself began.
 const GUIDE_BEGINS: &str = "AGENTS.md of your workspace says:\n";
-/// Tokens a picture counts as.
-const IMAGE_TOKENS: usize = 1_500;
-/// Tokens that every message costs besides its words.
-const MESSAGE_TOKENS: usize = 4;
 /// Most messages the model is shown; a page of the store is longer by more than one cut.
 pub(crate) const MESSAGES_MAX: usize = 128;
 /// Most bytes the model is shown, pictures included.
@@ -31,28 +30,6 @@ pub(crate) const BYTES_MAX: usize = 4 * 1024 * 1024;
 const CUT_EVERY: u64 = 64;
 /// Windows kept in memory, in bytes of words, all together.
 const KEPT_BYTES_MAX: usize = 2 * 1024 * 1024;
-
-/// Roughly how many tokens a text is: four bytes each, two where it is not plain ASCII.
-pub(crate) fn text_tokens(text: &str) -> usize {
-    if text.is_ascii() { text.len().div_ceil(4) } else { text.len().div_ceil(2) }
-}
-
-/// Roughly how many tokens a message is.
-pub(crate) fn tokens(message: &Message) -> usize {
-    let of = |part: &Part| match part {
-        Part::Text(text) | Part::Beside(text) | Part::Reasoning { text, .. } => text_tokens(text),
-        Part::Attachment { name, .. } => text_tokens(name) + 16,
-        Part::Image { .. } => IMAGE_TOKENS,
-        Part::ToolCall { name, arguments, .. } => text_tokens(name) + text_tokens(arguments) + 8,
-        Part::ToolResult { text, .. } => text_tokens(text) + 8,
-    };
-    MESSAGE_TOKENS + message.parts.iter().map(of).sum::<usize>()
-}
-
-/// Roughly how many tokens messages are.
-pub(crate) fn all_tokens(messages: &[Message]) -> usize {
-    messages.iter().map(tokens).sum()
-}
 
 /// Whether a history is so large that its older part should become notes.
 pub(crate) fn is_full(messages: &[Message], tokens_max: usize) -> bool {
@@ -74,7 +51,7 @@ pub(crate) async fn load(
         history = store.messages_after(session, before, 1).await?;
         for summary in &mut history {
             without_guide(summary);
-            super::compress::marked(summary);
+            notes::marked(summary);
         }
         upto = summary.upto;
     }
@@ -228,13 +205,6 @@ impl Size {
     }
 }
 
-/// The messages that answer the calls of the one at `at`: those of tools that follow it.
-pub(crate) fn results_of(history: &[Message], at: usize) -> &[Message] {
-    let after = &history[at + 1..];
-    let count = after.iter().take_while(|message| message.role == Role::Tool).count();
-    &after[..count]
-}
-
 /// The calls of the message at `at` that have no result. A crash or a stop leaves such, and
 /// providers refuse them.
 pub(crate) fn unanswered(history: &[Message], at: usize) -> Vec<Box<str>> {
@@ -279,7 +249,7 @@ fn place(agent: &AgentContext, session: SessionId) -> WindowKey {
 pub(crate) struct Window {
     pub(crate) history: Vec<Message>,
     pub(crate) shown: ShownHistory,
-    pub(crate) block: Block,
+    pub(crate) block: MemoryBlock,
 }
 
 #[derive(Default)]

@@ -1,9 +1,9 @@
 //! Where a turn asks its agent's hooks. Each is one line where it happens; what an answer
 //! means there is here.
 
-use super::run::{Broken, Turn, TurnContext};
 use crate::facts;
 use crate::gate::Denial;
+use crate::turn::{Broken, Turn, TurnContext};
 use insula_capabilities::hooks::{self, Go, HookDecision, Occasion};
 use insula_domain::Actor;
 use insula_domain::ApprovalMode;

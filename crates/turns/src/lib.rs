@@ -3,6 +3,7 @@
 //! The [`Engine`] begins and ends them; the [`gate`] decides about every call of a tool, and asks
 //! [`approvals`]; [`budget`] says what they may spend; [`subagents`] are turns that a turn began.
 
+pub(crate) mod admitted;
 mod amend;
 pub mod approvals;
 mod ask;
@@ -21,6 +22,9 @@ mod hooked;
 mod lanes;
 pub(crate) mod live;
 pub(crate) mod made;
+mod memory_block;
+pub mod messages;
+mod notes;
 pub mod one_off;
 mod past;
 mod pending_step;
@@ -34,17 +38,21 @@ pub(crate) mod seen;
 mod send;
 mod serve;
 mod shares;
+pub(crate) mod shop;
 mod shown;
 mod skills;
 pub mod subagents;
+mod submit;
+mod tokens;
 pub mod transcript;
+pub(crate) mod turn;
 mod turn_slots;
 pub(crate) mod untrusted;
 mod verify;
 
-pub use control::BusyMode;
 pub use delivered::DeliveryText;
-pub use engine::{Acknowledge, Around, Engine, Inbound, SubmitError};
+pub use engine::Engine;
 pub use insula_registry::events::{ApprovalOutcome, ChildAct, ChildOutcome, TurnEnd, TurnEvent};
 pub use live::TurnHandle;
-pub use run::ITERATIONS_MAX;
+pub use subagents::ITERATIONS_MAX;
+pub use submit::{Acknowledge, Around, BusyMode, Inbound, SubmitError};

@@ -1,7 +1,6 @@
 //! The calls that were made in a turn, for rules that count them. A turn shares its list with
 //! its children, so that delegating does not begin a new count.
 
-use crate::facts::argument;
 use insula_domain::argument::{Arguments, FoundArgument};
 use serde_json::Value as Json;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -54,6 +53,23 @@ impl CallsMade {
 fn push(made: &mut Vec<Arc<Made>>, tool: &str, arguments: Json) {
     if made.len() < CALLS_MAX {
         made.push(Arc::new(Made { tool: tool.into(), arguments }));
+    }
+}
+
+/// What stands at a place of arguments.
+pub(crate) fn argument<'j>(arguments: &'j Json, path: &[Box<str>]) -> FoundArgument<'j> {
+    let at = path.iter().try_fold(arguments, |json, name| json.get(&**name));
+    at.map_or(FoundArgument::Absent, found)
+}
+
+fn found(json: &Json) -> FoundArgument<'_> {
+    match json {
+        Json::Null => FoundArgument::Absent,
+        Json::Bool(value) => FoundArgument::Bool(*value),
+        Json::Number(number) => FoundArgument::Number(number.as_f64().unwrap_or(f64::NAN)),
+        Json::String(text) => FoundArgument::Text(text.as_str().into()),
+        Json::Array(items) => FoundArgument::List(items.iter().map(found).collect()),
+        Json::Object(_) => FoundArgument::Fields,
     }
 }
 

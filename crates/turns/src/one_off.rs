@@ -6,19 +6,15 @@
 //! forget. A request with an idempotency key must get the same reply again: its conversation
 //! stays for a day. What a crash left behind goes then too.
 
-use crate::TurnHandle;
-use crate::engine::{Engine, Inbound, SubmitError};
-use crate::lanes::Work;
 use insula_capabilities::Capabilities;
 use insula_domain::{AgentId, ContextId, Scope, SessionKey};
 use insula_registry::context::AgentContext;
 use insula_store::session::SESSION_PAGE_MAX;
-use insula_store::{AgentCommand, SessionId, SessionRef, SessionState, StoreError};
+use insula_store::{AgentCommand, SessionId, SessionState, StoreError};
 use insula_world::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tokio_util::sync::CancellationToken;
 
 /// What the name of such a conversation begins with. No caller may choose a name like that.
 pub use insula_registry::context::ONE_OFF as PREFIX;
@@ -48,47 +44,6 @@ pub(super) fn is_of_itself(scope: &Scope, key: &SessionKey) -> bool {
         }
 }
 
-impl Engine {
-    /// Takes a message in a conversation that is for this turn only and forgotten after it;
-    /// with an idempotency key, as long after it as the key holds.
-    pub async fn submit_once(&self, inbound: Inbound) -> Result<TurnHandle, SubmitError> {
-        let (agent, key) = (inbound.agent.clone(), inbound.session.clone());
-        let who = inbound.principal.clone();
-        let is_keyed = inbound.idempotency.is_some();
-        let taken = self.submit(inbound).await;
-        let is_over = match &taken {
-            Ok(_) => !is_keyed,
-            // What was brought along came before it was known.
-            Err(SubmitError::Known { .. }) => true,
-            Err(_) => false,
-        };
-        if is_over {
-            // In the same lane, so it comes after the turn.
-            let one_offs = self.one_offs.clone();
-            let name: Box<str> = key.to_string().into();
-            let forget = async move {
-                match agent.store.session(SessionRef::Key(name)).await {
-                    Ok(Some(session)) => one_offs.forget(agent, session.id),
-                    Ok(None) => {}
-                    Err(error) => {
-                        tracing::warn!(agent = %agent.id, %error, "a conversation of one turn was not found")
-                    }
-                }
-            };
-            // A lane that is full has a conversation of more than one turn.
-            let stop = CancellationToken::new();
-            let work = Work { who, debounce: None, run: Box::pin(forget), stop };
-            let _ = self.lanes.enter(&key, work);
-        }
-        taken
-    }
-
-    /// Forgets what is to be forgotten by now, before the daemon is closed.
-    pub async fn settle(&self) {
-        self.one_offs.settle().await;
-    }
-}
-
 /// The conversations to forget.
 #[derive(Clone)]
 pub(crate) struct OneOffs {
@@ -110,7 +65,7 @@ impl OneOffs {
     }
 
     /// Forgets a conversation, soon.
-    fn forget(&self, agent: Arc<AgentContext>, session: SessionId) {
+    pub(super) fn forget(&self, agent: Arc<AgentContext>, session: SessionId) {
         let begin = {
             let mut waiting = self.waiting();
             let id = agent.id.clone();
@@ -121,7 +76,7 @@ impl OneOffs {
             let one_offs = self.clone();
             tokio::spawn(async move {
                 loop {
-                    one_offs.caps.daemon.world.clock.sleep(PAUSE).await;
+                    one_offs.caps.world.clock.sleep(PAUSE).await;
                     if one_offs.settle().await == 0 && one_offs.rest() {
                         return;
                     }
@@ -131,7 +86,7 @@ impl OneOffs {
     }
 
     /// Forgets all that wait, now; how many they were.
-    async fn settle(&self) -> usize {
+    pub(super) async fn settle(&self) -> usize {
         let taken = std::mem::take(&mut self.waiting().agents);
         let mut count = 0;
         for (id, (agent, sessions)) in taken {
@@ -155,7 +110,7 @@ impl OneOffs {
         agent: &AgentContext,
         mut sessions: Vec<SessionId>,
     ) -> Result<(), StoreError> {
-        let clock = &self.caps.daemon.world.clock;
+        let clock = &self.caps.world.clock;
         let (now, elapsed) = (clock.now(), clock.elapsed());
         let is_due = {
             let looked = &mut self.waiting().looked;

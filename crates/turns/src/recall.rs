@@ -2,9 +2,10 @@
 //! the place of its older part.
 
 use super::ask::ModelCallFailure;
-use super::run::{Broken, Turn, place};
 use crate::budget::BudgetError;
 use crate::history::Window;
+use crate::pending_step::place;
+use crate::turn::{Broken, Turn};
 use crate::{compress, history};
 use insula_domain::Actor;
 use insula_models::Chain;
@@ -77,7 +78,7 @@ impl Turn<'_> {
                 return Ok(false);
             }
         };
-        let at = self.shop.daemon.world.clock.now();
+        let at = self.shop.world.clock.now();
         let spent = self.step(NewStep::Spent { usage, at });
         let notes = answer.text();
         if !compress::is_gain(older, &notes) {

@@ -1,51 +1,22 @@
 //! Memory in a turn: what the model is shown of it, frozen with the session; and the hand that
 //! the tools get.
 
-use super::run::{Broken, Turn, TurnContext};
+use crate::memory_block::MemoryBlock;
 use crate::one_off;
 use crate::seen::text_of;
+use crate::shop::Shop;
+use crate::turn::{Broken, Turn, TurnContext};
 use async_trait::async_trait;
-use insula_capabilities::Capabilities;
 use insula_capabilities::memory::{Act, Resolved};
 use insula_domain::{Actor, Label, MemoryOperation, Scope};
 use insula_memory::{
     AsFound, Changed, EntryChange, MemoryError, MemoryHit, Operation, Scoped, ShownMemory,
 };
-use insula_models::{CacheHint, SystemBlock};
 use insula_registry::context::AgentContext;
 use insula_store::{AgentCommand, Frozen, MemoryOrigin, MemorySource};
 use insula_tools::hands::HandError;
 use insula_tools::memory::MemoryReach;
-use std::sync::{Arc, Mutex, PoisonError};
-
-/// What a session is shown of memory, and what is still to be written about that.
-#[derive(Default)]
-pub(crate) struct Block {
-    text: Option<Arc<str>>,
-    /// Where what it says came from.
-    label: Option<Box<str>>,
-    /// For whom it was read: the scopes, and how often the store had erased something by then.
-    read: Option<(Box<str>, u64)>,
-    due: Mutex<Option<AgentCommand>>,
-}
-
-impl Block {
-    /// As a part of the prompt.
-    pub(super) fn shown(&self) -> Option<SystemBlock> {
-        let text = self.text.clone()?;
-        Some(SystemBlock { text, cache: CacheHint::Breakpoint })
-    }
-
-    /// How much of memory it takes up, roughly.
-    pub(crate) fn weight(&self) -> usize {
-        self.text.as_ref().map_or(0, |text| text.len())
-    }
-
-    /// What the next commit has to bring: once, and free of a flush of its own.
-    pub(super) fn due(&self) -> Option<AgentCommand> {
-        self.due.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-}
+use std::sync::Mutex;
 
 impl Turn<'_> {
     /// What this session was shown when it began, or is from now on.
@@ -108,7 +79,7 @@ impl Turn<'_> {
             return Ok(());
         }
         self.commit(vec![AgentCommand::ThawMemory { session: self.cx.session }]).await?;
-        self.block = Block::default();
+        self.block = MemoryBlock::default();
         self.recall().await
     }
 
@@ -123,7 +94,7 @@ impl Turn<'_> {
 
 /// Memory as one tool call may use it.
 pub(super) struct TurnMemory<'c> {
-    caps: &'c Capabilities,
+    shop: &'c Shop,
     cx: &'c TurnContext,
     memory: &'c insula_registry::context::Memory,
     call: &'c str,
@@ -133,18 +104,18 @@ pub(super) struct TurnMemory<'c> {
 impl<'c> TurnMemory<'c> {
     /// A handle for one call; `None` where the agent does not remember.
     pub(super) fn new(
-        caps: &'c Capabilities,
+        shop: &'c Shop,
         cx: &'c TurnContext,
         call: &'c str,
         approved_by: Option<Actor>,
     ) -> Option<Self> {
         let memory = cx.agent.memory.as_ref()?;
-        Some(Self { caps, cx, memory, call, approved_by })
+        Some(Self { shop, cx, memory, call, approved_by })
     }
 
     async fn resolved(&self, operation: MemoryOperation) -> Result<Resolved, HandError> {
         let TurnContext { agent, from, key, .. } = self.cx;
-        let resolved = self.caps.memory_scope(agent, from, key, operation).await;
+        let resolved = self.shop.caps.memory_scope(agent, from, key, operation).await;
         resolved.map_err(|denied| HandError(denied.to_string()))
     }
 
@@ -180,8 +151,7 @@ impl insula_tools::Memory for TurnMemory<'_> {
         changes: &[EntryChange],
     ) -> Result<Vec<Changed>, HandError> {
         let scoped = self.changing(place).await?;
-        let redaction =
-            super::redaction::Redaction::of(&self.cx.agent.id, &self.caps.daemon.secrets.known());
+        let redaction = self.shop.redaction(&self.cx.agent);
         let kept = |text: &String| redaction.kept(text.clone());
         let changes: Vec<EntryChange> = changes
             .iter()
@@ -197,7 +167,8 @@ impl insula_tools::Memory for TurnMemory<'_> {
             })
             .collect();
         let act = Act::writing(&self.cx.from, &scoped, &changes);
-        let asked = self.caps.ask_memory(MemoryOperation::Write, self.cx.occasion(), act).await;
+        let asked =
+            self.shop.caps.ask_memory(MemoryOperation::Write, self.cx.occasion(), act).await;
         asked.map_err(HandError)?;
         let origin = MemoryOrigin {
             source: MemorySource::Tool,
@@ -207,7 +178,7 @@ impl insula_tools::Memory for TurnMemory<'_> {
             message: Some(self.cx.asked),
             call: Some(self.call.into()),
             generation: self.cx.agent.generation.0,
-            at: self.caps.daemon.world.clock.now(),
+            at: self.shop.world.clock.now(),
             approved_by: self.approved_by.clone(),
             label: Some((*self.cx.seen.text()).into()),
         };
@@ -220,11 +191,10 @@ impl insula_tools::Memory for TurnMemory<'_> {
 
     async fn search(&self, query: &str, limit: usize) -> Result<Vec<MemoryHit>, HandError> {
         let scoped = self.scoped(MemoryOperation::Read).await?;
-        let redaction =
-            super::redaction::Redaction::of(&self.cx.agent.id, &self.caps.daemon.secrets.known());
+        let redaction = self.shop.redaction(&self.cx.agent);
         let text = Some(redaction.kept(query.to_owned()));
         let act = Act { text, ..Act::of_both(&self.cx.from, &scoped, "search") };
-        let asked = self.caps.ask_memory(MemoryOperation::Read, self.cx.occasion(), act).await;
+        let asked = self.shop.caps.ask_memory(MemoryOperation::Read, self.cx.occasion(), act).await;
         asked.map_err(HandError)?;
         let found = scoped.search(query, limit, &AsFound).await;
         let found = found.map_err(|error| HandError(told(&self.cx.agent, &error)))?;

@@ -1,11 +1,11 @@
 //! Turns that a crash cut off: each goes on from its last completed step.
 
-use crate::current::Admitted;
+use crate::admitted::Admitted;
 use crate::engine::Engine;
 use crate::made::CallsMade;
-use crate::run;
 use crate::seen::Seen;
 use crate::subagents::Kin;
+use crate::turn::TurnContext;
 use insula_domain::SessionKey;
 use insula_registry::context::AgentContext;
 use insula_registry::context::Whereabouts;
@@ -17,8 +17,8 @@ impl Engine {
     /// Goes on with the turns that a crash cut off, each from its last completed step. Before
     /// anything new is taken, so that every conversation keeps its order.
     pub async fn resume(&self) -> Result<(), StoreError> {
-        let snapshot = self.shop.daemon.snapshot();
-        for id in self.shop.daemon.store.daemon().busy().await? {
+        let snapshot = self.shop.registry.snapshot();
+        for id in self.shop.store.daemon().busy().await? {
             let Some(AgentState::Ready(agent)) = snapshot.agents.get(&id).map(|entry| &entry.state)
             else {
                 tracing::warn!(agent = %id, "unfinished turns wait until the agent serves again");
@@ -48,12 +48,12 @@ impl Engine {
             let interrupted = open.iter().map(|(id, _, step)| ((*id).into(), *step)).collect();
             let principal = unfinished.turn.principal.clone();
             let live = self.live_turn(&key, unfinished.turn.id, principal, None, Vec::new());
-            let context = run::TurnContext {
+            let context = TurnContext {
                 files: agent.workspace.files(
                     &key,
                     session.id,
                     &agent.store.seals(),
-                    &self.shop.daemon.world,
+                    &self.shop.world,
                 ),
                 agent: agent.clone(),
                 session: session.id,

@@ -5,97 +5,22 @@
 //! are one step (`held.rs`).
 
 use crate::ask::ModelCallFailure;
-use crate::budget::{BudgetError, BudgetRefusal};
-use crate::current::Admitted;
-use crate::engine::Shop;
 use crate::history::Window;
-use crate::live::LiveTurn;
-use crate::made::CallsMade;
-use crate::pending_step::PendingStep;
+use crate::pending_step::place;
 use crate::redaction::Redaction;
-use crate::remember::Block;
-use crate::seen::Seen;
-use crate::shown::ShownHistory;
-use crate::skills::InUse;
-use crate::subagents::Kin;
+use crate::shop::Shop;
+use crate::turn::{Broken, Turn, TurnContext};
 use crate::{ask, history, prompt};
-use insula_domain::Actor;
-use insula_domain::ScopeName;
-use insula_domain::{SessionKey, Switch};
+use insula_domain::Switch;
 use insula_models::Chain;
-use insula_registry::context::AgentContext;
-use insula_registry::context::Whereabouts;
 use insula_registry::events::turn::{TurnEnd, TurnEvent};
 use insula_registry::whole::Whole;
 use insula_store::{
-    AgentCommand, AuditEntry, CommandOutcome, Committed, Conclude, Cut, Message, MessageSeq,
-    NewMessage, NewStep, Part, Role, SessionId, StoreError, TurnId, TurnOutcome, Usage,
+    AgentCommand, Committed, Conclude, Cut, Message, MessageSeq, NewMessage, NewStep, Part, Role,
+    StoreError, TurnOutcome, Usage,
 };
-use insula_tools::Files;
 use serde_json::json;
-use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// Model calls in one turn.
-pub const ITERATIONS_MAX: usize = 50;
-
-/// Everything one turn carries.
-pub(crate) struct TurnContext {
-    pub(crate) agent: Arc<AgentContext>,
-    pub(crate) session: SessionId,
-    /// The files of this conversation.
-    pub(crate) files: Files,
-    pub(crate) turn: TurnId,
-    pub(crate) principal: Actor,
-    pub(crate) scope: ScopeName,
-    /// The audiences that what it has seen came from.
-    pub(crate) seen: Seen,
-    /// The calls that were made in it and by its children.
-    pub(crate) made: CallsMade,
-    /// The message it answers, while nothing else was said in it; `None` for a turn that goes
-    /// on after a crash.
-    pub(crate) message: Option<(MessageSeq, NewMessage)>,
-    pub(crate) asked: MessageSeq,
-    /// The conversation.
-    pub(crate) key: SessionKey,
-    /// What the scope of its operations depends on.
-    pub(crate) from: Whereabouts,
-    /// Calls that had begun when a crash came, and in which step: what they did is unknown.
-    pub(crate) interrupted: BTreeMap<Box<str>, u32>,
-    pub(crate) live: Arc<LiveTurn>,
-    /// Whose child it is, if it is one, and what is below it.
-    pub(crate) kin: Kin,
-    /// As of when it is known that who began it may talk to the agent.
-    pub(crate) admitted: Admitted,
-}
-
-/// Why a turn could not go on.
-pub(super) enum Broken {
-    /// Something a person should read.
-    Said(String),
-    /// Somebody said stop. What the model had said by then, and what that took.
-    Stopped(Option<Box<NewMessage>>, Usage),
-    /// A budget leaves no room.
-    Over(BudgetRefusal),
-    /// The store failed: nothing can be concluded.
-    Store(StoreError),
-}
-
-impl From<StoreError> for Broken {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
-
-impl From<BudgetError> for Broken {
-    fn from(error: BudgetError) -> Self {
-        match error {
-            BudgetError::Refused(refusal) => Self::Over(refusal),
-            BudgetError::Store(error) => Self::Store(error),
-            error @ BudgetError::NoPrice { .. } => Self::Said(error.to_string()),
-        }
-    }
-}
 
 /// Runs a turn to its end, whatever happens, and says how it ended.
 pub(crate) async fn run(shop: &Arc<Whole<Shop>>, cx: &TurnContext) -> TurnEnd {
@@ -120,50 +45,6 @@ pub(crate) async fn fail(shop: &Arc<Whole<Shop>>, cx: &TurnContext, error: Strin
     Turn::new(shop, cx).fail(error).await
 }
 
-pub(crate) struct Turn<'t> {
-    pub(crate) shop: &'t Arc<Whole<Shop>>,
-    pub(crate) cx: &'t TurnContext,
-    /// Calls that a crash cut off and that were not dealt with yet.
-    pub(super) interrupted: BTreeMap<Box<str>, u32>,
-    pub(super) refused: BTreeMap<(String, String), usize>,
-    /// What each call last gave, and how often in a row.
-    pub(super) same: BTreeMap<(String, String), (blake3::Hash, usize)>,
-    /// What its model calls took so far.
-    pub(super) spent: Usage,
-    /// What the model sees of the conversation's messages.
-    pub(super) shown: ShownHistory,
-    /// The skills that were viewed in it.
-    pub(super) in_use: InUse,
-    /// What it is shown of memory.
-    pub(super) block: Block,
-    /// An answer that is journalled with what comes of it.
-    pub(super) pending: PendingStep,
-    /// How often its reply was sent back.
-    pub(super) objections: usize,
-    /// The generation that holds now, where it is another than its own.
-    pub(super) now: Option<Arc<AgentContext>>,
-}
-
-impl<'t> Turn<'t> {
-    fn new(shop: &'t Arc<Whole<Shop>>, cx: &'t TurnContext) -> Self {
-        let shown = ShownHistory::default();
-        Self {
-            shop,
-            cx,
-            interrupted: cx.interrupted.clone(),
-            refused: BTreeMap::new(),
-            same: BTreeMap::new(),
-            spent: Usage::default(),
-            shown,
-            in_use: InUse::default(),
-            block: Block::default(),
-            pending: PendingStep::default(),
-            objections: 0,
-            now: None,
-        }
-    }
-}
-
 impl Turn<'_> {
     async fn go(&mut self) -> Result<TurnEnd, Broken> {
         let cx = self.cx;
@@ -172,7 +53,7 @@ impl Turn<'_> {
         let tools = self.shop.tools(&cx.agent);
         let limit = self.shop.history_tokens(&cx.agent, &chain, &tools);
         let mut history = self.remember().await?;
-        cx.seen.add_all(history.iter().map(|message| &*message.label));
+        cx.see(&history);
         self.recall().await?;
         if let Some(end) = self.catch_up(&mut history).await? {
             return Ok(end);
@@ -319,7 +200,7 @@ impl Turn<'_> {
 
     /// Writes down what was paid for something that is no answer.
     pub(super) async fn spent_in_vain(&self, usage: Usage) -> Result<(), Broken> {
-        let at = self.shop.daemon.world.clock.now();
+        let at = self.shop.world.clock.now();
         self.commit(vec![self.step(NewStep::Spent { usage, at })]).await.map(drop)
     }
 
@@ -329,7 +210,7 @@ impl Turn<'_> {
         usage: Usage,
         outcome: TurnOutcome,
     ) -> Result<MessageSeq, Broken> {
-        let at = self.shop.daemon.world.clock.now();
+        let at = self.shop.world.clock.now();
         let (list, mut batch) = self.farewell(&outcome);
         messages.extend(list);
         let conclude = Conclude { turn: self.cx.turn, messages, usage, outcome, at };
@@ -370,7 +251,7 @@ impl Turn<'_> {
             scope: self.cx.scope.clone(),
             label: self.cx.seen.text(),
             generation: self.cx.agent.generation.0,
-            at: self.shop.daemon.world.clock.now(),
+            at: self.shop.world.clock.now(),
         }
     }
 
@@ -412,6 +293,10 @@ impl Turn<'_> {
             "session": self.cx.session.0,
         });
         self.with_lineage(&mut content);
+        let seen = self.cx.seen.label();
+        if !seen.integrity().is_own() {
+            content["integrity"] = json!(seen.integrity().to_string());
+        }
         // Whoever reads the record later has to know what held when it was written.
         let programs = &self.cx.agent.programs;
         if programs.sandbox == Switch::Off {
@@ -419,26 +304,9 @@ impl Turn<'_> {
         } else if !programs.optional.is_empty() {
             content["sandbox"] = json!({ "optional": programs.optional });
         }
-        let content = self.shop.daemon.secrets.known().redact_record_of(&self.cx.agent.id, content);
-        AgentCommand::Audit(AuditEntry {
-            at: self.shop.daemon.world.clock.now(),
-            actor: self.cx.principal.clone(),
-            kind: "tool.call".into(),
-            generation: self.cx.agent.generation.0,
-            content: content.to_string(),
-        })
+        let (cx, trail) = (self.cx, &self.shop.trail);
+        AgentCommand::Audit(trail.record(&cx.agent, &cx.principal, "tool.call", content))
     }
-}
-
-/// The place of the first message that a commit brought.
-pub(super) fn place(done: &Committed) -> MessageSeq {
-    let first = done.outcomes.iter().find_map(|outcome| match outcome {
-        CommandOutcome::Stepped { message, .. } => *message,
-        CommandOutcome::Concluded { first, .. } => *first,
-        CommandOutcome::Appended { first, .. } => Some(*first),
-        _ => None,
-    });
-    first.unwrap_or_default()
 }
 
 /// The calls an answer asks for: id, tool, arguments.

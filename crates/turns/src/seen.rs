@@ -1,7 +1,8 @@
-//! What a turn has seen, as the audiences it came from. It only grows: whatever the turn says
-//! or does afterwards may tell of all of it.
+//! What a turn has seen: the audiences it came from, and whose words it was made of. It only
+//! grows: whatever the turn says or does afterwards may tell of all of it, and may be steered by
+//! it.
 
-use insula_domain::Label;
+use insula_domain::{Integrity, Label};
 use insula_store::session::NAME_BYTES_MAX;
 use insula_tools::QuotedSource;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,7 +14,7 @@ struct Now {
     label: Label,
     /// The same, as it is stored: most of what is seen carries exactly this.
     text: Arc<str>,
-    /// Whose words were among it.
+    /// Whether it read words of others itself, and not only after somebody who had.
     words: QuotedSource,
 }
 
@@ -23,7 +24,7 @@ impl Seen {
         Self(Mutex::new(Now { label: parse(text), text: text.clone(), words: QuotedSource::Own }))
     }
 
-    /// It sees words from outside.
+    /// It reads words from outside.
     pub(crate) fn add_foreign(&self) {
         self.now().words = QuotedSource::Foreign;
     }
@@ -31,6 +32,11 @@ impl Seen {
     /// Whose words it may pass on by its own.
     pub(crate) fn words(&self) -> QuotedSource {
         self.now().words
+    }
+
+    /// Whether nobody but operator and sender had a word in what it has seen.
+    pub(crate) fn is_own(&self) -> bool {
+        self.now().label.integrity().is_own()
     }
 
     fn now(&self) -> MutexGuard<'_, Now> {
@@ -79,14 +85,18 @@ impl Seen {
 }
 
 /// A label as it is kept: a name of bounded length. What came from more places than have room
-/// in one is fit for none of them.
+/// in one is fit for none of them, and whose words are more than have room are anybody's.
 pub(crate) fn text_of(label: &Label) -> Arc<str> {
-    let text = label.to_string();
-    if text.len() <= NAME_BYTES_MAX { text.into() } else { Label::nobody().to_string().into() }
+    let fits = |label: &Label| label.to_string().len() <= NAME_BYTES_MAX;
+    if fits(label) {
+        return label.to_string().into();
+    }
+    let fewer = [label.clone().with(&Integrity::many()), Label::nobody().with(label.integrity())];
+    fewer.into_iter().find(fits).unwrap_or_else(Label::unknown).to_string().into()
 }
 
 fn parse(text: &str) -> Label {
-    text.parse().unwrap_or_else(|_| Label::nobody())
+    text.parse().unwrap_or_else(|_| Label::unknown())
 }
 
 #[cfg(test)]
@@ -102,10 +112,10 @@ mod tests {
         seen.add_text("telegram:a:1");
         assert_eq!(&*seen.text(), "telegram:a:0,telegram:a:1");
         seen.add_text("private");
-        assert_eq!(seen.label(), Label::nobody());
+        assert_eq!(seen.label(), Label::unknown());
         seen.add_text("anyone");
-        assert_eq!(seen.label(), Label::nobody());
-        assert_eq!(Seen::new(&"".into()).label(), Label::nobody());
+        assert_eq!(seen.label(), Label::unknown());
+        assert_eq!(Seen::new(&"".into()).label(), Label::unknown());
     }
 
     #[test]

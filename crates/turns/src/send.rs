@@ -1,14 +1,12 @@
 //! The hand by which a turn says something in another conversation: whether it may is decided
 //! by `domain`, from all that the turn has seen, and written down either way.
 
-use super::engine::Shop;
 use super::one_off;
-use super::run::TurnContext;
+use crate::shop::Shop;
+use crate::turn::TurnContext;
 use async_trait::async_trait;
 use insula_domain::{Audience, ChatType, Label, Sending};
-use insula_store::{
-    AgentCommand, AuditEntry, DeliveryDestination, Enqueue, Lane, OutboxCommand, StoreError,
-};
+use insula_store::{AgentCommand, DeliveryDestination, Enqueue, Lane, OutboxCommand, StoreError};
 use insula_tools::{HandError, Outbox, ToolError};
 use serde_json::json;
 
@@ -43,14 +41,8 @@ impl<'c> TurnOutbox<'c> {
             "turn": cx.turn.0,
             "session": cx.session.0,
         });
-        let content = self.shop.daemon.secrets.known().redact_record_of(&cx.agent.id, content);
-        AgentCommand::Audit(AuditEntry {
-            at: self.shop.daemon.world.clock.now(),
-            actor: cx.principal.clone(),
-            kind: "message.send".into(),
-            generation: cx.agent.generation.0,
-            content: content.to_string(),
-        })
+        let trail = &self.shop.trail;
+        AgentCommand::Audit(trail.record(&cx.agent, &cx.principal, "message.send", content))
     }
 
     async fn commit(&self, batch: Vec<AgentCommand>) -> Result<(), ToolError> {
@@ -80,7 +72,7 @@ impl<'c> TurnOutbox<'c> {
             text: self.shop.redaction(&cx.agent).told(message.to_owned()),
             name: Some(format!("send:{}:{}", cx.turn, self.step).into()),
             buttons: Vec::new(),
-            at: self.shop.daemon.world.clock.now(),
+            at: self.shop.world.clock.now(),
         })))
     }
 }
@@ -102,7 +94,7 @@ impl Outbox for TurnOutbox<'_> {
         let record = self.record(&to, &label, sending);
         let refused = match sending {
             Sending::Allowed | Sending::Granted => {
-                let accounts = &self.shop.daemon.snapshot().daemon.accounts;
+                let accounts = &self.shop.registry.snapshot().daemon.accounts;
                 let is_ours = |it: &&insula_config::Account| {
                     it.platform == to.platform && it.name == to.account
                 };

@@ -1,8 +1,9 @@
 //! What becomes of a turn whose time has come: it runs to its end, whatever happens in it.
 
 use crate::current::{Lost, watch};
-use crate::engine::Shop;
 use crate::run;
+use crate::shop::Shop;
+use crate::turn::TurnContext;
 use futures_util::FutureExt as _;
 use insula_capabilities::mcp::settle;
 use insula_registry::whole::Whole;
@@ -10,13 +11,13 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 /// Runs a turn to its end, and says how it ended.
-pub(super) async fn serve(shop: &Arc<Whole<Shop>>, mut context: run::TurnContext) {
+pub(super) async fn serve(shop: &Arc<Whole<Shop>>, mut context: TurnContext) {
     let stop = context.live.cancel.clone();
     // From before the first look, so that no change falls between two.
-    let changes = shop.daemon.registry.changes();
+    let changes = shop.registry.changes();
     let settled = settle(&shop.caps, context.agent.clone(), &stop).await;
     context.live.begin().await;
-    let begun = context.begin_now(&shop.caps, settled).await;
+    let begun = context.begin_now((&shop.access, &shop.caps), settled).await;
     if let Err(lost) = begun
         && !stop.is_cancelled()
     {

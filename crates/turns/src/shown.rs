@@ -59,7 +59,7 @@ impl ShownHistory {
 fn parts(stored: &[Part]) -> Vec<models::Part> {
     let joined = |run: &[Part]| match run {
         [Part::Text(_) | Part::Beside(_), _, ..] => {
-            vec![models::Part::Text(super::transcript::text_of(run).into())]
+            vec![models::Part::Text(crate::messages::text_of(run).into())]
         }
         run => run.iter().map(part).collect(),
     };

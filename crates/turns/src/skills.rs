@@ -4,26 +4,18 @@
 //! `allowed-tools` narrows the rest of the turn in which a skill was viewed. The secrets a skill
 //! asks for are given to programs while a view of it stands in what the model is shown.
 
-use super::run::{Broken, Turn};
 use crate::gate::Denial;
-use crate::history::{BYTES_MAX, results_of};
+use crate::history::BYTES_MAX;
+use crate::messages::results_of;
+use crate::turn::{Broken, Turn};
 use crate::untrusted;
 use insula_domain::Actor;
 use insula_domain::command::{CommandFinding, DangerRule};
 use insula_domain::{Effect, Group, Selector, ToolNarrowing, ToolVerdict};
 use insula_registry::tokens::Verb;
 use insula_store::{Message, Part, Window};
-use insula_tools::QuotedSource;
 use serde_json::Value;
 use std::collections::BTreeSet;
-
-/// The skills that were viewed in this turn.
-#[derive(Default)]
-pub(super) struct InUse {
-    names: BTreeSet<String>,
-    /// Whether the journal was looked through for what stood there before a crash.
-    is_caught_up: bool,
-}
 
 /// The skills that messages show to have been viewed.
 fn viewed(history: &[Message]) -> BTreeSet<String> {
@@ -104,21 +96,21 @@ impl Turn<'_> {
     /// earlier turn; and whose words stand in notes, quotations and what tools brought from
     /// outside is not known.
     pub(super) fn is_all_of_admins(&self, history: &[Message], verb: Verb) -> bool {
-        let (cx, daemon) = (self.cx, &self.shop.daemon);
+        let (cx, access) = (self.cx, &self.shop.access);
         let began = &cx.principal;
         // By what holds now as well: who was an admin when the turn began may be none any more.
         let now = self.now.as_deref();
         let may = |principal: &Actor| {
             // Which roles others had who spoke here is not known.
             let who = if principal == began { began } else { principal };
-            daemon.is_admin(&cx.agent, who, verb)
-                && now.is_none_or(|now| daemon.is_admin(now, who, verb))
+            access.is_admin(&cx.agent, who, verb)
+                && now.is_none_or(|now| access.is_admin(now, who, verb))
         };
         // What hooks add is the operator's.
         let is_fine = |it: &Message| it.principal == Actor::Hook || may(&it.principal);
         may(began)
             && history.iter().all(is_fine)
             && !untrusted::is_noted(history)
-            && cx.seen.words() == QuotedSource::Own
+            && cx.seen.is_own()
     }
 }

@@ -4,8 +4,9 @@
 //! fetched, so it can't know the id, and whatever looks like a mark inside of it is taken
 //! apart besides.
 
+use insula_domain::Source;
 use insula_store::{Message, Part};
-use insula_tools::Piece;
+use insula_tools::{Piece, Tool};
 
 /// The word of the marks.
 const WORD: &str = "untrusted";
@@ -13,6 +14,14 @@ const WORD: &str = "untrusted";
 /// Whether any of it is somebody else's.
 pub(super) fn is_among(pieces: &[Piece]) -> bool {
     pieces.iter().any(|piece| matches!(piece, Piece::Foreign { .. }))
+}
+
+/// Where what is foreign of it came from.
+pub(super) fn sources<'p>(tool: &'p dyn Tool, pieces: &'p [Piece]) -> impl Iterator<Item = Source> {
+    pieces.iter().filter_map(|piece| match piece {
+        Piece::Foreign { source, .. } => tool.source(source),
+        Piece::Own(_) => None,
+    })
 }
 
 /// The pieces as the model reads them, what is foreign between marks.

@@ -1,7 +1,7 @@
 //! Before a reply is taken for the turn's last word: hooks may send it back to the model with a
 //! reason, a few times. Nobody has seen a word of it by then.
 
-use super::run::{Broken, Turn};
+use crate::turn::{Broken, Turn};
 use insula_capabilities::hooks::HookDecision;
 use insula_domain::Actor;
 use insula_domain::hook::HookEvent;

@@ -22,6 +22,8 @@
 //!
 //! This crate does not know which agent is granted which secret: that is the boundary's.
 
+mod bind;
+mod contents;
 pub mod error;
 mod files;
 mod handle;
@@ -36,13 +38,14 @@ pub mod secret;
 pub mod strength;
 mod vault;
 
+pub use contents::{Contents, Redaction, StoredSecret};
 pub use error::{Result, VaultError};
 pub use handle::{AgentSecrets, DaemonSecrets, OfAgent, OfDaemon, Secrets};
 pub use key::{KeyExposure, KeySource, VaultKey};
 pub use name::{SecretEntry, SecretName, SecretNameError};
-pub use namespace::{SECRET_BYTES_MAX, SECRETS_MAX};
+pub use namespace::SECRETS_MAX;
 pub use owner::SecretOwner;
 pub use redact::{ByteStreamRedactor, Redactor, StreamRedactor};
 pub use resolve::{RESOLVED_BYTES_MAX, resolve};
-pub use secret::Secret;
-pub use vault::{Contents, Redaction, StoredSecret, Vault};
+pub use secret::{SECRET_BYTES_MAX, Secret};
+pub use vault::Vault;

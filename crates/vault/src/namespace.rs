@@ -6,13 +6,10 @@ use crate::files;
 use crate::name::{SecretEntry, SecretName};
 use crate::owner::SecretOwner;
 use crate::seal::{OVERHEAD_BYTES, SealContext};
-use crate::secret::Secret;
-use crate::vault::Shared;
+use crate::secret::{SECRET_BYTES_MAX, Secret};
+use crate::vault::{Shared, Vault};
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
-
-/// Largest value, in bytes: a certificate chain with its key fits many times.
-pub const SECRET_BYTES_MAX: usize = 64 * 1024;
 
 /// Most secrets of one namespace. Each is looked for in every text that leaves the daemon.
 pub const SECRETS_MAX: usize = 1_024;
@@ -22,10 +19,17 @@ pub const SECRETS_MAX: usize = 1_024;
 pub(crate) struct Namespace {
     pub(crate) shared: Arc<Shared>,
     pub(crate) owner: SecretOwner,
-    pub(crate) life: u64,
+    life: u64,
 }
 
 impl Namespace {
+    /// The namespace of an owner, in the life that it has now.
+    pub(crate) fn of(vault: &Vault, owner: SecretOwner) -> Self {
+        let shared = vault.shared.clone();
+        let life = shared.lives.read().unwrap_or_else(PoisonError::into_inner).of(&owner);
+        Self { shared, owner, life }
+    }
+
     /// Does something unless the owner was forgotten since this was made, and keeps it from
     /// being forgotten meanwhile.
     fn alive<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {

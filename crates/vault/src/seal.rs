@@ -12,7 +12,7 @@ use crate::error::{Result, VaultError};
 use crate::key::{KEY_ID_BYTES, VaultKey};
 use crate::name::SecretName;
 use crate::owner::SecretOwner;
-use crate::secret::Secret;
+use crate::secret::{SECRET_BYTES_MAX, Secret};
 use chacha20poly1305::aead::{AeadInOut as _, KeyInit as _};
 use chacha20poly1305::{Key, XChaCha20Poly1305, XNonce};
 use insula_world::Random;
@@ -66,7 +66,7 @@ impl SealContext<'_> {
             |_| VaultError::TooLong {
                 what: format!("the value for secret `{}`", self.name),
                 len: value.len(),
-                max: crate::namespace::SECRET_BYTES_MAX,
+                max: SECRET_BYTES_MAX,
             },
         )?;
         let mut bytes = Vec::with_capacity(HEAD_BYTES + body.len());

@@ -4,6 +4,9 @@ use std::fmt;
 use subtle::ConstantTimeEq as _;
 use zeroize::Zeroizing;
 
+/// Largest value, in bytes: a certificate chain with its key fits many times.
+pub const SECRET_BYTES_MAX: usize = 64 * 1024;
+
 /// The value of a secret: text, as headers, environments and configuration want it.
 ///
 /// `Debug` and `Display` show nothing of it, not even how long it is. It is wiped when it is

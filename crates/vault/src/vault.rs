@@ -1,14 +1,11 @@
-//! The vault of a home: makes handles, forgets agents, and tells a redactor what to look for.
+//! The vault of a home: its key, and whose secrets there are. Handles on them: `bind`;
+//! all of them at once: `contents`.
 
 use crate::error::{Result, VaultError};
 use crate::files;
-use crate::handle::{AgentSecrets, DaemonSecrets, Secrets};
 use crate::key::{KeyExposure, KeyFile, KeySource, Scratch, VaultKey};
-use crate::name::{SecretEntry, SecretName};
-use crate::namespace::Namespace;
+use crate::name::SecretName;
 use crate::owner::SecretOwner;
-use crate::redact::Redactor;
-use crate::secret::Secret;
 use insula_domain::id::AgentId;
 use insula_world::{Random, StorageExecutor, World};
 use std::collections::BTreeMap;
@@ -19,35 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 /// The secrets of a home. Cheap to clone.
 #[derive(Clone)]
 pub struct Vault {
-    shared: Arc<Shared>,
-}
-
-/// A redactor, and what it could not be told.
-#[derive(Debug)]
-pub struct Redaction {
-    /// Knows every value that could be read.
-    pub redactor: Arc<Redactor>,
-    /// One for each secret that does not open, naming its file: a matter for the health of its
-    /// owner. What the daemon can't read it can't let out either.
-    pub unreadable: Vec<VaultError>,
-}
-
-/// One secret as it was found.
-#[derive(Debug)]
-pub struct StoredSecret {
-    pub owner: SecretOwner,
-    pub name: SecretName,
-    /// Its value, or why it does not open.
-    pub value: Result<Secret>,
-}
-
-/// Everything in a vault at one moment.
-#[derive(Debug)]
-pub struct Contents {
-    /// Every secret, the daemon's first, then by agent and name.
-    pub held: Vec<StoredSecret>,
-    /// Namespaces that can't be listed.
-    pub unlisted: Vec<VaultError>,
+    pub(crate) shared: Arc<Shared>,
 }
 
 /// What all handles of a vault share.
@@ -133,7 +102,7 @@ impl Shared {
     }
 
     /// Everyone who has a namespace.
-    fn owners(&self) -> Result<Vec<SecretOwner>> {
+    pub(crate) fn owners(&self) -> Result<Vec<SecretOwner>> {
         let mut names = files::list_folders(&self.folder.join("agents"))?;
         names.sort();
         let agents =
@@ -207,15 +176,6 @@ impl Vault {
         self.shared.locked_key().as_ref().map_or(KeyExposure::Private, |(_, exposure)| *exposure)
     }
 
-    /// The secrets of one agent. A handle for an agent without secrets is as good as any.
-    pub fn agent(&self, agent: &AgentId) -> AgentSecrets {
-        Secrets::new(self.namespace(SecretOwner::Agent(agent.clone())))
-    }
-
-    pub fn daemon(&self) -> DaemonSecrets {
-        Secrets::new(self.namespace(SecretOwner::Daemon))
-    }
-
     /// Removes every secret of an agent that is deleted, and ends the handles there are. May
     /// be called again when it failed or when there is nothing.
     pub async fn forget(&self, agent: &AgentId) -> Result<()> {
@@ -226,68 +186,6 @@ impl Vault {
             files::remove_folder(&SecretOwner::Agent(agent).folder(&shared.folder))
         };
         self.shared.storage.run(forget).await?
-    }
-
-    /// A redactor that knows every value of every namespace as they are now. Make a new one
-    /// whenever a secret was set, removed or forgotten.
-    pub async fn redactor(&self) -> Result<Redaction> {
-        let vault = self.clone();
-        self.shared.storage.run(move || vault.build_redactor()).await?
-    }
-
-    fn build_redactor(&self) -> Result<Redaction> {
-        let Contents { held, unlisted: mut unreadable } = self.read_contents()?;
-        let mut values: Vec<Secret> = vec![];
-        for secret in held {
-            match secret.value {
-                Ok(value) => values.push(value),
-                Err(error) => unreadable.push(error),
-            }
-        }
-        Ok(Redaction { redactor: Arc::new(Redactor::new(&values)), unreadable })
-    }
-
-    /// Everything there is, for whoever keeps redactors of several kinds up to date.
-    pub async fn contents(&self) -> Result<Contents> {
-        let vault = self.clone();
-        self.shared.storage.run(move || vault.read_contents()).await?
-    }
-
-    fn read_contents(&self) -> Result<Contents> {
-        let mut contents = Contents { held: vec![], unlisted: vec![] };
-        for owner in self.shared.owners()? {
-            let namespace = self.namespace(owner.clone());
-            let entries = namespace.names().unwrap_or_else(|error| {
-                contents.unlisted.push(error);
-                vec![]
-            });
-            for name in entries.into_iter().map(|entry| entry.name) {
-                // One that was removed since it was listed is not there.
-                if let Some(value) = namespace.get(&name).transpose() {
-                    contents.held.push(StoredSecret { owner: owner.clone(), name, value });
-                }
-            }
-        }
-        Ok(contents)
-    }
-
-    /// What every namespace has, by name; opens no secret.
-    pub async fn names(&self) -> Result<Vec<(SecretOwner, SecretEntry)>> {
-        let vault = self.clone();
-        let list = move || {
-            let mut all = vec![];
-            for owner in vault.shared.owners()? {
-                let entries = vault.namespace(owner.clone()).names()?;
-                all.extend(entries.into_iter().map(|entry| (owner.clone(), entry)));
-            }
-            Ok(all)
-        };
-        self.shared.storage.run(list).await?
-    }
-
-    fn namespace(&self, owner: SecretOwner) -> Namespace {
-        let life = self.shared.lives.read().unwrap_or_else(PoisonError::into_inner).of(&owner);
-        Namespace { shared: self.shared.clone(), owner, life }
     }
 }
 

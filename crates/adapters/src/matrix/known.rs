@@ -1,7 +1,6 @@
 //! What we remember of rooms while we listen: nothing here is needed to go on after a restart.
 
 use super::bounded::Bounded;
-use super::reading::Earlier;
 use super::wire::Event;
 use insula_domain::ChatType;
 use serde_json::Value;
@@ -44,6 +43,13 @@ pub(super) struct Invite {
     pub is_direct: bool,
     /// The room that this one is said to take the place of.
     pub replaces: Option<Box<str>>,
+}
+
+/// What we know of an earlier message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Earlier {
+    pub sender: Box<str>,
+    pub topic: Option<Box<str>>,
 }
 
 /// What we remember.

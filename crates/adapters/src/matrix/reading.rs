@@ -2,7 +2,7 @@
 
 use super::Matrix;
 use super::api::{Trouble, segment};
-use super::known::{Invite, Room, Us};
+use super::known::{Earlier, Invite, Room, Us};
 use super::text::{
     Names, is_passed_on, mentions, own_lines, quoted_runs, without_fallback, without_mention,
 };
@@ -41,13 +41,6 @@ fn typed(words: &mut Words, content: &Value, body: &str, mention: Option<&Names<
             (false, None) => words.push_typed(&run),
         }
     }
-}
-
-/// What we know of an earlier message.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Earlier {
-    pub sender: Box<str>,
-    pub topic: Option<Box<str>>,
 }
 
 impl Reading<'_> {

@@ -44,7 +44,7 @@ impl Call {
             "serverInfo": server_info(),
             "instructions": INSTRUCTIONS,
         });
-        let world = &self.api.daemon.world;
+        let world = &self.api.world;
         let at = world.clock.now().as_millis().to_string();
         let number = self.sessions.number().to_string();
         let id = world.random.stream(&["mcp-session", self.agent.as_str(), &at, &number]).id();

@@ -141,7 +141,7 @@ fn agent(
             return Err(ApiError::new(StatusCode::BAD_REQUEST, "which_agent", message));
         }
     };
-    match api.daemon.snapshot().agents.contains_key(&id) {
+    match api.registry.snapshot().agents.contains_key(&id) {
         true => Ok(id),
         false => Err(ApiError::no_agent(id.as_str())),
     }

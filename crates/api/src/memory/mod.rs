@@ -247,7 +247,7 @@ fn origin(api: &Api, agent: &AgentContext, caller: &Caller, source: MemorySource
         message: None,
         call: None,
         generation: agent.generation.0,
-        at: api.daemon.world.clock.now(),
+        at: api.world.clock.now(),
         approved_by: None,
         label: None,
     }
@@ -360,7 +360,7 @@ pub async fn export(
     Id(id): Id,
 ) -> Result<Json<Vec<ExportedList>>, ApiError> {
     let agent = kept(&api, &id)?;
-    let known = api.daemon.secrets.known();
+    let known = api.secrets.known();
     let lists = agent.remembered().export().await?.into_iter().map(|list| ExportedList {
         scope: list.scope.to_string(),
         target: list.target.as_str(),

@@ -96,7 +96,7 @@ pub async fn remembered(
         }
         Remembered::Lists { lists, held_back } => (lists, held_back),
     };
-    let known = api.daemon.secrets.known();
+    let known = api.secrets.known();
     let all = lists.into_iter().flat_map(|list| list.fragments);
     let entries = all.enumerate().map(|(at, fragment)| EntryView {
         number: at + 1,

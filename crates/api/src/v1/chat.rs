@@ -36,7 +36,7 @@ pub async fn completions(
     // A session has its own history: of what the request repeats, only the end is new.
     let (chat, history) = match asking.session {
         Some(name) => (Chat::Named(name.to_owned()), Vec::new()),
-        None => (Chat::Once(agent.one_off_name(&api.daemon.world)), history),
+        None => (Chat::Once(agent.one_off_name(&api.world)), history),
     };
     let mut listening =
         asking.begin(&api, &agent, TurnInput { chat, history, parts, body }).await?;
@@ -69,7 +69,7 @@ struct About {
 
 /// The time, as OpenAI's answers give it.
 pub fn seconds(api: &Api) -> i64 {
-    api.daemon.world.clock.now().as_millis() / 1_000
+    api.world.clock.now().as_millis() / 1_000
 }
 
 /// Why a reply ends, in OpenAI's words.

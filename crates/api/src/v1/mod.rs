@@ -52,7 +52,7 @@ fn agent(
     if !caller.may(&id, Verb::Chat) {
         return Err(missing());
     }
-    let snapshot = api.daemon.snapshot();
+    let snapshot = api.registry.snapshot();
     let entry = snapshot.agents.get(&id).ok_or_else(missing)?;
     match &entry.state {
         AgentState::Ready(context) => {
@@ -66,7 +66,7 @@ fn agent(
 /// The agents this token may talk to.
 #[utoipa::path(get, path = "/v1/models", responses((status = 200, body = Object)), security(("token" = [])))]
 pub async fn models(With(api): With<Api>, Asker(caller, _): Asker) -> Json<Value> {
-    let snapshot = api.daemon.snapshot();
+    let snapshot = api.registry.snapshot();
     let serving = snapshot.agents.iter().filter(|(id, entry)| {
         caller.may(id, Verb::Chat) && matches!(entry.state, AgentState::Ready(_))
     });

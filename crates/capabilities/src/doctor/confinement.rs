@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// Every layer, what came of attempts to get out, and who runs without walls.
 pub(super) async fn examine(caps: &Capabilities) -> Vec<DoctorFinding> {
-    let snapshot = caps.daemon.snapshot();
+    let snapshot = caps.registry.snapshot();
     let contexts = snapshot.agents.values().filter_map(|entry| entry.state.context());
     let runners: Vec<Arc<AgentContext>> =
         contexts.filter(|context| starts_programs(context.tools())).cloned().collect();

@@ -8,7 +8,7 @@ const NAMED_MAX: usize = 5;
 
 /// What hooks failed; nothing where none did.
 pub(super) fn examine(caps: &Capabilities) -> Option<DoctorFinding> {
-    let snapshot = caps.daemon.snapshot();
+    let snapshot = caps.registry.snapshot();
     let contexts = snapshot.agents.iter().filter_map(|(id, it)| Some((id, it.state.context()?)));
     let mut failing: Vec<String> = contexts
         .filter_map(|(id, context)| {

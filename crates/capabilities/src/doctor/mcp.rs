@@ -6,7 +6,7 @@ use crate::Capabilities;
 /// How the servers stand; nothing where nobody has any.
 pub(super) fn examine(caps: &Capabilities) -> Option<DoctorFinding> {
     let (mut servers, mut unknown, mut trouble, mut waiting) = (0, 0, Vec::new(), Vec::new());
-    for (id, entry) in &caps.daemon.snapshot().agents {
+    for (id, entry) in &caps.registry.snapshot().agents {
         if entry.state.context().is_none_or(|context| context.mcp.servers.is_empty()) {
             continue;
         }

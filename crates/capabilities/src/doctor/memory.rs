@@ -9,7 +9,7 @@ const NAMED_MAX: usize = 5;
 /// What is wrong with files and folders of memory; nothing where nothing is.
 pub(super) async fn examine(caps: &Capabilities) -> Option<DoctorFinding> {
     let mut troubles = Vec::new();
-    for (id, entry) in &caps.daemon.snapshot().agents {
+    for (id, entry) in &caps.registry.snapshot().agents {
         let Some(memory) = entry.state.context().and_then(|context| context.memory.as_ref()) else {
             continue;
         };

@@ -110,9 +110,9 @@ pub async fn ask_of(
         if !hook.matches(tool) {
             continue;
         }
-        let begun = caps.daemon.world.clock.elapsed();
+        let begun = caps.world.clock.elapsed();
         let answered = answer(caps, hook, occasion, &payload).await;
-        let took = caps.daemon.world.clock.elapsed().saturating_sub(begun);
+        let took = caps.world.clock.elapsed().saturating_sub(begun);
         let (verdict, why) = match take(hook, answered, &mut go, &mut payload) {
             Taken::Fine(verdict) => (verdict, None),
             Taken::Blocked(reason) => {
@@ -263,7 +263,7 @@ async fn answer(
     tokio::select! {
         biased;
         answered = way => answered,
-        () = caps.daemon.world.clock.sleep(hook.timeout) => {
+        () = caps.world.clock.sleep(hook.timeout) => {
             Err(format!("no answer within {} ms", hook.timeout.as_millis()))
         }
     }
@@ -296,7 +296,7 @@ fn payload(
         "session_id": key,
         "scope": occasion.scope,
         "principal": occasion.principal.as_str(),
-        "admin": caps.daemon.is_admin(agent, occasion.principal, Verb::Approve),
+        "admin": caps.access.is_admin(agent, occasion.principal, Verb::Approve),
         "platform": parsed.map(|key| key.platform.as_str()),
         "account": parsed.map(|key| key.account.as_str()),
         "channel_id": parsed.map(|key| key.chat.as_str()),

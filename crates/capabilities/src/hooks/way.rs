@@ -30,8 +30,8 @@ pub(super) async fn command(
         HookOwner::Daemon => None,
         HookOwner::Agent => Some(occasion.agent.id.clone()),
     };
-    let home = caps.daemon.home.clone();
-    let folder = caps.daemon.world.storage.run(move || home.hooks(owner.as_ref())).await;
+    let home = caps.home.clone();
+    let folder = caps.world.storage.run(move || home.hooks(owner.as_ref())).await;
     let folder = folder.map_err(|error| error.to_string())?;
     let program = HookProgram {
         agent: occasion.agent,

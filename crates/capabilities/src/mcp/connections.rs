@@ -11,7 +11,7 @@ use insula_registry::registry::{AgentState, Snapshot};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-/// The connections of a caps.
+/// The connections of the agents of a home.
 #[derive(Default)]
 pub(crate) struct Connections {
     held: Mutex<BTreeMap<(AgentId, Box<str>), OpenServer>>,
@@ -64,7 +64,7 @@ impl Connections {
         agent: &AgentContext,
         config: &McpServer,
     ) -> Result<Arc<Server>, &'static str> {
-        let snapshot = caps.daemon.snapshot();
+        let snapshot = caps.registry.snapshot();
         let now = match snapshot.agents.get(&agent.id).map(|entry| &entry.state) {
             Some(AgentState::Ready(now)) => now,
             _ => return Err("the agent serves no more"),
@@ -82,7 +82,7 @@ impl Connections {
             connect: config.connect_timeout,
             idle: config.idle,
         };
-        let server = Server::new(limits, caps.daemon.world.clock.clone());
+        let server = Server::new(limits, caps.world.clock.clone());
         let (rights, config) = (Rights::of(agent), config.clone());
         let new = OpenServer {
             server: server.clone(),

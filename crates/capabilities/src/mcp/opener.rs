@@ -53,7 +53,7 @@ impl AgentOpener<'_> {
         env: &BTreeMap<Box<str>, Box<str>>,
     ) -> Link {
         let (caps, agent) = (self.caps, self.agent);
-        let files = agent.workspace.common_files(&caps.daemon.world);
+        let files = agent.workspace.common_files(&caps.world);
         let outfit = crate::programs::outfit(caps, agent, &files).await;
         let mut spec = outfit.map_err(|error| error.to_string())?.spec;
         spec.env.retain(|name, _| ENVIRONMENT.iter().any(|kept| name == kept));
@@ -78,7 +78,7 @@ impl AgentOpener<'_> {
         };
         let errors = Capture::new(ERRORS_BYTES_MAX);
         if let Some(stream) = child.take_stderr() {
-            let (errors, clock) = (errors.clone(), caps.daemon.world.clock.clone());
+            let (errors, clock) = (errors.clone(), caps.world.clock.clone());
             tokio::spawn(async move {
                 // What can't be read any more was not said. A server that says more than
                 // anybody could read waits.
@@ -110,7 +110,7 @@ impl AgentOpener<'_> {
     /// Which grants a server that failed with these words may have missed.
     pub(super) async fn hints(&self, said: &str) -> Vec<String> {
         let McpWay::Program { command, args, .. } = &self.server.way else { return Vec::new() };
-        let files = self.agent.workspace.common_files(&self.caps.daemon.world);
+        let files = self.agent.workspace.common_files(&self.caps.world);
         let Ok(outfit) = crate::programs::outfit(self.caps, self.agent, &files).await else {
             return Vec::new();
         };

@@ -62,19 +62,19 @@ pub struct Tested {
 impl Capabilities {
     /// The MCP servers of an agent, and what is known of their tools. Starts nothing.
     pub fn mcp_servers(&self, id: &AgentId) -> Result<Vec<ServerReport>, RuntimeError> {
-        let agent = self.daemon.context_of(id)?;
+        let agent = self.registry.context_of(id)?;
         Ok(agent.mcp.servers.iter().map(|server| self.server_report(&agent, server)).collect())
     }
 
     /// Connects to a server and asks for its tools, whatever went wrong before.
     pub async fn mcp_test(&self, id: &AgentId, server: &str) -> Result<Tested, RuntimeError> {
-        let agent = self.daemon.context_of(id)?;
+        let agent = self.registry.context_of(id)?;
         let config = named(&agent, server)?;
-        let clock = &self.daemon.world.clock;
+        let clock = &self.world.clock;
         let start = clock.elapsed();
         let error = refresh(self, &agent, config, Patience::Insists).await.err();
         let took = clock.elapsed().saturating_sub(start);
-        let agent = self.daemon.context_of(id)?;
+        let agent = self.registry.context_of(id)?;
         let config = named(&agent, server)?;
         let report = self.server_report(&agent, config);
         // What went wrong last is this, with what the server said: it is told once.
@@ -101,7 +101,7 @@ impl Capabilities {
         tool: Option<&str>,
         actor: &Actor,
     ) -> Result<Vec<String>, RuntimeError> {
-        let agent = self.daemon.context_of(id)?;
+        let agent = self.registry.context_of(id)?;
         let config = named(&agent, server)?;
         // People know a tool by either name.
         let pins = agent.mcp.pins(config);

@@ -71,7 +71,7 @@ pub async fn settle(
                 }
             }
         } => {}
-        () = caps.daemon.world.clock.sleep(WAIT_MAX) => {
+        () = caps.world.clock.sleep(WAIT_MAX) => {
             awaited.iter().for_each(|name| connections.waited_in_vain(&agent.id, name));
         }
         () = stop.cancelled() => {}
@@ -82,7 +82,7 @@ pub async fn settle(
 
 /// The generation that serves now, where the agent still does.
 fn newest(caps: &Capabilities, agent: Arc<AgentContext>) -> Arc<AgentContext> {
-    match caps.daemon.snapshot().agents.get(&agent.id).map(|entry| &entry.state) {
+    match caps.registry.snapshot().agents.get(&agent.id).map(|entry| &entry.state) {
         Some(AgentState::Ready(now)) => now.clone(),
         _ => agent,
     }
@@ -158,8 +158,8 @@ pub(crate) async fn refresh(
 
 /// What stands in the agent's file now.
 async fn read(caps: &Capabilities, agent: &AgentContext) -> Result<Pins, String> {
-    let (home, id) = (caps.daemon.home.clone(), agent.id.clone());
-    let text = caps.daemon.world.storage.run(move || home.read_pins(&id)).await;
+    let (home, id) = (caps.home.clone(), agent.id.clone());
+    let text = caps.world.storage.run(move || home.read_pins(&id)).await;
     let text = text.map_err(|error| error.to_string())?.map_err(|error| error.reason())?;
     match text {
         None => Ok(Pins::default()),
@@ -168,8 +168,8 @@ async fn read(caps: &Capabilities, agent: &AgentContext) -> Result<Pins, String>
 }
 
 async fn write(caps: &Capabilities, agent: &AgentContext, pins: &Pins) -> Result<(), String> {
-    let (home, id, text) = (caps.daemon.home.clone(), agent.id.clone(), pins.to_text());
-    let written = caps.daemon.world.storage.run(move || home.write_pins(&id, &text)).await;
+    let (home, id, text) = (caps.home.clone(), agent.id.clone(), pins.to_text());
+    let written = caps.world.storage.run(move || home.write_pins(&id, &text)).await;
     written.map_err(|error| error.to_string())?.map_err(|error| error.reason())
 }
 

@@ -79,12 +79,8 @@ impl Capabilities {
         let known = agent.store.session(SessionRef::Key(key.as_str().into())).await;
         let known = known.map_err(|error| ScopeDenied::Hook(error.to_string().into()))?;
         let session = known.map_or(SessionId(0), |session| session.id);
-        let files = agent.workspace.files(
-            payload.session,
-            session,
-            &agent.store.seals(),
-            &self.daemon.world,
-        );
+        let files =
+            agent.workspace.files(payload.session, session, &agent.store.seals(), &self.world);
         let principal = Actor::from(payload.address);
         let occasion = Occasion {
             agent,

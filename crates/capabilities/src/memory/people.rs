@@ -98,7 +98,7 @@ impl Capabilities {
         let key = session.to_string();
         let known = agent.store.session(SessionRef::Key(key.as_str().into())).await;
         let id = known.map_err(MemoryError::from)?.map_or(SessionId(0), |session| session.id);
-        let files = agent.workspace.files(session, id, &agent.store.seals(), &self.daemon.world);
+        let files = agent.workspace.files(session, id, &agent.store.seals(), &self.world);
         let occasion = Occasion {
             agent,
             session: Some((&key, id)),
@@ -171,7 +171,7 @@ impl Capabilities {
             message: None,
             call: None,
             generation: asking.agent.generation.0,
-            at: self.daemon.world.clock.now(),
+            at: self.world.clock.now(),
             approved_by: None,
             label: None,
         };

@@ -41,8 +41,8 @@ fn scope_metadata(snapshot: &Snapshot, agent: &AgentContext, address: &Address) 
 
 impl Capabilities {
     pub(super) fn metadata(&self, agent: &AgentContext, address: &Address) -> Metadata {
-        let mut all = scope_metadata(&self.daemon.snapshot(), agent, address);
-        if let Some(token) = self.daemon.token_of(address) {
+        let mut all = scope_metadata(&self.registry.snapshot(), agent, address);
+        if let Some(token) = self.access.token_of(address) {
             all.extend(token.metadata.clone());
         }
         all

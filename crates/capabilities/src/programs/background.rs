@@ -1,13 +1,14 @@
 //! A process that outlives the call that started it.
 
-use super::begun::Begun;
-use super::shell::{end_of, note};
+use super::begun::{Begun, Given};
+use super::ending::{end_of, note};
+use super::rights::Rights;
 use super::watchdog::Watchdog;
 use super::{Ground, ProcessShareKey};
-use insula_config::programs::Programs;
-use insula_domain::Actor;
-use insula_domain::Boundary;
-use insula_registry::context::{AgentContext, AuditLog};
+use insula_domain::{Actor, AgentId};
+use insula_registry::Access;
+use insula_registry::context::AuditLog;
+use insula_registry::registry::AgentState;
 use insula_sandbox::{Capture, Child, ChildLimits, Pace};
 use insula_store::SessionId;
 use insula_tools::shell::{End, Printed, Process};
@@ -20,22 +21,6 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 /// How much of a command a list shows, in characters.
 const COMMAND_CHARS_MAX: usize = 200;
-
-/// What an agent's programs were given when a process started. A process whose agent is given
-/// something else by now is ended: it would keep what was taken away.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rights {
-    boundary: Boundary,
-    programs: Programs,
-}
-
-impl Rights {
-    pub(crate) fn of(agent: &AgentContext) -> Self {
-        // A sub-agent has nothing that its agent has not, and loses what that loses.
-        let agent = agent.root();
-        Self { boundary: agent.boundary.clone(), programs: agent.programs.clone() }
-    }
-}
 
 /// A process in the background, as what is written to it is judged and asked about.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -178,5 +163,22 @@ impl Background {
 impl Drop for Background {
     fn drop(&mut self) {
         self.end();
+    }
+}
+
+/// Ends a process in the background that was begun by somebody who may not talk to its agent any
+/// more, in a chat that was led to another one or whose account is gone, or that was given a secret
+/// which is another one by now.
+pub(super) async fn end_if_lost(access: &Access, agent: &AgentId, process: &Background) {
+    let snapshot = access.snapshot();
+    let Some(AgentState::Ready(now)) = snapshot.agents.get(agent).map(|entry| &entry.state) else {
+        return process.end();
+    };
+    let Begun { address, led, variables, given } = &process.begun;
+    let principal = &process.holder.principal;
+    let is_here = !principal.is_led() || led.still_leads(&snapshot.led(address), agent);
+    let may_talk = access.may_talk(now, principal, address).await;
+    if !is_here || !may_talk.unwrap_or(false) || *given != Given::now(now, variables).await {
+        process.end();
     }
 }

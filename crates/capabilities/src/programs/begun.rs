@@ -1,31 +1,29 @@
 //! Under what a process in the background was begun, and whether that still holds.
 
-use super::background::Background;
-use insula_domain::{Address, AgentId};
-use insula_registry::Daemon;
+use insula_domain::Address;
+use insula_registry::Access;
 use insula_registry::context::AgentContext;
-use insula_registry::registry::AgentState;
 use insula_registry::routing::Led;
 use std::collections::BTreeSet;
 
 /// Who began a process and where, and what of the agent's secrets it was given.
 pub(crate) struct Begun {
     /// Where it was asked for, by whom its holder names.
-    address: Address,
-    led: Led,
+    pub(super) address: Address,
+    pub(super) led: Led,
     /// The secrets it has as variables.
-    variables: BTreeSet<Box<str>>,
-    given: Given,
+    pub(super) variables: BTreeSet<Box<str>>,
+    pub(super) given: Given,
 }
 
 impl Begun {
     pub(super) async fn now(
-        daemon: &Daemon,
+        access: &Access,
         agent: &AgentContext,
         address: &Address,
         variables: &BTreeSet<Box<str>>,
     ) -> Self {
-        let led = daemon.snapshot().led(address);
+        let led = access.snapshot().led(address);
         let given = Given::now(agent, variables).await;
         Self { address: address.clone(), led, variables: variables.clone(), given }
     }
@@ -53,22 +51,5 @@ impl Given {
             };
         }
         Self(*hasher.finalize().as_bytes())
-    }
-}
-
-/// Ends a process in the background that was begun by somebody who may not talk to its agent any
-/// more, in a chat that was led to another one or whose account is gone, or that was given a secret
-/// which is another one by now.
-pub(super) async fn end_if_lost(daemon: &Daemon, agent: &AgentId, process: &Background) {
-    let snapshot = daemon.snapshot();
-    let Some(AgentState::Ready(now)) = snapshot.agents.get(agent).map(|entry| &entry.state) else {
-        return process.end();
-    };
-    let Begun { address, led, variables, given } = &process.begun;
-    let principal = &process.holder.principal;
-    let is_here = !principal.is_led() || led.still_leads(&snapshot.led(address), agent);
-    let may_talk = daemon.may_talk(now, principal, address).await;
-    if !is_here || !may_talk.unwrap_or(false) || *given != Given::now(now, variables).await {
-        process.end();
     }
 }

@@ -53,14 +53,14 @@ async fn void(
 impl Capabilities {
     /// Says in the log which folders of agents are not given here.
     pub async fn warn_of_void_grants(&self) {
-        for (id, entry) in &self.daemon.snapshot().agents {
+        for (id, entry) in &self.registry.snapshot().agents {
             let Some(agent) = entry.state.context() else { continue };
             let grants = agent.boundary.files.clone();
             if grants.shared.is_empty() {
                 continue;
             }
-            let (world, home) = (&self.daemon.world, &self.daemon.home);
-            for why in void(world, home, self.daemon.user_home(), (id, grants)).await {
+            let (world, home) = (&self.world, &self.home);
+            for why in void(world, home, self.env.user_home(), (id, grants)).await {
                 tracing::warn!("{why}");
             }
         }

@@ -88,7 +88,7 @@ pub(crate) async fn post(
     let tls = caps.programs.tls().map_err(|error| error.to_string())?;
     let policy = Policy::new(NetworkGrants::allow([host]));
     let lookups = caps.programs.lookups(&agent.id);
-    let world = caps.daemon.world.clone();
+    let world = caps.world.clone();
     let egress = Egress::new(world, policy, Arc::new(ledger), tls, Vec::new(), lookups);
     let limits = ClientLimits {
         redirects_max: 0,

@@ -8,6 +8,7 @@ mod background;
 mod begun;
 mod convert;
 pub(crate) mod egress;
+mod ending;
 mod granted;
 mod ground;
 mod here;
@@ -16,11 +17,12 @@ mod hook;
 pub(crate) mod network;
 mod outfit;
 mod owners;
+mod rights;
 mod shell;
 mod start;
 mod watchdog;
 
-pub use background::{Reader, Rights};
+pub use background::Reader;
 pub use begun::Given;
 pub(crate) use convert::convert;
 pub use granted::void_here;
@@ -30,6 +32,7 @@ pub(crate) use here::starts_programs;
 pub(crate) use hint::hints;
 pub(crate) use hook::{HookProgram, post};
 pub(crate) use outfit::outfit;
+pub use rights::Rights;
 pub use shell::SessionShell;
 pub(crate) use shell::watchdog;
 pub(crate) use start::{Principal, spawn};
@@ -43,10 +46,10 @@ use insula_domain::{AccountId, AgentId, ChatId, Platform, SessionKey};
 use insula_registry::error::RuntimeError;
 use insula_registry::registry::{AgentState, Snapshot};
 use insula_registry::workspace::output_name;
-use insula_registry::{Acting, Daemon};
+use insula_registry::{Access, Acting};
 use insula_sandbox::egress::{Lookups, Tls, TlsError};
 use insula_sandbox::{Availability, Error, Examination, Helper, Hidden, Layer, Sandbox};
-use insula_store::SessionId;
+use insula_store::{DaemonLease, SessionId};
 use insula_world::World;
 use owners::Owners;
 use std::collections::{BTreeMap, BTreeSet};
@@ -66,7 +69,7 @@ const ENDED_MAX: usize = 16;
 /// Conversations of one agent whose working directory is remembered.
 const SESSIONS_MAX: usize = 1_000;
 
-/// The programs of a caps.
+/// The programs of the agents of a home.
 pub struct Host {
     world: World,
     /// What no program is shown.
@@ -337,14 +340,14 @@ fn put_in<'s>(
 
 #[async_trait]
 impl Acting for Host {
-    fn generations_changed(&self, daemon: &Daemon) {
-        self.keep_only(&daemon.snapshot());
+    fn generations_changed(&self, now: &Snapshot) {
+        self.keep_only(now);
     }
 
-    async fn rights_changed(&self, daemon: &Daemon) {
-        self.keep_only(&daemon.snapshot());
+    async fn rights_changed(&self, access: &Access) {
+        self.keep_only(&access.snapshot());
         for (agent, process) in self.running() {
-            begun::end_if_lost(daemon, &agent, &process).await;
+            background::end_if_lost(access, &agent, &process).await;
         }
     }
 
@@ -352,10 +355,10 @@ impl Acting for Host {
         self.servers.close_with_secrets(agent);
     }
 
-    async fn forget(&self, daemon: &Daemon, agent: &AgentId) -> Result<(), RuntimeError> {
+    async fn forget(&self, lease: &DaemonLease, agent: &AgentId) -> Result<(), RuntimeError> {
         self.lookups.lock().unwrap_or_else(PoisonError::into_inner).remove(agent);
         // Which user its programs ran as.
-        self.owners.forget(daemon, agent).await
+        self.owners.forget(lease, agent).await
     }
 
     fn end_all(&self) {
@@ -367,9 +370,9 @@ impl Capabilities {
     /// Ends the programs of a conversation that is forgotten, and removes what they printed.
     pub async fn forget_programs(&self, agent: &AgentId, session: SessionId) {
         self.programs.end_session(agent, session);
-        let (home, id) = (self.daemon.home.clone(), agent.clone());
-        let name = output_name(&self.daemon.store.agent(agent).seals(), session);
-        let removed = self.daemon.world.storage.run(move || {
+        let (home, id) = (self.home.clone(), agent.clone());
+        let name = output_name(&self.store.agent(agent).seals(), session);
+        let removed = self.world.storage.run(move || {
             home.remove_output(&id, &name)?;
             // As it was called before.
             home.remove_output(&id, &session.to_string())

@@ -44,7 +44,7 @@ async fn egress(
     let tls = tls.map_err(|error| ToolError::Hand(HandError(error.to_string())))?;
     let policy = Policy::new(agent.boundary.network.clone());
     let lookups = caps.programs.lookups(&agent.id);
-    Ok(Egress::new(caps.daemon.world.clone(), policy, Arc::new(ledger), tls, injections, lookups))
+    Ok(Egress::new(caps.world.clone(), policy, Arc::new(ledger), tls, injections, lookups))
 }
 
 /// The agent's credentials, with their secrets filled in. One that can't be filled in refuses

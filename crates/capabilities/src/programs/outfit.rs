@@ -47,13 +47,13 @@ pub(super) async fn bare(caps: &Capabilities, agent: &AgentContext) -> Result<Sp
     let mut spec = Spec::new(shell);
     spec.walls = if programs.sandbox == Switch::Off { Walls::Down } else { Walls::Up };
     if owners::are_needed() && spec.walls == Walls::Up {
-        let own = caps.programs.owners.of(&caps.daemon, &agent.id).await;
+        let own = caps.programs.owners.of(caps, &agent.id).await;
         spec.owner = Some(own.map_err(|error| failed(error.to_string()))?);
     }
     spec.env.insert("PATH".into(), PATH.into());
     spec.env.insert("LANG".into(), "C.UTF-8".into());
     spec.account =
-        QuotaAccount { name: agent.id.to_string(), of: caps.daemon.snapshot().agents.len() };
+        QuotaAccount { name: agent.id.to_string(), of: caps.registry.snapshot().agents.len() };
     spec.limits = limits(&programs.limits);
     spec.priority = Priority::Normal;
     spec.optional = programs.optional.iter().filter_map(|name| Layer::from_name(name)).collect();
@@ -73,7 +73,7 @@ pub(crate) async fn outfit(
     // that were given to the agent's user have to come back.
     let gets = if owners::are_needed() { spec.owner.or(Some(ROOT)) } else { None };
     let mut withheld = Vec::new();
-    let home = caps.daemon.home.real_root();
+    let home = caps.home.real_root();
     for folder in files.folders().await? {
         if let Some(why) = around_home(&home, &folder) {
             withheld.push(why);
@@ -129,7 +129,7 @@ pub(super) fn around_home(home: &Path, folder: &GivenFolder) -> Option<String> {
 
 /// Whether a folder is one of the agent itself, in the home.
 fn is_own(caps: &Capabilities, agent: &AgentContext, folder: &GivenFolder) -> bool {
-    folder.path.starts_with(caps.daemon.home.agent(&agent.id))
+    folder.path.starts_with(caps.home.agent(&agent.id))
 }
 
 /// Whether a folder can be written to by the agent's user. Those of the agent itself are given
@@ -165,7 +165,7 @@ async fn own(
         return Ok(true);
     }
     let path = folder.real.clone();
-    let done = caps.daemon.world.storage.run(move || give_to(&path, owner)).await;
+    let done = caps.world.storage.run(move || give_to(&path, owner)).await;
     let done =
         done.map_err(|error| error.to_string()).and_then(|it| it.map_err(|it| it.to_string()));
     done.map_err(|error| {

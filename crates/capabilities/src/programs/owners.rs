@@ -5,11 +5,12 @@
 //! is chance: a program sees its own, and numbers in a row would tell it how many others there
 //! are. An ordinary user's programs run as that user.
 
+use crate::Capabilities;
 use insula_domain::AgentId;
-use insula_registry::Daemon;
+use insula_registry::Home;
 use insula_registry::error::RuntimeError;
 use insula_sandbox::HostUser;
-use insula_store::DaemonCommand;
+use insula_store::{DaemonCommand, DaemonLease};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use tokio::sync::Mutex;
@@ -55,16 +56,17 @@ impl Owners {
     /// The user of an agent's programs, chosen when it first needs one.
     pub(super) async fn of(
         &self,
-        daemon: &Daemon,
+        caps: &Capabilities,
         agent: &AgentId,
     ) -> Result<HostUser, RuntimeError> {
+        let lease = caps.owner.daemon();
         let mut known = self.known.lock().await;
-        let mut now = load(&mut known, daemon).await?.clone();
+        let mut now = load(&mut known, &lease).await?.clone();
         let number = match now.agents.get(agent.as_str()) {
             Some(number) => *number,
             None => {
                 // How many there were before must not show in what this one draws.
-                let mut random = daemon.world.random.stream(&["children.user", agent.as_str()]);
+                let mut random = caps.world.random.stream(&["children.user", agent.as_str()]);
                 let number = now.unused(|| u16::from_be_bytes(random.bytes()));
                 let number = number.ok_or_else(|| {
                     RuntimeError::Invalid(
@@ -73,25 +75,25 @@ impl Owners {
                 })?;
                 now.given.insert(number);
                 now.agents.insert(agent.to_string(), number);
-                save(daemon, &now).await?;
+                save(&lease, &now).await?;
                 *known = Some(now);
                 number
             }
         };
-        let id = FIRST + daemon_part(daemon) + number;
+        let id = FIRST + daemon_part(&caps.home) + number;
         Ok(HostUser { uid: id, gid: id })
     }
 
     /// Forgets whose a user was. It is not given again.
     pub(super) async fn forget(
         &self,
-        daemon: &Daemon,
+        lease: &DaemonLease,
         agent: &AgentId,
     ) -> Result<(), RuntimeError> {
         let mut known = self.known.lock().await;
-        let mut now = load(&mut known, daemon).await?.clone();
+        let mut now = load(&mut known, lease).await?.clone();
         if now.agents.remove(agent.as_str()).is_some() {
-            save(daemon, &now).await?;
+            save(lease, &now).await?;
             *known = Some(now);
         }
         Ok(())
@@ -99,18 +101,18 @@ impl Owners {
 }
 
 /// Tells daemons apart by where they are.
-fn daemon_part(daemon: &Daemon) -> u32 {
-    let hash = blake3::hash(daemon.home.real_root().as_os_str().as_encoded_bytes());
+fn daemon_part(home: &Home) -> u32 {
+    let hash = blake3::hash(home.real_root().as_os_str().as_encoded_bytes());
     let [a, b, ..] = *hash.as_bytes();
     (u32::from(u16::from_be_bytes([a, b])) >> 4) << DAEMON_BITS
 }
 
 async fn load<'k>(
     known: &'k mut Option<Known>,
-    daemon: &Daemon,
+    lease: &DaemonLease,
 ) -> Result<&'k mut Known, RuntimeError> {
     if known.is_none() {
-        let text = daemon.store.daemon().value(KEY).await?;
+        let text = lease.value(KEY).await?;
         *known = Some(text.map(|text| parse(&text)).transpose()?.unwrap_or_default());
     }
     Ok(known.get_or_insert_default())
@@ -131,10 +133,10 @@ fn parse(text: &str) -> Result<Known, RuntimeError> {
     Ok(Known { given: given.ok_or_else(broken)?, agents: agents.ok_or_else(broken)? })
 }
 
-async fn save(daemon: &Daemon, known: &Known) -> Result<(), RuntimeError> {
+async fn save(lease: &DaemonLease, known: &Known) -> Result<(), RuntimeError> {
     let value = json!({ "given": known.given, "agents": known.agents }).to_string();
     let put = DaemonCommand::PutValue { key: KEY.into(), value };
-    daemon.owner.daemon().commit(vec![put]).await?;
+    lease.commit(vec![put]).await?;
     Ok(())
 }
 

@@ -1,9 +1,11 @@
 //! The hand by which one conversation runs programs.
 
-use super::background::{Rights, Running};
+use super::background::Running;
 use super::begun::Begun;
+use super::ending::{end_of, note};
 use super::hint::hints;
 use super::outfit::{Outfit, outfit, wall_clock};
+use super::rights::Rights;
 use super::start::{Principal, spawn};
 use super::watchdog::{Over, Watchdog};
 use super::{
@@ -13,10 +15,8 @@ use crate::Capabilities;
 use async_trait::async_trait;
 use insula_domain::Actor;
 use insula_domain::{Address, AgentId};
-use insula_registry::context::{AgentContext, AuditLog};
-use insula_sandbox::{
-    Child, ChildLimits, Error, Exit, ExitOutcome, Finished, Limit, Output, Spec, Stdin,
-};
+use insula_registry::context::AgentContext;
+use insula_sandbox::{Child, Finished, Output, Spec, Stdin};
 use insula_store::SessionId;
 use insula_tools::shell::{Code, End, Input, Job, Printed, Process, Ran};
 use insula_tools::{Files, HandError, Shell, ToolError};
@@ -214,7 +214,7 @@ impl Shell for SessionShell<'_> {
             _ => job,
         };
         // Before it is given anything: what changes from here on ends it.
-        let begun = Begun::now(&self.caps.daemon, self.agent, self.address, &self.variables).await;
+        let begun = Begun::now(&self.caps.access, self.agent, self.address, &self.variables).await;
         let Outfit { mut spec, .. } = self.prepare(&once).await?;
         // It may outlive the call by far; what the operator wrote holds all the same.
         spec.limits.wall_clock = match (self.agent.programs.limits.wall_clock, job.timeout) {
@@ -245,9 +245,9 @@ impl Shell for SessionShell<'_> {
         };
         let id = children.keep(&self.key, running).map_err(full)?;
         // The agent may have been paused or changed while it started, and who asked be gone.
-        children.keep_only(&self.caps.daemon.snapshot());
+        children.keep_only(&self.caps.registry.snapshot());
         if let Some(process) = children.process(&self.key, &id) {
-            super::begun::end_if_lost(&self.caps.daemon, &self.key.0, &process).await;
+            super::background::end_if_lost(&self.caps.access, &self.key.0, &process).await;
         }
         Ok(id)
     }
@@ -265,7 +265,7 @@ impl Shell for SessionShell<'_> {
         let process = self.caps.programs.process(&self.key, id)?;
         tokio::select! {
             () = process.ended() => {}
-            () = self.caps.daemon.world.clock.sleep(patience) => {}
+            () = self.caps.world.clock.sleep(patience) => {}
         }
         Some(process.whole(id))
     }
@@ -295,7 +295,7 @@ impl Shell for SessionShell<'_> {
             written = writer.write_all(data) => {
                 written.map_err(|_| failed("reads no input any more"))
             }
-            () = self.caps.daemon.world.clock.sleep(WRITE_PATIENCE) => {
+            () = self.caps.world.clock.sleep(WRITE_PATIENCE) => {
                 Err(failed("does not read its input; some of it was written"))
             }
         }
@@ -306,64 +306,12 @@ impl Shell for SessionShell<'_> {
 pub(crate) async fn watchdog(caps: &Capabilities, agent: &AgentContext, spec: &Spec) -> Watchdog {
     let owner = spec.owner.map(|owner| owner.uid);
     let takers = &caps.programs.takers;
-    Watchdog::new(&caps.daemon.world, takers, &spec.writes, owner, agent.programs.disk).await
-}
-
-/// Records that a program was ended for what it did to a disk.
-pub(super) async fn note((audit, principal, session): &(AuditLog, Actor, SessionId), over: Over) {
-    let mut content = over.record();
-    content["session"] = session.0.into();
-    if let Err(error) = audit.append(principal, "sandbox.disk", content).await {
-        tracing::error!(%error, "that a program was ended could not be recorded");
-    }
+    Watchdog::new(&caps.world, takers, &spec.writes, owner, agent.programs.disk).await
 }
 
 /// What is run, in its own words.
 fn words_of(code: Code<'_>) -> &str {
     match code {
         Code::Shell(code) | Code::Script(code) | Code::Python(code) => code,
-    }
-}
-
-/// How a program ended, in the words of its tools, and what else to know.
-pub(super) fn end_of(exit: Result<Exit, Error>, limits: &ChildLimits) -> (End, Vec<String>) {
-    let Exit { outcome, reached } = match exit {
-        Ok(exit) => exit,
-        Err(error) => return (End::Limited(error.to_string()), Vec::new()),
-    };
-    let end = match outcome {
-        ExitOutcome::Exited(status) => End::Exited(status),
-        ExitOutcome::Signaled(signal) => End::Signaled(signal),
-        ExitOutcome::Killed => End::Killed,
-        ExitOutcome::Ended(limit) => End::Limited(words(limit, limits)),
-    };
-    let others = reached.into_iter().filter(|limit| outcome != ExitOutcome::Ended(*limit));
-    (end, others.map(|limit| words(limit, limits)).collect())
-}
-
-fn words(limit: Limit, limits: &ChildLimits) -> String {
-    match limit {
-        Limit::Memory => format!(
-            "it used more than {} MB of memory (`sandbox.memory`)",
-            limits.memory_bytes / 1_000_000
-        ),
-        Limit::Processes => {
-            format!("it reached its limit of {} processes (`sandbox.processes`)", limits.processes)
-        }
-        Limit::FileSize => format!(
-            "it wrote a file of more than {} MB (`sandbox.file_size`)",
-            limits.file_bytes / 1_000_000
-        ),
-        Limit::CpuTime => format!(
-            "it used more than {} s of processor time (`sandbox.cpu_time`)",
-            limits.cpu_time.as_secs()
-        ),
-        Limit::WallClock => match limits.wall_clock {
-            Some(most) => format!(
-                "it ran longer than {} s; give it more time with `timeout`, or run it in the background",
-                most.as_secs()
-            ),
-            None => "it ran too long".to_owned(),
-        },
     }
 }

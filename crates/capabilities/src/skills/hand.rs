@@ -58,11 +58,11 @@ impl<'c> AgentSkills<'c> {
 
     /// Reads a file of a skill as it is now.
     async fn read(&self, skill: &Skill, path: &str, max: u64) -> Result<Option<Vec<u8>>, String> {
-        let folder = self.caps.daemon.home.root().join(skill.place.folder(self.agent.id.as_str()));
+        let folder = self.caps.home.root().join(skill.place.folder(self.agent.id.as_str()));
         let top = if skill.place == SkillLocation::Own { Top::IsFolder } else { Top::MayBeLink };
         let path = format!("{}/{path}", skill.folder);
         let read = move || files::read_file(&folder, top, &path, max);
-        self.caps.daemon.world.storage.run(read).await.map_err(|error| error.to_string())?
+        self.caps.world.storage.run(read).await.map_err(|error| error.to_string())?
     }
 
     async fn document(&self, skill: &Skill) -> Result<String, ToolError> {
@@ -200,7 +200,7 @@ impl<'c> AgentSkills<'c> {
     }
 
     fn agent_folder(&self) -> PathBuf {
-        self.caps.daemon.home.agent(&self.agent.id)
+        self.caps.home.agent(&self.agent.id)
     }
 
     async fn run<T: Send + 'static>(
@@ -208,7 +208,7 @@ impl<'c> AgentSkills<'c> {
         work: impl FnOnce(&Disk) -> Result<T, String> + Send + 'static,
     ) -> Result<T, ToolError> {
         let disk = self.disk();
-        let done = self.caps.daemon.world.storage.run(move || work(&disk)).await;
+        let done = self.caps.world.storage.run(move || work(&disk)).await;
         done.map_err(|error| failed(error.to_string()))?.map_err(failed)
     }
 }

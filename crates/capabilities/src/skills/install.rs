@@ -75,14 +75,14 @@ impl Capabilities {
         id: &AgentId,
         work: impl FnOnce(&Disk) -> Result<T, String> + Send + 'static,
     ) -> Result<T, RuntimeError> {
-        let disk = Disk::new(&self.daemon.home.agent(id));
-        let done = self.daemon.world.storage.run(move || work(&disk)).await;
+        let disk = Disk::new(&self.home.agent(id));
+        let done = self.world.storage.run(move || work(&disk)).await;
         done.map_err(insula_store::StoreError::from)?.map_err(RuntimeError::Invalid)
     }
 
     /// Every skill of an agent, those it can't use among them.
     pub async fn skills(&self, id: &AgentId) -> Result<Vec<SkillState>, RuntimeError> {
-        let agent = self.daemon.context_of(id)?;
+        let agent = self.registry.context_of(id)?;
         let lock = self.on_disk(id, Disk::lock).await?;
         let source = |name: &str, place: &SkillLocation| match place {
             SkillLocation::Own => lock.skills.get(name).map(|locked| locked.source.clone()),
@@ -116,7 +116,7 @@ impl Capabilities {
 
     /// One skill of an agent, whole.
     pub async fn skill(&self, id: &AgentId, name: &str) -> Result<SkillView, RuntimeError> {
-        let agent = self.daemon.context_of(id)?;
+        let agent = self.registry.context_of(id)?;
         let states = self.skills(id).await?;
         let mut named: Vec<SkillState> = states
             .into_iter()
@@ -132,13 +132,12 @@ impl Capabilities {
         // A bundle may be a link of the operator's; nothing beneath it is followed.
         let bundled = state.folder.strip_prefix("skills/").and_then(|it| it.split_once('/'));
         let (root, folder) = match bundled {
-            Some((bundle, folder)) => (self.daemon.home.root().join("skills").join(bundle), folder),
-            None => (self.daemon.home.root().to_owned(), state.folder.as_str()),
+            Some((bundle, folder)) => (self.home.root().join("skills").join(bundle), folder),
+            None => (self.home.root().to_owned(), state.folder.as_str()),
         };
         let path = format!("{folder}/{DOCUMENT}");
         let read = move || files::read_file(&root, Top::MayBeLink, &path, DOCUMENT_BYTES_MAX);
-        let bytes =
-            self.daemon.world.storage.run(read).await.map_err(insula_store::StoreError::from)?;
+        let bytes = self.world.storage.run(read).await.map_err(insula_store::StoreError::from)?;
         let text = bytes.ok().flatten().and_then(|bytes| String::from_utf8(bytes).ok());
         // Whoever looks at what was left out is to see what a reader would not.
         let text = if state.state == "ready" { text } else { text.as_deref().map(reveal) };
@@ -169,7 +168,7 @@ impl Capabilities {
         replace: bool,
         actor: &Actor,
     ) -> Result<Installed, RuntimeError> {
-        let agent = self.daemon.context_of(id)?;
+        let agent = self.registry.context_of(id)?;
         for package in &packages {
             let name = &package.document.name;
             match &own_folders(&agent, name)[..] {
@@ -225,7 +224,7 @@ impl Capabilities {
         name: &str,
         actor: &Actor,
     ) -> Result<(), RuntimeError> {
-        let agent = self.daemon.context_of(id)?;
+        let agent = self.registry.context_of(id)?;
         let folder = match &own_folders(&agent, name)[..] {
             [folder] => (*folder).to_owned(),
             [] => {
@@ -262,7 +261,7 @@ impl Capabilities {
 
     /// Compares what was installed with what is there.
     pub async fn verify_skills(&self, id: &AgentId) -> Result<Vec<Verified>, RuntimeError> {
-        let agent = self.daemon.context_of(id)?;
+        let agent = self.registry.context_of(id)?;
         self.on_disk(id, move |disk| {
             let lock = disk.lock()?;
             let mut verified = Vec::new();

@@ -2,18 +2,16 @@
 //! beside it and change nothing in it. Tests stand for turns here: they clone the context once.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking")]
 
-use insula_capabilities::Capabilities;
 use insula_domain::{AccountId, Address, AgentId, ChatId, ChatType, Platform, SessionKey, UserId};
-use insula_registry::daemon::Purpose;
-use insula_registry::{Actor, AgentContext, AgentState, Daemon, Generation, Home, RuntimeError};
+use insula_registry::{Actor, AgentContext, AgentState, Generation, RuntimeError};
 use insula_store::StoreError;
+use insula_testdaemon::TestDaemon;
 use insula_testkit::{Handles, world};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 struct Fixture {
     files: insula_testkit::Home,
-    daemon: Arc<Daemon>,
+    daemon: TestDaemon,
     _handles: Handles,
 }
 
@@ -22,11 +20,7 @@ const CONFIG: &str = "agents:\n  a: {tools: minimal, memory: true}\n  b: {tools:
 async fn open(config: &str) -> Fixture {
     let files = insula_testkit::Home::with([("config.yaml", config)]).unwrap();
     let (world, handles) = world(7);
-    let home = Home::new(files.path());
-    home.prepare().unwrap();
-    let lock = home.try_lock().unwrap().expect("nobody else is here");
-    let caps = Capabilities::open(home, lock, world, BTreeMap::new(), Purpose::Serve).await;
-    let daemon = caps.unwrap().daemon;
+    let daemon = TestDaemon::open(&files, &world).await;
     Fixture { files, daemon, _handles: handles }
 }
 
@@ -35,8 +29,8 @@ fn id(text: &str) -> AgentId {
 }
 
 /// What a turn takes when it begins.
-fn held(daemon: &Daemon, agent: &str) -> Arc<AgentContext> {
-    daemon.snapshot().agents[&id(agent)].state.context().expect("it has a context").clone()
+fn held(daemon: &TestDaemon, agent: &str) -> Arc<AgentContext> {
+    daemon.agent(agent)
 }
 
 /// Everything of a context that a turn could look at.
@@ -212,7 +206,7 @@ async fn rule_09_a_deletion_that_is_stuck_is_seen_takes_what_opens_and_is_tried_
     assert_eq!(entry.state.as_str(), "deleting");
     let why = entry.state.reason().unwrap();
     assert!(why.contains("not gone yet") && why.contains("agents delete"), "{why}");
-    assert!(daemon.tokens.get(&token.id).is_none());
+    assert!(daemon.tokens().get(&token.id).is_none());
     // Nobody takes its name, and it does not come back.
     assert!(daemon.pause(&id("a"), &actor).await.is_err());
     assert!(daemon.add(&id("a"), &Default::default(), &actor).await.is_err());

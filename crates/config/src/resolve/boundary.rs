@@ -10,6 +10,7 @@ use insula_domain::boundary::{
     AccessMode, ApprovalMode, ApprovalRule, Budget, ChildApprovals, FileGrants, Isolation,
     SharedPath, SpawnLimits, StaleWrites, WorkspaceScope,
 };
+use insula_domain::{Act, IntegrityProfile, IntegrityRule, TaintedRule, TrustedSource};
 use insula_domain::{
     AgentId, ArgumentRules, Boundary, DmSessions, GroupSessions, HostPattern, NetworkGrants,
     OpaqueRule, SendGrants, SessionRule, ToolTable,
@@ -99,6 +100,7 @@ impl Reader<'_> {
                     .and_then(OpaqueRule::parse)
                     .unwrap_or_default(),
             },
+            integrity: self.integrity(),
             spawn: SpawnLimits {
                 max_depth: self.number("subagents.max_depth", spawn.max_depth),
                 max_children: self.number("subagents.max_children", spawn.max_children),
@@ -110,6 +112,28 @@ impl Reader<'_> {
             send,
             messages: SendGrants::default(),
         }
+    }
+
+    /// What it does unasked once it has read words of others.
+    fn integrity(&self) -> IntegrityRule {
+        let profile = self.text("integrity").or_else(|| self.text("integrity.profile"));
+        let mut rule = IntegrityRule {
+            profile: profile.and_then(IntegrityProfile::parse).unwrap_or_default(),
+            trusted: self
+                .texts("integrity.trusted")
+                .iter()
+                .filter_map(|text| TrustedSource::parse(text))
+                .collect(),
+            ..IntegrityRule::default()
+        };
+        for entry in self.at("integrity.tainted").map(Node::entries).unwrap_or_default() {
+            let Some(becomes) = entry.value.text().and_then(TaintedRule::parse) else { continue };
+            match Act::parse(&entry.key) {
+                Some(act) => drop(rule.acts.insert(act, becomes)),
+                None => drop(rule.tools.insert(entry.key.clone(), becomes)),
+            }
+        }
+        rule
     }
 
     pub(super) fn programs(&mut self) -> Programs {

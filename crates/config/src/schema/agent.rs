@@ -98,6 +98,12 @@ pub static AGENT: Object = Object {
         Field::new("access", Object(&ACCESS), "Who may talk to it. Nobody unless named."),
         Field::new("approvals", Object(&APPROVALS), "How dangerous acts are confirmed."),
         Field::new(
+            "integrity",
+            Forms(&[Choice(INTEGRITY_PROFILES), Object(&INTEGRITY)]),
+            "What it does unasked once it has read words of others: pages, mail, results of servers.",
+        )
+        .default("`off`"),
+        Field::new(
             "hooks",
             Map { keys: &HOOK_EVENT, values: &List(&Object(&HOOK)) },
             "Programs and expressions that watch or decide.",
@@ -412,6 +418,32 @@ pub static APPROVALS: Object = Object {
             "What becomes of a command whose words do not say what it does: a script, code, a substitution.",
         )
         .default("`allow` in a turn of admins alone inside the whole sandbox, `ask` elsewhere"),
+    ],
+};
+
+const INTEGRITY_PROFILES: &[&str] = &["strict", "balanced", "off"];
+
+/// What an agent does unasked once it has read words of others.
+static INTEGRITY: Object = Object {
+    required: &[],
+    fields: &[
+        Field::new(
+            "profile",
+            Choice(INTEGRITY_PROFILES),
+            "`balanced`: what reaches beyond its own workspace and conversation needs a yes. `strict`: programs and requests to the network do too, whatever the sender said. `off`: nothing does.",
+        )
+        .default("`off`"),
+        Field::new(
+            "trusted",
+            List(&Text(&rules::TRUSTED)),
+            "Sources whose words count as the operator's.",
+        ),
+        Field::new(
+            "tainted",
+            Map { keys: &rules::TAINTED, values: &Choice(&["ask", "deny", "allow"]) },
+            "What becomes of an act or of calls of a tool in such a turn.",
+        )
+        .default("`ask`"),
     ],
 };
 

@@ -5,7 +5,7 @@
 use super::{
     DEPTH_MAX, DOCUMENT, DOCUMENT_BYTES_MAX, FILES_MAX, INNER_DEPTH_MAX, SKILLS_MAX, is_inner_path,
 };
-use crate::files::FileState;
+use crate::file_state::{self, FileState};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{
     AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, fstat, open, openat2, statat,
@@ -222,7 +222,7 @@ fn read_document(folder: &OwnedFd) -> FileState {
         Err(Errno::LOOP) => return FileState::Unreadable("is a link".to_owned()),
         Err(error) => return FileState::Unreadable(format!("can't be opened: {error}")),
     };
-    crate::files::text_of(File::from(opened), DOCUMENT_BYTES_MAX)
+    file_state::text_of(File::from(opened), DOCUMENT_BYTES_MAX)
 }
 
 /// What is below a skill's folder.

@@ -1,7 +1,7 @@
 //! What a prompt says about an agent's skills: names first, descriptions as far as a budget of
 //! bytes goes. The same bytes for the same skills.
 
-use super::Skill;
+use super::skill::Skill;
 
 /// All of it, in bytes.
 pub const INDEX_BYTES_MAX: usize = 4_000;

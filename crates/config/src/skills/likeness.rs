@@ -1,6 +1,6 @@
 //! Which descriptions say nearly the same, so that a model can't tell which skill is meant.
 
-use super::Skill;
+use super::skill::Skill;
 
 /// Of all the words of two descriptions, how many percent they have in common.
 const ALIKE_PERCENT: usize = 80;

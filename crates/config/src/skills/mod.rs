@@ -8,6 +8,7 @@ pub mod document;
 pub mod files;
 pub mod index;
 mod likeness;
+mod skill;
 pub mod skill_set;
 
 #[cfg(test)]
@@ -15,7 +16,8 @@ mod skills_tests;
 
 pub use document::{Document, SkillFault, Variable};
 pub use files::{SkillFile, SkillFolder};
-pub use skill_set::{Skill, SkillLocation, SkillSet, Unusable};
+pub use skill::{Skill, SkillLocation};
+pub use skill_set::{SkillSet, Unusable};
 
 /// The name of the file that makes a folder a skill.
 pub const DOCUMENT: &str = "SKILL.md";

@@ -2,7 +2,8 @@
 
 use super::document::{Document, parse};
 use super::{Skill, index, is_inner_path};
-use crate::files::{FileState, FilesSnapshot, FolderFiles};
+use crate::file_state::FileState;
+use crate::files::{FilesSnapshot, FolderFiles};
 use crate::skills::files::{SkillFile, SkillFiles, SkillFolder};
 use crate::{AgentOutcome, LoadReport, load};
 use insula_domain::AgentId;

@@ -2,21 +2,20 @@
 //! approval, or never allowed.
 //!
 //! This decides when to ask a person; the wall is the sandbox. So it reads words and does not
-//! guess: a small lexer splits the line ([`lexer`]), and what each command says literally is
-//! looked up in a table ([`table`], [`act`]). What a line does not say is one class, `opaque`,
+//! guess: a small lexer splits the line ([`line`]), and what each command says literally is
+//! looked up in a table ([`table`]). What a line does not say is one class, `opaque`,
 //! and the operator sets what becomes of it. The lexer is written by hand because a
 //! grammar costs more in build time and binary size than reading words is worth.
 
-mod act;
 mod input;
 mod judge;
-mod lexer;
 mod line;
 mod path;
 mod prefix;
 mod rule;
 mod said;
 mod table;
+mod word;
 
 #[cfg(test)]
 mod command_tests;
@@ -99,7 +98,7 @@ pub fn classify_in(line: &str, folder: Option<&str>) -> Assessment {
 
 /// Judges a program text: a shell's as a command line. Code in another language is not read.
 pub fn classify_code(language: &str, text: &str) -> Assessment {
-    if table::has_name(table::SHELLS, language) || language == "shell" {
+    if word::is_in(table::SHELLS, language) || language == "shell" {
         return classify(text);
     }
     Assessment::NeedsApproval(CommandFinding::unseen(Unseen::Code, text))

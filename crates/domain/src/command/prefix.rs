@@ -1,94 +1,75 @@
 //! Programs that only run the words behind them: `sudo rm -r x` is `sudo`, and `rm -r x`.
 
-use super::lexer::Word;
-use super::rule::Unseen;
+use super::word::{Word, assigned, is_in};
 
-/// A name, its options, its options that take a value, and the number of words before the
-/// command.
-type Prefix = (&'static str, &'static str, &'static str, usize);
-
-const PREFIXES: &[Prefix] = &[
-    ("sudo", "-n -E -H -S -b --non-interactive --preserve-env", "-u -g -p -D --user --group", 0),
-    ("doas", "-n", "-u", 0),
-    ("env", "-i - --ignore-environment", "-u -C --unset --chdir", 0),
-    ("nohup", "", "", 0),
-    ("setsid", "-c -f -w --fork --wait", "", 0),
-    ("nice", "", "-n --adjustment", 0),
-    ("ionice", "-t", "-c -n", 0),
-    ("time", "-p -v", "-f -o", 0),
-    ("timeout", "-v --foreground --preserve-status", "-k -s --kill-after --signal", 1),
-    ("stdbuf", "", "-i -o -e --input --output --error", 0),
-    ("command", "-p", "", 0),
-    ("builtin", "", "", 0),
-    ("exec", "-c -l", "-a", 0),
-    ("busybox", "", "", 0),
+/// A name, its options, and its options that take a value.
+const PREFIXES: &[(&str, &str, &str)] = &[
+    ("sudo", "-n -E -H -S -b --non-interactive --preserve-env", "-u -g -p -D --user --group"),
+    ("doas", "-n", "-u"),
+    ("env", "-i - --ignore-environment", "-u -C --unset --chdir"),
+    ("nohup", "", ""),
+    ("setsid", "-c -f -w --fork --wait", ""),
+    ("nice", "-1* -2* -3* -4* -5* -6* -7* -8* -9*", "-n --adjustment"),
+    ("ionice", "-t", "-c -n"),
+    ("time", "-p -v", "-f -o"),
+    ("timeout", "-v --foreground --preserve-status", "-k -s --kill-after --signal"),
+    ("stdbuf", "", "-i -o -e --input --output --error"),
+    ("command", "-p", ""),
+    ("builtin", "", ""),
+    ("exec", "-c -l", "-a"),
+    ("busybox", "", ""),
 ];
 
 /// Most commands of which each only runs the next: people need two or three.
 const COMMANDS_MAX: usize = 16;
 
-/// A command, and the ones it only runs, each from its name on. Where an option is unknown,
-/// nobody knows which word is the next command.
-pub(super) fn commands(words: &[Word]) -> (Vec<&[Word]>, Option<Unseen>) {
-    let (mut all, mut words) = (Vec::new(), words);
-    while let Some((first, rest)) = words.split_first() {
+/// A command and the ones it only runs, each from its name on, and whether these are all. Where an
+/// option is unknown, nobody knows which word is the next command.
+pub(super) fn commands(mut words: &[Word]) -> (Vec<&[Word]>, bool) {
+    let mut all = Vec::new();
+    while let [first, args @ ..] = words {
         all.push(words);
-        if all.len() > COMMANDS_MAX {
-            return (all, Some(Unseen::HandedOn));
-        }
         let name = first.plain().map(name_of);
         let Some(prefix) = PREFIXES.iter().find(|it| Some(it.0) == name) else { break };
-        match behind(prefix, rest) {
-            Ok(behind) => words = behind,
-            Err(unseen) => return (all, unseen),
+        match behind(prefix, args) {
+            Some(behind) if all.len() <= COMMANDS_MAX => words = behind,
+            _ => return (all, false),
         }
     }
-    (all, None)
+    (all, true)
 }
 
-/// The words behind a prefix with its options; what stands in the way, where something does.
-fn behind<'w>(prefix: &Prefix, mut words: &'w [Word]) -> Result<&'w [Word], Option<Unseen>> {
-    let (name, flags, valued, operands) = *prefix;
-    let is_in = |list: &str, flag: &str| list.split(' ').any(|it| it == flag);
-    while let Some((word, rest)) = words.split_first() {
-        let Some(text) = word.plain() else {
-            // The value of a setting does not matter here.
-            match matches!(name, "env" | "sudo") && is_setting(&word.text) {
-                true => words = rest,
-                false => break,
-            }
-            continue;
-        };
-        let short = text.strip_prefix('-').filter(|it| !it.starts_with('-'));
+/// The words behind the options of a prefix, if all of these are known.
+fn behind<'w>(prefix: &(&str, &str, &str), mut words: &'w [Word]) -> Option<&'w [Word]> {
+    let (name, flags, valued) = *prefix;
+    while let [word, rest @ ..] = words {
+        let text = &*word.text;
+        let flag = text.split('=').next().unwrap_or(text);
         let letter = text.get(..2).unwrap_or(text);
-        words = match (text, short) {
-            ("--", _) => {
+        let are_flags = || text.chars().skip(1).all(|it| is_in(flags, &format!("-{it}")));
+        let is_setting = matches!(name, "env" | "sudo") && assigned(text).is_some();
+        words = match text {
+            "--" => {
                 words = rest;
                 break;
             }
             // It says what a name means, and runs nothing.
-            ("-v" | "-V", _) if name == "command" => return Err(None),
-            ("--help" | "--version", _) => return Err(None),
-            _ if matches!(name, "env" | "sudo") && is_setting(text) => rest,
+            "-v" | "-V" if name == "command" => return Some(&[]),
+            "--help" | "--version" => return Some(&[]),
+            _ if is_setting => rest,
             _ if !text.starts_with('-') => break,
-            _ if is_in(flags, text.split('=').next().unwrap_or(text)) => rest,
             _ if is_in(valued, text) => rest.get(1..).unwrap_or_default(),
-            (_, None) if text.split_once('=').is_some_and(|(flag, _)| is_in(valued, flag)) => rest,
-            (_, Some(_)) if is_in(valued, letter) => rest,
-            (_, Some(it)) if it.chars().all(|it| is_in(flags, &format!("-{it}"))) => rest,
-            (_, Some(it)) if name == "nice" && it.bytes().all(|it| it.is_ascii_digit()) => rest,
-            _ => return Err(Some(Unseen::HandedOn)),
+            _ if is_in(flags, flag) || is_in(valued, flag) || is_in(valued, letter) => rest,
+            _ if are_flags() => rest,
+            _ => return None,
         };
     }
-    Ok(words.get(operands..).unwrap_or_default())
+    // How long comes before what.
+    words.get(usize::from(name == "timeout")..).or(Some(&[]))
 }
 
-fn is_setting(text: &str) -> bool {
-    let is_name = |it: &str| it.chars().all(|it| it.is_ascii_alphanumeric() || it == '_');
-    text.split_once('=').is_some_and(|(name, _)| !name.is_empty() && is_name(name))
-}
-
-/// The name of a program, without where it is.
+/// The name of a program, without where it is; `mkfs.ext4` is `mkfs`.
 pub(super) fn name_of(text: &str) -> &str {
-    text.rsplit('/').next().unwrap_or(text)
+    let name = text.rsplit('/').next().unwrap_or(text);
+    if name.starts_with("mkfs.") { "mkfs" } else { name }
 }

@@ -53,42 +53,21 @@ impl Unseen {
 }
 
 macro_rules! rules {
-    ($($(#[$doc:meta])* $rule:ident $severity:ident $name:literal $says:literal $instead:literal;)*) => {
+    ($($rule:ident $severity:ident $name:literal $says:literal $instead:literal;)*) => {
         /// A rule of the classifier.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum DangerRule {
-            $($(#[$doc])* $rule,)*
+            $(#[doc = concat!("A command that ", $says, ".")] $rule,)*
         }
 
         impl DangerRule {
             /// Every rule.
             pub const ALL: &[Self] = &[$(Self::$rule),*];
 
-            /// How much stands against what it matches.
-            pub fn severity(self) -> Severity {
+            /// Its severity, its name, what a command that matches it does, and what to do instead.
+            fn row(self) -> (Severity, &'static str, &'static str, &'static str) {
                 match self {
-                    $(Self::$rule => Severity::$severity,)*
-                }
-            }
-
-            /// Its name, as records and configuration have it.
-            pub fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$rule => $name,)*
-                }
-            }
-
-            /// What a command that matches it does: "it …".
-            pub fn says(self) -> &'static str {
-                match self {
-                    $(Self::$rule => $says,)*
-                }
-            }
-
-            /// What can be done instead.
-            pub fn instead(self) -> &'static str {
-                match self {
-                    $(Self::$rule => $instead,)*
+                    $(Self::$rule => (Severity::$severity, $name, $says, $instead),)*
                 }
             }
         }
@@ -96,63 +75,69 @@ macro_rules! rules {
 }
 
 rules! {
-    /// Overwriting or formatting a disk.
     WipeDisk Never "wipe_disk" "writes over a disk or its partitions"
         "work on an image file in the workspace";
-    /// Deleting or changing the whole system or the whole home.
     WipeSystem Never "wipe_system" "deletes or changes the whole system or the whole home folder"
         "name the files inside the workspace that are meant";
-    /// A process that multiplies.
     ForkBomb Never "fork_bomb" "starts itself again and again"
         "start a known number of processes";
-    /// Ending the machine.
     HostPower Never "host_power" "shuts the machine down or restarts it"
         "ask the people who run the machine";
-    /// Killing all processes, or the first.
     KillAll Never "kill_all" "kills every process or the first one"
         "kill a process of your own by its id";
-    /// What it does is not said by its words.
     Opaque Opaque "opaque" "does something that its words do not say"
         "write the commands out in full, with every quote closed";
-    /// Deleting many files.
     Delete NeedsApproval "delete" "deletes many files or can't be undone"
         "delete single files by name, or move them into a folder of the workspace";
-    /// More rights than the agent has.
     Privilege NeedsApproval "privilege" "asks for more rights than you have"
         "do it without more rights";
-    /// Opening files to everybody, or changing owners of many.
     Permissions NeedsApproval "permissions" "changes permissions or owners widely"
         "give only the permission that is needed to the files by name";
-    /// Services, schedules, kernel and network settings, accounts.
-    HostSettings NeedsApproval "host_settings" "changes services, schedules, accounts or settings of the machine"
+    HostSettings NeedsApproval "host_settings"
+        "changes services, schedules, accounts or settings of the machine"
         "ask the people who run the machine";
-    /// Killing processes by name.
     Kill NeedsApproval "kill" "ends processes it does not name one by one"
         "kill a process of your own by its id";
-    /// Writing outside of what is the agent's.
     SystemFile NeedsApproval "system_file" "writes to files of the system, of the shell or of keys"
         "write inside the workspace";
-    /// Throwing work away, or changing what others have.
     History NeedsApproval "history" "throws work away or rewrites history"
         "make a new commit or a branch instead";
-    /// Letting others in.
     RemoteShell NeedsApproval "remote_shell" "connects a shell or a raw socket to the network"
         "use an HTTP client for hosts you were granted";
-    /// Publishing, or removing what others use.
     Publish NeedsApproval "publish" "publishes, or deletes or changes what others use"
         "prepare it, and let a person do the last step";
-    /// Destroying data in a database.
     Database NeedsApproval "database" "destroys data in a database"
         "select first, and work on a copy";
-    /// Changing what the agent knows how to do. No command does; a tool says so.
+    // No command does; a tool says so.
     ChangeSelf NeedsApproval "change_self" "changes what you are told in later conversations"
         "tell the person what you would change, and let an admin of yours do it";
-    /// A hook wants somebody to agree. Nothing the classifier finds.
+    // Nothing the classifier finds.
     Hook NeedsApproval "hook" "is something a hook of this agent wants an admin to agree to"
         "do it in another way, or wait until an admin agrees";
-    /// Loading code into other programs.
     Preload NeedsApproval "preload" "makes other programs load code"
         "run the program without that setting";
+}
+
+impl DangerRule {
+    /// How much stands against what it matches.
+    pub fn severity(self) -> Severity {
+        self.row().0
+    }
+
+    /// Its name, as records and configuration have it.
+    pub fn as_str(self) -> &'static str {
+        self.row().1
+    }
+
+    /// What a command that matches it does: "it …".
+    pub fn says(self) -> &'static str {
+        self.row().2
+    }
+
+    /// What can be done instead.
+    pub fn instead(self) -> &'static str {
+        self.row().3
+    }
 }
 
 impl fmt::Display for DangerRule {

@@ -1,8 +1,8 @@
 //! Which commands a line says, for rules that allow only some of them.
 
-use super::lexer::Word;
 use super::line::{self, Simple};
 use super::rule::Unseen;
+use super::word::Word;
 use super::{COMMAND_BYTES_MAX, judge, prefix};
 
 /// Most commands of one line that are told apart: a longer list is no line for a rule.
@@ -40,14 +40,12 @@ pub fn said(line: &str) -> Option<Vec<SimpleCommand>> {
     }
     let mut all = Vec::new();
     for simple in &lexer.read.commands {
-        let (commands, unseen) = prefix::commands(&simple.words);
+        let (commands, are_all) = prefix::commands(&simple.words);
         let hides = |words: &&[Word]| {
             judge::unseen(words, lexer.read.is_fed).is_some_and(Unseen::hides_commands)
         };
-        if unseen.is_some()
-            || commands.iter().any(hides)
-            || all.len() + commands.len() > COMMANDS_MAX
-        {
+        let are_few = all.len() + commands.len() <= COMMANDS_MAX;
+        if !are_all || !are_few || commands.iter().any(hides) {
             return None;
         }
         // What only reads belongs to the group of commands before it.

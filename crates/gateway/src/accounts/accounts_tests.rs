@@ -3,15 +3,14 @@
 use super::inbox::{AccountInbox, Takes};
 use super::*;
 use async_trait::async_trait;
-use insula_capabilities::Capabilities;
 use insula_channel::{
     AccountSettings, Body, ConnectFault, FetchError, Post, PostError, PostTarget, Posted,
 };
 use insula_channel::{Attachment, Envelope, EventId, Happening, MessageId, Sender};
 use insula_channel::{BotIdentity, Cursor, Features, Inbox, NotTaken};
 use insula_domain::{Address, ChatId, ChatType};
-use insula_registry::daemon::{Actor, Purpose};
-use insula_registry::{Daemon, Home};
+use insula_registry::Actor;
+use insula_testdaemon::TestDaemon;
 use insula_testkit::{Handles, world};
 use insula_vault::{Secret, SecretName, SecretOwner};
 use insula_world::{Timestamp, World};
@@ -177,7 +176,7 @@ impl Takes for Ledger {
 
 struct Scene {
     files: insula_testkit::Home,
-    daemon: Arc<Daemon>,
+    daemon: TestDaemon,
     accounts: Arc<Connections>,
     theatre: Arc<Theatre>,
     ledger: Arc<Ledger>,
@@ -193,14 +192,9 @@ impl Scene {
     }
 
     async fn open_in(files: insula_testkit::Home, world: World, handles: Handles) -> Self {
-        let home = Home::new(files.path());
-        home.prepare().unwrap();
-        let lock = home.try_lock().unwrap().unwrap();
-        let caps =
-            Capabilities::open(home, lock, world, BTreeMap::new(), Purpose::Serve).await.unwrap();
-        let daemon = caps.daemon.clone();
+        let daemon = TestDaemon::open(&files, &world).await;
         let theatre = Arc::new(Theatre::default());
-        let accounts = Connections::new(Front::of(&daemon), Arc::new(Stage(theatre.clone())));
+        let accounts = Connections::new(daemon.front(), Arc::new(Stage(theatre.clone())));
         let ledger = Arc::new(Ledger::default());
         let sink: Arc<dyn Takes> = ledger.clone();
         Self { files, daemon, accounts, theatre, ledger, sink, handles }
@@ -385,7 +379,7 @@ async fn the_doctor_hears_what_those_met_that_listen() {
     let scene = Scene::open(&config("bot: {token: '1'}")).await;
     let stage = Stage(scene.theatre.clone());
     scene.settle().await;
-    let front = Front::of(&scene.daemon);
+    let front = scene.daemon.front();
     let told = examine(&front, &stage, Some(&scene.accounts)).await;
     assert!(told[0].detail.contains("a room that it can't read"), "{told:?}");
     let told = examine(&front, &stage, None).await;

@@ -12,7 +12,7 @@ use insula_channel::{Envelope, EventId, Happening, Message, MessageId, Sender};
 use insula_domain::{
     AccountId, Address, AgentId, ChatId, ChatType, Label, Platform, SessionKey, UserId,
 };
-use insula_registry::lifecycle::NewAgent;
+use insula_registry::daemon::lifecycle::NewAgent;
 use insula_registry::tokens::Verb;
 use insula_registry::{AgentContext, AgentState};
 use insula_store::{Part, SessionRef};
@@ -152,7 +152,7 @@ pub async fn perform_other(stage: &Stage, open: &Open, who: usize, step: Step) -
 }
 
 fn context(open: &Open, id: &AgentId) -> Option<Arc<AgentContext>> {
-    open.daemon.snapshot().agents.get(id)?.state.context().cloned()
+    open.parts.registry.snapshot().agents.get(id)?.state.context().cloned()
 }
 
 fn address(id: &str, chat: Chat) -> Option<Address> {
@@ -209,7 +209,7 @@ async fn inbound(
     text: String,
 ) -> Inbound {
     let token = token_of(stage, open, &agent.id).await;
-    let token = token.and_then(|text| open.daemon.tokens.find(&text));
+    let token = token.and_then(|text| open.parts.tokens.find(&text));
     let who = token.map_or("nobody".into(), |token| token.id.clone());
     Inbound {
         session: agent.session_key(address),
@@ -276,7 +276,7 @@ fn reason<T>(result: Result<T, insula_registry::RuntimeError>) -> String {
 /// Something happens to an agent; what came of it.
 pub async fn perform(stage: &Stage, open: &Open, name: &str, step: &Step) -> String {
     let Ok(id) = AgentId::new(name) else { return "no agent".to_owned() };
-    let (daemon, engine) = (&open.daemon, &open.engine);
+    let (registry, engine) = (&open.parts.registry, &open.engine);
     let agent = context(open, &id);
     match step {
         Step::Say { chat, joining, acts } => {
@@ -288,7 +288,7 @@ pub async fn perform(stage: &Stage, open: &Open, name: &str, step: &Step) -> Str
             }
             let Chat::Api(_) = chat else { return say_there(stage, open, name, *chat, text).await };
             let (Some(AgentState::Ready(agent)), Some(address)) = (
-                daemon.snapshot().agents.get(&id).map(|entry| entry.state.clone()),
+                registry.snapshot().agents.get(&id).map(|entry| entry.state.clone()),
                 address(name, *chat),
             ) else {
                 return "it does not serve".to_owned();
@@ -438,7 +438,7 @@ async fn claim(stage: &Stage, open: &Open, is_host: bool) -> String {
 /// Revokes the token of an agent and makes another.
 async fn revoke(stage: &Stage, open: &Open, id: &AgentId) -> String {
     let Some(text) = stage.tokens().remove(id.as_str()) else { return "no token".to_owned() };
-    let revoked = match open.daemon.tokens.find(&text) {
+    let revoked = match open.parts.tokens.find(&text) {
         Some(token) => reason(open.daemon.revoke_token(&token.id, &OPERATOR).await),
         None => "it was gone".to_owned(),
     };

@@ -86,8 +86,8 @@ struct Maker {
     is_paused: bool,
     /// Where something was just remembered.
     remembered: Option<Chat>,
-    /// By which word it can be found.
-    noted: Option<&'static str>,
+    /// The call that finds what was just kept.
+    follow_up: Option<Value>,
     /// What was just begun anew.
     begun: Option<Chat>,
     /// Whether the common room is the agent's that is watched.
@@ -106,7 +106,7 @@ impl Maker {
             is_asking: false,
             is_paused: false,
             remembered: None,
-            noted: None,
+            follow_up: None,
             begun: None,
             is_host: false,
             is_new_host: false,
@@ -295,10 +295,10 @@ impl Maker {
     /// One call of a tool.
     fn call(&mut self, depth: usize) -> Value {
         // Whoever looks for what is there finds it, and has something that could be mixed up.
-        if let Some(word) = self.noted.take()
+        if let Some(call) = self.follow_up.take()
             && self.dice.percent(70)
         {
-            return json!({ "call": "memory_search", "arguments": { "query": word } });
+            return call;
         }
         let (tool, arguments) = match self.dice.below(50) {
             0..2 => {
@@ -316,7 +316,12 @@ impl Maker {
                 let id = 1 + self.dice.below(6);
                 ("session_search", json!({ "session_id": id, "around_message_id": 1 }))
             }
-            12..14 => ("write_file", json!({ "path": self.path(), "content": self.sentence() })),
+            12..14 => {
+                let path = self.path();
+                self.follow_up =
+                    Some(json!({ "call": "read_file", "arguments": { "path": path } }));
+                ("write_file", json!({ "path": path, "content": self.sentence() }))
+            }
             14..16 => ("read_file", json!({ "path": self.path() })),
             16..18 | 43..46 => ("search_files", json!({ "pattern": self.common_word() })),
             18 => {
@@ -328,11 +333,11 @@ impl Maker {
                 self.is_asking = true;
                 ("terminal", json!({ "command": *self.dice.pick(&COMMANDS) }))
             }
-            22..24 => {
+            22..24 | 46..48 => {
                 let url = format!("http://site.test/{{id}}/{}", self.common_word());
                 ("web_extract", json!({ "urls": [url] }))
             }
-            24 | 46..49 => ("web_search", json!({ "query": self.word() })),
+            24 | 48 => ("web_search", json!({ "query": self.word() })),
             25 => {
                 let targets =
                     ["telegram:{id}bot:-1", "telegram:{id}bot:7", "telegram:bbot:-1", "api:x:y"];
@@ -374,7 +379,8 @@ impl Maker {
             }
             _ => {
                 let word = self.common_word();
-                self.noted = Some(word);
+                let query = json!({ "query": word });
+                self.follow_up = Some(json!({ "call": "memory_search", "arguments": query }));
                 let content = format!("{word} {}", self.sentence());
                 json!({ "action": "add", "target": target, "content": content })
             }

@@ -17,8 +17,8 @@ use tokio_util::sync::CancellationToken;
 
 pub struct Accounts {
     observed: Arc<Observed>,
-    /// How much was posted by each.
-    posted: Arc<Mutex<BTreeMap<String, u64>>>,
+    /// How much was posted by each, by chat.
+    posted: Arc<Mutex<BTreeMap<(String, String), u64>>>,
     /// The web chat of the daemon that is open.
     web: Mutex<Option<Arc<dyn Adapter>>>,
     pacing: Arc<Pacing>,
@@ -60,13 +60,15 @@ struct ObservedAdapter {
     account: AccountId,
     is_watched: bool,
     observed: Arc<Observed>,
-    posted: Arc<Mutex<BTreeMap<String, u64>>>,
+    posted: Arc<Mutex<BTreeMap<(String, String), u64>>>,
 }
 
 impl ObservedAdapter {
-    fn note(&self, what: impl FnOnce() -> String) {
+    /// Notes what a chat sees. Which of two chats sees something first in one moment is nothing
+    /// that anybody in either sees.
+    fn note(&self, chat: &str, what: impl FnOnce() -> String) {
         if self.is_watched {
-            self.observed.note("post", what());
+            self.observed.note(&format!("post:{chat}"), what());
         }
     }
 }
@@ -96,13 +98,14 @@ impl Outbound for ObservedAdapter {
     }
 
     async fn post(&self, post: &Post) -> Result<Posted, PostError> {
-        self.note(|| {
+        self.note(post.target.chat.as_str(), || {
             let reply_to = post.reply_to.as_ref().map(|id| &*id.0);
             let sent = json!({ "idempotency": post.idempotency, "reply_to": reply_to });
             format!("post {} {sent} {}", there(&post.target), said(&post.body))
         });
         let mut posted = self.posted.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = posted.entry(self.account.to_string()).or_default();
+        let chat = post.target.chat.to_string();
+        let count = posted.entry((self.account.to_string(), chat)).or_default();
         *count += 1;
         Ok(Posted { message: MessageId(format!("p{count}").into()) })
     }
@@ -113,12 +116,14 @@ impl Outbound for ObservedAdapter {
         id: &MessageId,
         body: &Body,
     ) -> Result<(), PostError> {
-        self.note(|| format!("edit {} {} {}", there(target), id.0, said(body)));
+        self.note(target.chat.as_str(), || {
+            format!("edit {} {} {}", there(target), id.0, said(body))
+        });
         Ok(())
     }
 
     async fn acknowledge(&self, _: &str, text: &str) {
-        self.note(|| format!("acknowledged: {text}"));
+        self.note("", || format!("acknowledged: {text}"));
     }
 
     async fn fetch(&self, _: &Attachment, _: u64) -> Result<Bytes, FetchError> {
@@ -126,7 +131,7 @@ impl Outbound for ObservedAdapter {
     }
 
     async fn join(&self, target: &PostTarget) -> Result<(), PostError> {
-        self.note(|| format!("joined {}", there(target)));
+        self.note(target.chat.as_str(), || format!("joined {}", there(target)));
         Ok(())
     }
 }

@@ -24,7 +24,7 @@ use insula_models::Transport;
 use insula_owner::Messaging;
 use insula_registry::daemon::Purpose;
 use insula_registry::events::AgentEvent;
-use insula_registry::{Actor, Daemon, Front, Home};
+use insula_registry::{Actor, Daemon, Front, Home, Parts, Registry};
 use insula_testkit::world::{InlineStorage, MemoryNetwork, ScriptedProcesses};
 use insula_turns::Engine;
 use insula_world::{Random, World};
@@ -64,6 +64,7 @@ pub struct Stage {
 #[derive(Clone)]
 pub struct Open {
     pub(super) daemon: Arc<Daemon>,
+    pub(super) parts: Parts,
     pub(super) engine: Engine,
     pub(super) way: Intake,
     pub(super) router: Router,
@@ -191,47 +192,45 @@ impl Stage {
         let world = self.world.clone();
         let transport = Transport::new(&world, &[])?;
         let env = BTreeMap::new();
-        let caps = Capabilities::open(home, lock, world.clone(), env, Purpose::Serve).await;
-        let caps = caps.map_err(|error| anyhow!(error.reason()))?;
-        let daemon = caps.daemon.clone();
+        let opened = Capabilities::open(home, lock, world.clone(), env, Purpose::Serve).await;
+        let opened = opened.map_err(|error| anyhow!(error.reason()))?;
         let makers = Arc::new(Makers::new(world.clone(), transport.clone()));
-        let engine = Engine::with_tools(caps.clone(), transport, TOOLS);
-        self.follow(&daemon)?;
+        let engine = Engine::with_tools(&opened, transport, TOOLS);
+        self.follow(&opened.parts.registry)?;
         engine.resume().await?;
         let site = AccountSettings::new(Platform::WEB, AccountId::new(pages::ACCOUNT)?, []);
         let rooms = makers.webchats().make(&site);
         self.accounts.open_web(&rooms);
         let stop = CancellationToken::new();
-        let messaging = Messaging::new(daemon.clone(), engine.clone(), self.accounts.clone());
-        let api = Api {
-            daemon: daemon.clone(),
-            capabilities: caps.clone(),
-            engine: Some(engine.clone()),
-        };
+        let messaging = Messaging::new(&opened, engine.clone(), self.accounts.clone());
+        let api = Api::new(&opened, Some(engine.clone()));
         let owner = LocalOwner::new(api, Some(messaging.clone()));
-        let way = Intake::new(Front::of(&daemon), owner.clone());
+        let way = Intake::new(Front::of(&opened.parts), owner.clone());
         way.resume().await.map_err(|error| anyhow!("{error:?}"))?;
         let told = stop.clone();
         tokio::spawn(async move { messaging.run(told).await });
         let (inbox, told) = (ToGateway(way.clone()), stop.clone());
         tokio::spawn(async move { rooms.listen(&inbox, &told).await });
         let admin = AdminToken::generate(&world);
-        let server = Server {
-            daemon: daemon.clone(),
-            capabilities: caps,
-            owner,
-            admin: admin.clone(),
-            listening: None,
-            platforms: Platforms { gateway: None, makers: Some(makers) },
-        };
+        let mut server = Server::new(&opened, owner, admin.clone());
+        server.platforms = Platforms { gateway: None, makers: Some(makers) };
         let router = insula_http::router(server);
         let pages = Pages::serve(router.clone());
-        Ok(Open { daemon, engine, way, router, pages, admin, stop })
+        Ok(Open {
+            daemon: opened.daemon,
+            parts: opened.parts,
+            engine,
+            way,
+            router,
+            pages,
+            admin,
+            stop,
+        })
     }
 
     /// Notes what happens to the agent that is watched, as whoever follows it hears it.
-    fn follow(&self, daemon: &Arc<Daemon>) -> Result<()> {
-        let mut events = daemon.registry.hub.listen(&AgentId::new(WATCHED)?);
+    fn follow(&self, registry: &Registry) -> Result<()> {
+        let mut events = registry.hub.listen(&AgentId::new(WATCHED)?);
         let observed = self.observed.clone();
         tokio::spawn(async move {
             while let Ok(event) = events.recv().await {

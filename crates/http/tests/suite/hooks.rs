@@ -8,13 +8,8 @@
     reason = "tests touch sockets and fail by panicking"
 )]
 
-use insula_api::{Api, LocalOwner};
-use insula_capabilities::Capabilities;
-use insula_http::{AdminToken, Platforms, Server};
-use insula_registry::Home;
-use insula_registry::daemon::Purpose;
+use insula_testdaemon::TestDaemon;
 use insula_world::World;
-use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use tokio_util::sync::CancellationToken;
@@ -25,25 +20,10 @@ const LEN: usize = 4 << 20;
 /// A daemon's listener, and where it is.
 async fn serve(files: &insula_testkit::Home) -> SocketAddr {
     let world = World::real().unwrap();
-    let home = Home::new(files.path());
-    home.prepare().unwrap();
-    let lock = home.try_lock().unwrap().unwrap();
-    let caps = Capabilities::open(home, lock, world.clone(), BTreeMap::new(), Purpose::Serve)
-        .await
-        .unwrap();
-    let daemon = caps.daemon.clone();
-    let api = Api { daemon: daemon.clone(), capabilities: caps.clone(), engine: None };
-    let server = Server {
-        daemon,
-        capabilities: caps,
-        owner: LocalOwner::new(api, None),
-        admin: AdminToken::generate(&world),
-        listening: None,
-        platforms: Platforms::default(),
-    };
+    let daemon = TestDaemon::open(files, &world).await;
     let listener = world.network.listen(SocketAddr::from(([127, 0, 0, 1], 0))).await.unwrap();
     let address = listener.local_addr().unwrap();
-    let router = insula_http::router(server);
+    let (router, _) = crate::routes(&daemon);
     tokio::spawn(insula_http::serve(listener, router, world, CancellationToken::new()));
     address
 }

@@ -12,3 +12,15 @@
 mod hooks;
 mod rule_10;
 mod words;
+
+use axum::Router;
+use insula_api::{Api, LocalOwner};
+use insula_http::{AdminToken, Server};
+use insula_testdaemon::TestDaemon;
+
+/// The routes of a daemon, and what its command line shows.
+fn routes(daemon: &TestDaemon) -> (Router, AdminToken) {
+    let admin = AdminToken::generate(daemon.world());
+    let owner = LocalOwner::new(Api::new(daemon.opened(), None), None);
+    (insula_http::router(Server::new(daemon.opened(), owner, admin.clone())), admin)
+}

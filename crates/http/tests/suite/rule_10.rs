@@ -10,11 +10,9 @@
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{Request, header};
-use insula_api::{Api, LocalOwner};
-use insula_capabilities::Capabilities;
-use insula_http::{AdminToken, Platforms, Server};
-use insula_registry::daemon::Purpose;
+use insula_http::AdminToken;
 use insula_registry::{Actor, Home};
+use insula_testdaemon::TestDaemon;
 use insula_testkit::world;
 use std::collections::BTreeMap;
 use std::fs;
@@ -67,25 +65,9 @@ async fn ask(router: &Router, token: &AdminToken, call: &str, body: &str) -> Str
 async fn day(folder: &Path, seed: u64, soul: &str) -> Trace {
     fs::create_dir(folder).unwrap();
     fs::write(folder.join("config.yaml"), CONFIG).unwrap();
-    let home = Home::new(folder);
-    home.prepare().unwrap();
     let (world, handles) = world(seed);
-    let lock = home.try_lock().unwrap().unwrap();
-    let caps = Capabilities::open(home, lock, world.clone(), BTreeMap::new(), Purpose::Serve)
-        .await
-        .unwrap();
-    let daemon = caps.daemon.clone();
-    let admin = AdminToken::generate(&world);
-    let api = Api { daemon: daemon.clone(), capabilities: caps.clone(), engine: None };
-    let server = Server {
-        daemon: daemon.clone(),
-        capabilities: caps.clone(),
-        owner: LocalOwner::new(api, None),
-        admin: admin.clone(),
-        listening: None,
-        platforms: Platforms::default(),
-    };
-    let router = insula_http::router(server);
+    let daemon = TestDaemon::try_open(Home::new(folder), &world, BTreeMap::new()).await.unwrap();
+    let (router, admin) = crate::routes(&daemon);
     let mut answers = vec![admin.reveal().to_owned()];
     for (call, body) in [
         ("GET /api/agents", ""),

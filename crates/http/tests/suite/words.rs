@@ -4,14 +4,10 @@
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{Request, StatusCode, header};
-use insula_api::{Api, LocalOwner};
-use insula_capabilities::Capabilities;
-use insula_http::{AdminToken, Platforms, Server};
-use insula_registry::Home;
-use insula_registry::daemon::Purpose;
+use insula_http::AdminToken;
+use insula_testdaemon::TestDaemon;
 use insula_testkit::world;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 
 async fn ask(router: &Router, admin: &AdminToken, call: &str) -> (StatusCode, Value) {
     let (method, path) = call.split_once(' ').unwrap();
@@ -31,24 +27,9 @@ async fn ask(router: &Router, admin: &AdminToken, call: &str) -> (StatusCode, Va
 async fn a_word_is_no_session_and_no_fragment() {
     let config = "agents:\n  main: {default: true, memory: true}\n";
     let files = insula_testkit::Home::with([("config.yaml", config)]).unwrap();
-    let home = Home::new(files.path());
-    home.prepare().unwrap();
-    let lock = home.try_lock().unwrap().unwrap();
     let (world, _handles) = world(7);
-    let caps = Capabilities::open(home, lock, world.clone(), BTreeMap::new(), Purpose::Serve)
-        .await
-        .unwrap();
-    let daemon = caps.daemon.clone();
-    let admin = AdminToken::generate(&world);
-    let api = Api { daemon: daemon.clone(), capabilities: caps.clone(), engine: None };
-    let router = insula_http::router(Server {
-        daemon: daemon.clone(),
-        capabilities: caps,
-        owner: LocalOwner::new(api, None),
-        admin: admin.clone(),
-        listening: None,
-        platforms: Platforms::default(),
-    });
+    let daemon = TestDaemon::open(&files, &world).await;
+    let (router, admin) = crate::routes(&daemon);
     let is_list = |(status, body): (StatusCode, Value)| status == 200 && body.is_array();
     for call in ["GET sessions/search?q=tea", "GET memory/search?q=tea", "GET memory/export"] {
         assert!(is_list(ask(&router, &admin, call).await), "{call}");

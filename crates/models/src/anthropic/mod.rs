@@ -5,12 +5,12 @@ mod encode;
 #[cfg(test)]
 mod encode_tests;
 
-use crate::catalogue::ProviderSpec;
 use crate::endpoint::{Endpoint, SpecError};
 use crate::error::{ModelError, ModelFault};
 use crate::provider::{AnswerStream, Provider};
 use crate::reading::{Framing, read};
 use crate::request::Request;
+use crate::spec::ProviderSpec;
 use async_trait::async_trait;
 use insula_wire::{Timeouts, Transport};
 use tokio_util::sync::CancellationToken;

@@ -4,12 +4,12 @@
 mod decode;
 mod encode;
 
-use crate::catalogue::ProviderSpec;
 use crate::endpoint::{Endpoint, SpecError};
 use crate::error::{ModelError, ModelFault};
 use crate::provider::{AnswerStream, Provider};
 use crate::reading::{Framing, read};
 use crate::request::Request;
+use crate::spec::ProviderSpec;
 use async_trait::async_trait;
 use insula_wire::{Timeouts, Transport};
 use secrecy::{ExposeSecret as _, SecretString};

@@ -8,12 +8,12 @@ mod encode_tests;
 
 pub(crate) use encode::Tools;
 
-use crate::catalogue::ProviderSpec;
 use crate::endpoint::{Endpoint, SpecError};
 use crate::error::{ModelError, ModelFault};
 use crate::provider::{AnswerStream, Provider};
 use crate::reading::{Framing, read};
 use crate::request::Request;
+use crate::spec::ProviderSpec;
 use async_trait::async_trait;
 use insula_wire::{Timeouts, Transport};
 use secrecy::{ExposeSecret as _, SecretString};

@@ -189,9 +189,9 @@ impl Relay {
     }
 
     fn fresh(&self, agent: &AgentContext, of: &str, number: usize) -> Box<str> {
-        let at = self.daemon.world.clock.now().as_millis().to_string();
+        let at = self.world.clock.now().as_millis().to_string();
         let purpose = ["button", agent.id.as_str(), of, &number.to_string(), &at];
-        self.daemon.world.random.stream(&purpose).id().into()
+        self.world.random.stream(&purpose).id().into()
     }
 
     /// Shows in its chat that something waits for approval, once under this name.
@@ -229,7 +229,7 @@ impl Relay {
             text: question.text(),
             buttons: buttons.collect(),
             name: Some(name.into()),
-            at: self.daemon.world.clock.now(),
+            at: self.world.clock.now(),
         };
         let put = OutboxCommand::Enqueue(Box::new(enqueue));
         self.change(agent, vec![AgentCommand::Outbox(put)]).await?;
@@ -336,7 +336,7 @@ impl Relay {
                 Ok(()) => return Ok(()),
                 Err(PostError::Later { wait, .. }) if attempt < OUTCOME_TRIES => {
                     let wait = wait.unwrap_or(Duration::from_secs(1)).min(OUTCOME_WAIT_MAX);
-                    self.daemon.world.clock.sleep(wait).await;
+                    self.world.clock.sleep(wait).await;
                 }
                 Err(PostError::Uncertain { .. }) if attempt < OUTCOME_TRIES => {}
                 Err(error) => return Err(error.to_string()),

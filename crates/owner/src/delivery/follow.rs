@@ -84,7 +84,7 @@ impl Relay {
     fn mark_read(&self, agent: &AgentContext, place: &ChatRef, message: MessageId) {
         let Some(adapter) = self.accounts.outbound(place.platform, &place.account) else { return };
         let (target, stop) = (place.target(self.tenant(agent)), self.stop.clone());
-        let clock = self.daemon.world.clock.clone();
+        let clock = self.world.clock.clone();
         self.tasks.spawn(async move {
             tokio::select! {
                 biased;
@@ -181,7 +181,7 @@ impl View {
 
     async fn go(mut self, mut handle: TurnHandle, since: Since) {
         let delivery = self.delivery.clone();
-        let clock = delivery.daemon.world.clock.clone();
+        let clock = delivery.world.clock.clone();
         if since == Since::Before
             && let Err(error) = self.take_up().await
         {

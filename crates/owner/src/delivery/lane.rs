@@ -151,7 +151,7 @@ impl Relay {
         {
             return Ok(Then::Leave);
         }
-        let now = self.daemon.world.clock.now();
+        let now = self.world.clock.now();
         if let Some(wait) = between(now, delivery.next_at) {
             self.look_at(id, self.now() + wait);
             return Ok(Then::Leave);
@@ -285,12 +285,7 @@ impl Relay {
                 let mut batch = lost();
                 if delivery.provisional == Provisional::Begun {
                     let why = "a part of the reply may have been shown before";
-                    batch.push(self.daemon.delivery_record(
-                        agent,
-                        delivery,
-                        "delivery.uncertain",
-                        why,
-                    ));
+                    batch.push(self.outbox.record(agent, delivery, "delivery.uncertain", why));
                 }
                 self.change(agent, batch).await?;
                 Ok(Attempt::Void)
@@ -302,7 +297,7 @@ impl Relay {
     async fn post(&self, sending: &Sending<'_>, body: &Body) -> Result<Attempt, StoreError> {
         let Sending { agent, delivery, place, adapter, features } = *sending;
         if !features.is_idempotent {
-            let at = self.daemon.world.clock.now();
+            let at = self.world.clock.now();
             let begun = OutboxCommand::Begun { id: delivery.id, at };
             match self.change(agent, vec![AgentCommand::Outbox(begun)]).await {
                 Err(StoreError::NoDelivery { .. }) => return Ok(Attempt::Void),
@@ -328,11 +323,11 @@ impl Relay {
         rest: Rest,
         became: Became,
     ) -> Result<(), StoreError> {
-        let at = self.daemon.world.clock.now();
+        let at = self.world.clock.now();
         let sent = OutboxCommand::Sent { id: sending.delivery.id, part, rest, at };
         self.change(sending.agent, vec![AgentCommand::Outbox(sent)]).await?;
         if rest == Rest::Nothing {
-            self.daemon.outbox.count(became);
+            self.outbox.count(became);
         }
         Ok(())
     }
@@ -379,12 +374,12 @@ impl Relay {
             OnUncertain::Resend => (Doubt::Resend, Became::Repeated, "delivery.uncertain"),
             OnUncertain::Hold => (Doubt::Hold, Became::Held, "delivery.held"),
         };
-        let at = self.daemon.world.clock.now();
+        let at = self.world.clock.now();
         let why = cut(why);
-        let record = self.daemon.delivery_record(agent, delivery, kind, &why);
+        let record = self.outbox.record(agent, delivery, kind, &why);
         let doubt = OutboxCommand::InDoubt { id: delivery.id, then, why, at };
         self.change(agent, vec![AgentCommand::Outbox(doubt), record]).await?;
-        self.daemon.outbox.count(became);
+        self.outbox.count(became);
         // Not in a circle with a platform that answers nothing.
         if then == Doubt::Resend && delivery.doubts > 0 {
             let why = "the platform did not say whether it arrived";
@@ -400,12 +395,12 @@ impl Relay {
         delivery: &Delivery,
         why: &str,
     ) -> Result<(), StoreError> {
-        let (at, why) = (self.daemon.world.clock.now(), cut(why));
+        let (at, why) = (self.world.clock.now(), cut(why));
         tracing::warn!(agent = %agent.id, delivery = %delivery.id, why, "something is not delivered");
-        let record = self.daemon.delivery_record(agent, delivery, "delivery.failed", &why);
+        let record = self.outbox.record(agent, delivery, "delivery.failed", &why);
         let failed = OutboxCommand::Failed { id: delivery.id, why, at };
         self.change(agent, vec![AgentCommand::Outbox(failed), record]).await?;
-        self.daemon.outbox.count(Became::Failed);
+        self.outbox.count(Became::Failed);
         Ok(())
     }
 
@@ -416,7 +411,7 @@ impl Relay {
         why: &str,
         at_least: Duration,
     ) -> Result<(), StoreError> {
-        let at = self.daemon.world.clock.now();
+        let at = self.world.clock.now();
         if delivery.attempts >= TRIES_MAX {
             let why = format!("given up after {TRIES_MAX} tries; last: {why}");
             return self.fail(agent, delivery, &why).await;
@@ -424,7 +419,7 @@ impl Relay {
         let doubled = FIRST_WAIT.saturating_mul(1 << delivery.attempts.min(16)).min(WAIT_MAX);
         let (id, attempt) = (delivery.id.to_string(), delivery.attempts.to_string());
         let purpose = ["delivery", agent.id.as_str(), &id, &attempt];
-        let chance = u32::from_le_bytes(self.daemon.world.random.stream(&purpose).bytes());
+        let chance = u32::from_le_bytes(self.world.random.stream(&purpose).bytes());
         // Between half of it and all of it, so that many do not come back at once.
         let chosen = doubled.mul_f64(0.5 + f64::from(chance) / f64::from(u32::MAX) / 2.0);
         let wait = chosen.max(at_least);
@@ -437,7 +432,7 @@ impl Relay {
             at,
         };
         self.change(agent, vec![AgentCommand::Outbox(off)]).await?;
-        self.daemon.outbox.count(Became::PutOff);
+        self.outbox.count(Became::PutOff);
         Ok(())
     }
 
@@ -452,7 +447,7 @@ impl Relay {
             }
             in_flight.pruned.insert(agent.id.clone(), now);
         }
-        let before = self.daemon.world.clock.now().as_millis().saturating_sub(millis(KEPT_FOR));
+        let before = self.world.clock.now().as_millis().saturating_sub(millis(KEPT_FOR));
         let prune = OutboxCommand::Prune { before: Timestamp::from_millis(before) };
         self.change(agent, vec![AgentCommand::Outbox(prune)]).await
     }

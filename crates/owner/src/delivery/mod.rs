@@ -24,9 +24,12 @@ pub(crate) use shown::{Because, QuestionShown, Showing};
 use crate::tenant;
 use insula_channel::{AccountKey, Accounts, Pacing, PostError, Slot, Tenant, WakeRule};
 use insula_domain::{AccountId, AgentId, Platform, SessionKey};
-use insula_registry::{AgentContext, AgentState, Daemon};
-use insula_store::{AgentCommand, Delivery, Lane, StoreError, TurnId};
+use insula_registry::forgotten::Forgotten;
+use insula_registry::outbox::Outbox;
+use insula_registry::{AgentContext, AgentState, Parts, Registry};
+use insula_store::{AgentCommand, Delivery, Lane, Store, StoreError, TurnId};
 use insula_turns::Engine;
+use insula_world::World;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -50,7 +53,11 @@ const STOP_WITHIN: Duration = Duration::from_secs(10);
 
 /// Sends what agents have to send.
 pub struct Relay {
-    daemon: Arc<Daemon>,
+    world: World,
+    store: Store,
+    registry: Arc<Registry>,
+    outbox: Arc<Outbox>,
+    forgotten: Arc<Forgotten>,
     engine: Engine,
     accounts: Arc<dyn Accounts>,
     in_flight: Mutex<InFlight>,
@@ -88,9 +95,13 @@ enum Called {
 
 impl Relay {
     /// The way out of a daemon.
-    pub fn new(daemon: Arc<Daemon>, engine: Engine, accounts: Arc<dyn Accounts>) -> Arc<Self> {
+    pub fn new(parts: &Parts, engine: Engine, accounts: Arc<dyn Accounts>) -> Arc<Self> {
         Arc::new(Self {
-            daemon,
+            world: parts.world.clone(),
+            store: parts.store.clone(),
+            registry: parts.registry.clone(),
+            outbox: parts.outbox.clone(),
+            forgotten: parts.forgotten.clone(),
             engine,
             accounts,
             in_flight: Mutex::default(),
@@ -105,7 +116,7 @@ impl Relay {
     /// then are given a moment to end. Called after [`Engine::resume`], so that turns that go
     /// on are followed again.
     pub async fn run(self: Arc<Self>, stop: CancellationToken) {
-        match self.daemon.store.daemon().busy().await {
+        match self.store.daemon().busy().await {
             Ok(agents) => {
                 for id in agents {
                     self.take_up(&id).await;
@@ -118,20 +129,20 @@ impl Relay {
             let pause = self.pause();
             let pause = async {
                 match pause {
-                    Some(pause) => self.daemon.world.clock.sleep(pause).await,
+                    Some(pause) => self.world.clock.sleep(pause).await,
                     None => std::future::pending().await,
                 }
             };
             tokio::select! {
                 biased;
                 () = stop.cancelled() => break,
-                rung = self.daemon.outbox.rung() => rung.into_iter().for_each(|id| self.look(id)),
+                rung = self.outbox.rung() => rung.into_iter().for_each(|id| self.look(id)),
                 () = self.changed.notified() => {}
                 () = pause => self.due().into_iter().for_each(|id| self.look(id)),
             }
         }
         self.stop.cancel();
-        let end = self.daemon.world.clock.sleep(STOP_WITHIN);
+        let end = self.world.clock.sleep(STOP_WITHIN);
         tokio::select! {
             () = self.tasks.wait() => {}
             () = end => tracing::warn!("requests were still running; what became of them is found at the next start"),
@@ -162,16 +173,16 @@ impl Relay {
 
     /// Whose conversations an agent's are, as of now.
     fn tenant(&self, agent: &AgentContext) -> Tenant {
-        tenant::of(&self.daemon, agent)
+        tenant::of(&self.forgotten, agent)
     }
 
     fn now(&self) -> Duration {
-        self.daemon.world.clock.elapsed()
+        self.world.clock.elapsed()
     }
 
     /// The agent, while it serves.
     fn serving(&self, id: &AgentId) -> Option<Arc<AgentContext>> {
-        match &self.daemon.snapshot().agents.get(id)?.state {
+        match &self.registry.snapshot().agents.get(id)?.state {
             AgentState::Ready(agent) => Some(agent.clone()),
             _ => None,
         }
@@ -193,7 +204,7 @@ impl Relay {
         tokio::select! {
             biased;
             done = request => done,
-            () = self.daemon.world.clock.sleep(REQUEST_MAX) => {
+            () = self.world.clock.sleep(REQUEST_MAX) => {
                 Err(PostError::Uncertain { why: "the platform did not answer in time".into() })
             }
         }
@@ -270,7 +281,7 @@ impl Relay {
     async fn go_through(self: &Arc<Self>, id: &AgentId) {
         let Some(agent) = self.serving(id) else {
             // One that is gone has nothing to send any more.
-            let snapshot = self.daemon.snapshot();
+            let snapshot = self.registry.snapshot();
             let known = snapshot.agents.get(id).map(|entry| &entry.state);
             if known.is_some_and(|it| !matches!(it, AgentState::Deleted | AgentState::Deleting(_)))
             {
@@ -306,7 +317,7 @@ impl Relay {
 
     /// Whether the next of a chat has to wait; whoever can go on then is looked at.
     fn puts_off(&self, id: &AgentId, head: &Delivery) -> bool {
-        if let Some(wait) = lane::between(self.daemon.world.clock.now(), head.next_at) {
+        if let Some(wait) = lane::between(self.world.clock.now(), head.next_at) {
             self.look_at(id, self.now() + wait);
             return true;
         }

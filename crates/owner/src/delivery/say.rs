@@ -51,7 +51,7 @@ impl Relay {
                     if wait > WAIT_MAX {
                         return;
                     }
-                    self.daemon.world.clock.sleep(wait).await;
+                    self.world.clock.sleep(wait).await;
                 }
                 match self.bounded(adapter.post(&post)).await {
                     Ok(_) => break,
@@ -60,7 +60,7 @@ impl Relay {
                             self.pacing().hold(&key, chat, (reach, wait), self.now());
                         }
                         // Nobody asked for it, so nobody else waits.
-                        None => self.daemon.world.clock.sleep(AGAIN).await,
+                        None => self.world.clock.sleep(AGAIN).await,
                     },
                     Err(error) => {
                         tracing::info!(platform = %place.platform, account = %place.account, %error, "a line of the gateway's was not said");
@@ -83,8 +83,8 @@ impl Relay {
             *number += 1;
             number.to_string()
         };
-        let at = self.daemon.world.clock.now().as_millis().to_string();
+        let at = self.world.clock.now().as_millis().to_string();
         let purpose = ["way-out", "line", platform.as_str(), account.as_str(), &at, &number];
-        self.daemon.world.random.stream(&purpose).id().into()
+        self.world.random.stream(&purpose).id().into()
     }
 }

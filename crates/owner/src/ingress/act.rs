@@ -8,7 +8,6 @@ use insula_capabilities::memory::{Asking, Forgot, Remembered};
 use insula_domain::Actor;
 use insula_domain::{Address, Asker, ChatId, TopicId};
 use insula_registry::AgentContext;
-use insula_registry::access::may_answer;
 use insula_store::MemoryList as List;
 use insula_turns::approvals::{ApprovalAnswer, ApprovalDuration};
 use std::collections::BTreeSet;
@@ -28,7 +27,7 @@ impl Ingress {
         argument: &str,
     ) -> String {
         let IngressContext { agent, caller, .. } = cx;
-        if command.whose() == For::Admins && !may_answer(&self.daemon, agent, &caller.actor()) {
+        if command.whose() == For::Admins && !self.access.may_answer(agent, &caller.actor()) {
             return format!("only an admin may use /{}", command.name());
         }
         match command {
@@ -66,7 +65,7 @@ impl Ingress {
     pub(super) async fn while_paused(&self, cx: &IngressContext<'_>, text: &str) -> bool {
         let IngressContext { agent, caller, .. } = cx;
         let wants = matches!(commands::read(text), Typed::Command(Command::Resume, _));
-        let (goes_on, told) = if wants && may_answer(&self.daemon, agent, &caller.actor()) {
+        let (goes_on, told) = if wants && self.access.may_answer(agent, &caller.actor()) {
             match self.engine.capabilities().resume(&agent.id, &caller.actor()).await {
                 Ok(()) => (true, "going on".to_owned()),
                 Err(error) => (false, error.reason()),
@@ -120,7 +119,7 @@ impl Ingress {
     /// The agents that this person may reach in this chat: its own topics included, and
     /// nothing that lies elsewhere.
     async fn agents(&self, cx: &IngressContext<'_>) -> String {
-        let snapshot = self.daemon.snapshot();
+        let snapshot = self.registry.snapshot();
         let here = &cx.envelope.address;
         let is_here = |chat: &ChatId| *chat == here.chat || Some(chat) == here.parent.as_ref();
         let mut topics: BTreeSet<Option<TopicId>> = BTreeSet::from([here.topic.clone()]);
@@ -144,7 +143,7 @@ impl Ingress {
                 continue;
             }
             let asker = Asker { address: &address, also: &sender.also, is_bot: sender.is_bot };
-            if !matches!(self.daemon.admit(&agent, asker).await, Ok(Some(_))) {
+            if !matches!(self.access.admit(&agent, asker).await, Ok(Some(_))) {
                 continue;
             }
             let place = match topic {
@@ -282,7 +281,7 @@ impl Ingress {
         }
         let IngressContext { agent, caller, envelope, .. } = cx;
         let on = Some(envelope.address.platform);
-        match self.daemon.approve_pairing(agent, code, on, &caller.actor()).await {
+        match self.access.approve_pairing(agent, code, on, &caller.actor()).await {
             Ok(request) => {
                 let name = if request.name.is_empty() { &*request.who.user } else { &request.name };
                 format!("{name} may talk to me now")

@@ -69,7 +69,7 @@ impl Ingress {
             }
             _ => {
                 let asker = Asker { address, also: &sender.also, is_bot: sender.is_bot };
-                self.daemon.admit(agent, asker).await?
+                self.access.admit(agent, asker).await?
             }
         };
         Ok(caller.map(|caller| Admitted { caller, handling }))
@@ -83,10 +83,12 @@ impl Ingress {
         envelope: &Envelope,
     ) -> Result<(), StoreError> {
         if concern != Concern::Stranger {
-            self.daemon.inbound.count(InboundOutcome::Passed);
+            self.inbound.count(InboundOutcome::Passed);
             return Ok(());
         }
-        let Some(reply) = stranger::turn_away(&self.daemon, agent, envelope).await? else {
+        let Some(reply) =
+            stranger::turn_away((&self.access, &self.inbound), agent, envelope).await?
+        else {
             return Ok(());
         };
         let Some(told) = self.to_stranger(agent, reply, envelope) else { return Ok(()) };
@@ -95,7 +97,7 @@ impl Ingress {
         }
         // Nothing of a stranger's is kept, and a code is kept as a hash.
         let place = ChatRef::of(&envelope.address);
-        let tenant = tenant::to_strangers(&self.daemon, agent);
+        let tenant = tenant::to_strangers(&self.forgotten, agent);
         self.whisper_to(tenant, agent.clone(), place, told).await;
         Ok(())
     }
@@ -107,8 +109,7 @@ impl Ingress {
         reply: Reply,
         envelope: &Envelope,
     ) -> Option<String> {
-        let (chat_key, now) =
-            (ChatTopicKey::of(&envelope.address), self.daemon.world.clock.elapsed());
+        let (chat_key, now) = (ChatTopicKey::of(&envelope.address), self.world.clock.elapsed());
         let who = envelope.address.user.as_ref()?.as_str();
         match reply {
             Reply::Code(text) => Some(text),

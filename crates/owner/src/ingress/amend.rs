@@ -79,7 +79,11 @@ impl Ingress {
         let (address, user) = (&envelope.address, caller.principal.user.clone());
         let session = &cx.session;
         let mut inbound = self.inbound(agent, session, address, user, edit, edit);
-        inbound.parts = words::edited(address.platform.as_str(), edit, session.user.is_none());
+        let platform = address.platform.as_str();
+        inbound.parts = words::edited(platform, edit, session.user.is_none());
+        let edited = std::slice::from_ref(edit);
+        let others = words::integrity(platform, edited);
+        inbound.label = inbound.label.with(&agent.boundary.integrity.untrusted(&others));
         match self.engine.amend(&name, &inbound, &Around::default()).await {
             Ok(_) | Err(SubmitError::Known { .. }) => Ok(()),
             Err(SubmitError::Store(StoreError::TooLong { .. })) => Ok(()),

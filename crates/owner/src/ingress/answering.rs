@@ -9,7 +9,6 @@ use super::{Ingress, IngressContext};
 use crate::delivery::{Because, ChatRef, QuestionShown, Showing};
 use insula_channel::{Happening, Message};
 use insula_domain::{ChatType, Handling};
-use insula_registry::access::may_answer;
 
 use insula_store::{Approval, StoreError};
 use insula_turns::approvals::{AnswerError, ApprovalAnswer, ApprovalDuration};
@@ -151,7 +150,7 @@ impl Ingress {
         answer: ApprovalAnswer,
     ) -> String {
         if matches!(answer, ApprovalAnswer::Deny(_))
-            || !may_answer(&self.daemon, cx.agent, &cx.caller.actor())
+            || !self.access.may_answer(cx.agent, &cx.caller.actor())
         {
             return self.answer(cx, id, answer).await;
         }
@@ -208,7 +207,7 @@ impl Ingress {
         if !self.waiting_here(cx).await?.iter().any(|it| *it.id == *id) {
             return Ok(());
         }
-        let (clock, place) = (&self.daemon.world.clock, cx.place());
+        let (clock, place) = (&self.world.clock, cx.place());
         let until = clock.elapsed() + NOTED_WITHIN;
         while self.out.shown(cx.agent, id, &place).await?.is_none() && clock.elapsed() < until {
             clock.sleep(LOOK_EVERY).await;
@@ -222,7 +221,7 @@ impl Ingress {
         cx: &IngressContext<'_>,
         id: &str,
     ) -> Result<Option<QuestionShown>, StoreError> {
-        let (clock, place) = (&self.daemon.world.clock, cx.place());
+        let (clock, place) = (&self.world.clock, cx.place());
         let until = clock.elapsed() + NOTED_WITHIN;
         loop {
             match self.out.shown(cx.agent, id, &place).await? {

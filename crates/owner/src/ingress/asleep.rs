@@ -49,7 +49,7 @@ impl Ingress {
         if asleep.is_empty() {
             return Vec::new();
         }
-        let snapshot = self.daemon.snapshot();
+        let snapshot = self.registry.snapshot();
         let serving = asleep.iter().filter_map(|id| match &snapshot.agents.get(id)?.state {
             AgentState::Ready(agent) => Some(agent.clone()),
             _ => None,

@@ -98,7 +98,7 @@ impl Ingress {
         }
         let key = &inbound.session;
         let session = self.engine.open_session(inbound).await?;
-        let files = agent.workspace.files(key, session, &agent.store.seals(), &self.daemon.world);
+        let files = agent.workspace.files(key, session, &agent.store.seals(), &self.world);
         let sees = agent.models.see_pictures();
         let (mut parts, mut shown) = (Vec::new(), (0, 0));
         for attachment in all {
@@ -144,7 +144,7 @@ impl Ingress {
             if let Some(adapter) = self.accounts.outbound(at.platform, &at.account) {
                 return adapter;
             }
-            self.daemon.world.clock.sleep(LOOK_EVERY).await;
+            self.world.clock.sleep(LOOK_EVERY).await;
         }
     }
 
@@ -165,7 +165,7 @@ impl Ingress {
         };
         let fetched = tokio::select! {
             fetched = fetching => fetched.map_err(Some),
-            () = self.daemon.world.clock.sleep(FETCH_MAX) => Err(None),
+            () = self.world.clock.sleep(FETCH_MAX) => Err(None),
         };
         match fetched {
             Ok(content) if content.len() as u64 > limit => Err(too_large()),
@@ -175,7 +175,7 @@ impl Ingress {
                 let late = || "it took too long".to_owned();
                 let why = failed.map_or_else(late, |error| error.to_string());
                 // What a platform says may quote a token.
-                let known = self.daemon.secrets.known();
+                let known = self.secrets.known();
                 let why = known.records().redact(&why).into_owned();
                 tracing::warn!(agent = %agent.id, why, "an attachment could not be fetched");
                 Err("it could not be fetched".to_owned())

@@ -110,7 +110,7 @@ impl Ingress {
         let session = agent.session_key(address).to_string();
         let principal = Actor::from(address);
         // A folder of its own is made for a conversation, and a stranger's is none yet.
-        let files = agent.workspace.common_files(&self.daemon.world);
+        let files = agent.workspace.common_files(&self.world);
         let occasion = Occasion {
             agent,
             session: Some((&session, SessionId(0))),

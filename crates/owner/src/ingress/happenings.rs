@@ -50,7 +50,7 @@ impl Ingress {
     /// heard, and an edit begins no turn: the answer would come to something else.
     async fn edited(&self, cx: &IngressContext<'_>, message: &Message) -> Result<(), StoreError> {
         let kept = StoredMessage::of(cx.envelope, message, &cx.caller.principal.user)
-            .led_by(&self.daemon.snapshot());
+            .led_by(&self.registry.snapshot());
         let edit = IngressCommand::Edit {
             chat: chat_name(&cx.envelope.address),
             message: bounded(&message.id.0),
@@ -138,7 +138,7 @@ impl Ingress {
         let address = &envelope.address;
         let is_group = address.chat_type != ChatType::Dm;
         if is_group && (!agent.access.group.invites || !caller.is_personal) {
-            self.daemon.inbound.count(InboundOutcome::Stranger);
+            self.inbound.count(InboundOutcome::Stranger);
             return Ok(());
         }
         if let Some(adapter) = self.accounts.outbound(address.platform, &address.account)
@@ -150,7 +150,7 @@ impl Ingress {
             }
         }
         if is_group {
-            self.daemon.join_chat(agent, address, &caller.actor()).await?;
+            self.access.join_chat(agent, address, &caller.actor()).await?;
         }
         Ok(())
     }
@@ -158,7 +158,7 @@ impl Ingress {
     /// Our account is no longer in a chat: it is allowed no more, and nobody hears what runs.
     async fn removed(&self, cx: &IngressContext<'_>) -> Result<(), StoreError> {
         let IngressContext { agent, envelope, .. } = cx;
-        self.daemon.leave_chat(agent, &envelope.address).await?;
+        self.access.leave_chat(agent, &envelope.address).await?;
         let key = agent.session_key(&Address { user: None, ..envelope.address.clone() });
         self.engine.stop(&key);
         Ok(())
@@ -169,7 +169,7 @@ impl Ingress {
     async fn moved(&self, cx: &IngressContext<'_>, to: &ChatId) -> Result<(), StoreError> {
         let IngressContext { agent, envelope, .. } = cx;
         let address = &envelope.address;
-        self.daemon.move_chat(agent, address, to).await?;
+        self.access.move_chat(agent, address, to).await?;
         tracing::warn!(agent = %agent.id, platform = %address.platform, account = %address.account, from = %address.chat, %to, "a chat continues under another id; bindings and `access.allow` that name it need the new one");
         Ok(())
     }

@@ -31,16 +31,19 @@ use admission::{Admitted, Concern};
 use amend::LastSaid;
 use asleep::Asleep;
 use dispatch::Dispatched;
+use insula_capabilities::Opened;
 use insula_channel::{
     Accounts, Arrival, Body, Envelope, EventKey, Happening, Ledger, NotTaken, Path, Taken, Tenant,
 };
 use insula_domain::{AgentId, Handling, SessionKey};
-use insula_registry::access::{AdmittedSender, InboundOutcome};
-use insula_registry::{AgentContext, AgentState, Daemon};
+use insula_registry::access::{AdmittedSender, InboundCounts, InboundOutcome};
+use insula_registry::forgotten::Forgotten;
+use insula_registry::secrets::SecretBook;
+use insula_registry::{Access, AgentContext, AgentState, Daemon, Registry};
 use insula_store::session::NAME_BYTES_MAX;
-use insula_store::{AgentCommand, Enqueue, EventName, OutboxCommand, StoreError};
+use insula_store::{AgentCommand, Enqueue, EventName, OutboxCommand, Store, StoreError};
 use insula_turns::Engine;
-use insula_world::Timestamp;
+use insula_world::{Timestamp, World};
 use lately::Lately;
 use queue::{Chat, ChatTopicKey, Chats};
 use std::collections::HashMap;
@@ -48,9 +51,6 @@ use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::Semaphore;
-
-/// How long events are remembered. No platform delivers one again after that.
-const REMEMBERED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// How often somebody hears that they are refused, as by a budget.
 const REFUSED_EVERY: Duration = Duration::from_secs(60);
@@ -68,6 +68,14 @@ pub struct Ingress {
 
 /// What it works with.
 pub struct Inner {
+    world: World,
+    store: Store,
+    registry: Arc<Registry>,
+    access: Arc<Access>,
+    secrets: Arc<SecretBook>,
+    inbound: Arc<InboundCounts>,
+    forgotten: Arc<Forgotten>,
+    /// What `/reload` asks.
     daemon: Arc<Daemon>,
     engine: Engine,
     out: Arc<Relay>,
@@ -147,13 +155,20 @@ impl IngressContext<'_> {
 impl Ingress {
     /// What takes events for the agents of a daemon.
     pub fn new(
-        daemon: Arc<Daemon>,
+        opened: &Opened,
         engine: Engine,
-        out: Arc<Relay>,
-        accounts: Arc<dyn Accounts>,
+        (out, accounts): (Arc<Relay>, Arc<dyn Accounts>),
     ) -> Self {
+        let Opened { daemon, parts, .. } = opened;
         let inner = Inner {
-            daemon,
+            world: parts.world.clone(),
+            store: parts.store.clone(),
+            registry: parts.registry.clone(),
+            access: parts.access.clone(),
+            secrets: parts.secrets.clone(),
+            inbound: parts.inbound.clone(),
+            forgotten: parts.forgotten.clone(),
+            daemon: daemon.clone(),
             engine,
             out,
             accounts,
@@ -187,7 +202,7 @@ impl Ingress {
 
     /// Whether an agent has dealt with an event.
     pub async fn has_taken(&self, id: &AgentId, event: &EventKey) -> Result<bool, NotTaken> {
-        let snapshot = self.daemon.snapshot();
+        let snapshot = self.registry.snapshot();
         match snapshot.agents.get(id).and_then(|entry| entry.state.context()) {
             Some(agent) => {
                 let found = agent.store.has_event(event_name(event)).await;
@@ -206,7 +221,7 @@ impl Ingress {
     ) -> Result<Taken, Trouble> {
         let session = agent.session_key(&envelope.address);
         if session.to_string().len() > NAME_BYTES_MAX {
-            self.daemon.inbound.count(InboundOutcome::Unrouted);
+            self.inbound.count(InboundOutcome::Unrouted);
             tracing::warn!(agent = %agent.id, platform = %envelope.address.platform, "a message was refused: the ids of its chat are too long for a conversation");
             return Ok(Taken::Done);
         }
@@ -233,14 +248,14 @@ impl Ingress {
         };
         let event = event_name(&EventKey::of(&envelope));
         if is_repeat && agent.store.has_event(event.clone()).await? {
-            self.daemon.inbound.count(InboundOutcome::Repeated);
+            self.inbound.count(InboundOutcome::Repeated);
             return Ok(Taken::Done);
         }
         let envelope = match self.dispatch(&agent, envelope, path, ledger).await? {
             Dispatched::Go(envelope) => *envelope,
             Dispatched::Send(to, arrival) => return Ok(Taken::Send(to, arrival)),
             Dispatched::Stop => {
-                self.daemon.inbound.count(InboundOutcome::Stopped);
+                self.inbound.count(InboundOutcome::Stopped);
                 return Ok(Taken::Done);
             }
         };
@@ -271,7 +286,7 @@ impl Ingress {
         id: &AgentId,
         envelope: &Envelope,
     ) -> Result<bool, StoreError> {
-        let snapshot = self.daemon.snapshot();
+        let snapshot = self.registry.snapshot();
         let Some(AgentState::Paused(agent)) = snapshot.agents.get(id).map(|entry| &entry.state)
         else {
             return Ok(false);
@@ -292,7 +307,7 @@ impl Ingress {
 
     /// The agent, while it serves.
     fn serving(&self, id: &AgentId) -> Option<Arc<AgentContext>> {
-        match &self.daemon.snapshot().agents.get(id)?.state {
+        match &self.registry.snapshot().agents.get(id)?.state {
             AgentState::Ready(agent) => Some(agent.clone()),
             _ => None,
         }
@@ -340,7 +355,7 @@ impl Ingress {
 
     /// Whose conversations an agent's are, as of now.
     fn tenant(&self, agent: &AgentContext) -> Tenant {
-        tenant::of(&self.daemon, agent)
+        tenant::of(&self.forgotten, agent)
     }
 
     async fn whisper_to(
@@ -365,7 +380,7 @@ impl Ingress {
     }
 
     fn now(&self) -> Timestamp {
-        self.daemon.world.clock.now()
+        self.world.clock.now()
     }
 
     /// Goes on with what waited for a turn when the daemon ended. Before anything new is taken,
@@ -377,7 +392,7 @@ impl Ingress {
     }
 
     async fn take_up_waiting(&self) -> Result<(), StoreError> {
-        for id in self.daemon.owner.daemon().busy().await? {
+        for id in self.store.daemon().busy().await? {
             let Some(agent) = self.serving(&id) else {
                 self.asleep.add(id);
                 continue;

@@ -21,7 +21,7 @@ impl Ingress {
         handling: Handling,
     ) -> Result<(), StoreError> {
         if message.is_for_another {
-            self.daemon.inbound.count(InboundOutcome::Passed);
+            self.inbound.count(InboundOutcome::Passed);
             return Ok(());
         }
         if self.answers(cx, message, handling).await? {
@@ -30,13 +30,13 @@ impl Ingress {
         }
         match handling {
             Handling::Pass => {
-                self.daemon.inbound.count(InboundOutcome::Passed);
+                self.inbound.count(InboundOutcome::Passed);
                 Ok(())
             }
             Handling::Observe => self.observe(cx, message).await,
             Handling::Answer => match commands::read(message.words.instruction()) {
                 Typed::Command(command, argument) => {
-                    self.daemon.inbound.count(InboundOutcome::Command);
+                    self.inbound.count(InboundOutcome::Command);
                     self.go_ahead(cx);
                     let told = self.act(cx, command, argument).await;
                     self.reply(cx, told).await
@@ -83,11 +83,11 @@ impl Ingress {
     /// Keeps a message as context for the next turn of its conversation.
     async fn observe(&self, cx: &IngressContext<'_>, message: &Message) -> Result<(), StoreError> {
         let Some(kept) = self.keep(cx, message, None).await? else {
-            self.daemon.inbound.count(InboundOutcome::Repeated);
+            self.inbound.count(InboundOutcome::Repeated);
             return Ok(());
         };
         tracing::debug!(agent = %cx.agent.id, kept, "reading along");
-        self.daemon.inbound.count(InboundOutcome::Observed);
+        self.inbound.count(InboundOutcome::Observed);
         Ok(())
     }
 
@@ -101,7 +101,7 @@ impl Ingress {
     ) -> Result<Option<i64>, StoreError> {
         let IngressContext { agent, caller, envelope, session, event } = cx;
         let kept = StoredMessage::of(envelope, message, &caller.principal.user);
-        let mut kept = kept.led_by(&self.daemon.snapshot());
+        let mut kept = kept.led_by(&self.registry.snapshot());
         kept.is_long = waits == Some(true);
         let row = NewInbox {
             event: event.clone(),

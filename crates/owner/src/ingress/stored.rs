@@ -132,6 +132,11 @@ const KINDS: [(AttachmentKind, &str); 5] = [
 ];
 
 impl StoredAttachment {
+    /// What it is called.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// As an adapter takes it.
     pub(super) fn attachment(&self) -> Attachment {
         let kind = KINDS.iter().find(|(_, name)| *name == self.kind);

@@ -6,8 +6,8 @@
 
 use insula_channel::{Envelope, Happening};
 use insula_domain::{ChatType, Unknown};
-use insula_registry::access::{InboundOutcome, PairingOutcome};
-use insula_registry::{AgentContext, Daemon};
+use insula_registry::access::{InboundCounts, InboundOutcome, PairingOutcome};
+use insula_registry::{Access, AgentContext};
 use insula_store::{PlatformUser, StoreError};
 
 /// What somebody hears who is turned away.
@@ -26,18 +26,18 @@ const FULL: &str = "Too many people wait to be let in here. Please come back lat
 /// what is said to them, and otherwise without a word. In a group always without: others would
 /// read it.
 pub(super) async fn turn_away(
-    daemon: &Daemon,
+    (access, inbound): (&Access, &InboundCounts),
     agent: &AgentContext,
     envelope: &Envelope,
 ) -> Result<Option<Reply>, StoreError> {
-    daemon.inbound.count(InboundOutcome::Stranger);
+    inbound.count(InboundOutcome::Stranger);
     let address = &envelope.address;
     let Some(user) = &address.user else { return Ok(None) };
     // Where bots are invited to a chat, asking for one is asking to talk. Who can't reach the
     // agent at all is not to know that there is one.
     let asks = matches!(envelope.what, Happening::Said(_) | Happening::Added)
         && !envelope.sender.is_bot
-        && daemon.can_reach(&agent.id, address);
+        && access.can_reach(&agent.id, address);
     if !asks || address.chat_type != ChatType::Dm || agent.access.unknown == Unknown::Ignore {
         return Ok(None);
     }
@@ -47,9 +47,9 @@ pub(super) async fn turn_away(
         user: user.as_str().into(),
     };
     let place = address.chat.as_str().to_owned();
-    match daemon.ask_pairing(agent, who, &envelope.sender.name, place).await? {
+    match access.ask_pairing(agent, who, &envelope.sender.name, place).await? {
         PairingOutcome::Code(code) => {
-            daemon.inbound.count(InboundOutcome::Code);
+            inbound.count(InboundOutcome::Code);
             Ok(Some(Reply::Code(offer(&code))))
         }
         PairingOutcome::Full => Ok(Some(Reply::Full(FULL))),

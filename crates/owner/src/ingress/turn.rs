@@ -9,7 +9,7 @@ use crate::delivery::ChatRef;
 use insula_channel::{Envelope, Message};
 use insula_config::agent::Busy;
 use insula_domain::{
-    Actor, Address, AgentId, Asker, Audience, ChatType, Label, SessionKey, UserId,
+    Actor, Address, AgentId, Asker, Audience, ChatType, Integrity, Label, SessionKey, UserId,
 };
 use insula_registry::access::InboundOutcome;
 use insula_registry::{AgentContext, AgentState};
@@ -67,17 +67,16 @@ impl Ingress {
             }
         }
         if !chat.has_room() {
-            self.daemon.inbound.count(InboundOutcome::Overflow);
+            self.inbound.count(InboundOutcome::Overflow);
             self.note(cx).await?;
-            let (chat_key, now) =
-                (ChatTopicKey::of(&envelope.address), self.daemon.world.clock.elapsed());
+            let (chat_key, now) = (ChatTopicKey::of(&envelope.address), self.world.clock.elapsed());
             if self.lately.may_tell(&agent.id, chat_key, caller.principal.user.as_str(), now) {
                 self.say(cx, "too much waits here already; this was not taken in").await;
             }
             return Ok(());
         }
         let Some(row) = self.keep(cx, message, Some(sign.is_long)).await? else {
-            self.daemon.inbound.count(InboundOutcome::Repeated);
+            self.inbound.count(InboundOutcome::Repeated);
             return Ok(());
         };
         self.queue(chat, envelope, (agent, session), (row, sign));
@@ -105,7 +104,7 @@ impl Ingress {
         (agent, session): (&Arc<AgentContext>, &SessionKey),
         row: (i64, Sign),
     ) {
-        let until = self.daemon.world.clock.elapsed() + agent.access.burst;
+        let until = self.world.clock.elapsed() + agent.access.burst;
         if chat.push((agent, session), row, until) {
             let (way, chat) = (self.clone(), chat.clone());
             let of = (agent.id.clone(), ChatTopicKey::of(&envelope.address));
@@ -130,7 +129,7 @@ impl Ingress {
             bytes: kept.words.bytes(),
         };
         let entered = self.chats.enter(&agent.id, chat_key.clone()).await;
-        let now = self.daemon.world.clock.elapsed();
+        let now = self.world.clock.elapsed();
         if entered.chat.push((agent, &session), (row.id, sign), now) {
             let (way, chat) = (self.clone(), entered.chat.clone());
             let of = (agent.id.clone(), chat_key);
@@ -140,7 +139,7 @@ impl Ingress {
 
     /// Works through what waits in one chat, in order, and ends when nothing does.
     async fn work(&self, chat: Arc<Chat>, of: (AgentId, ChatTopicKey)) {
-        let clock = &self.daemon.world.clock;
+        let clock = &self.world.clock;
         while let Some(first) = chat.first(clock.elapsed()) {
             match first {
                 Ok(group) => {
@@ -160,9 +159,9 @@ impl Ingress {
 
     /// Brings messages of a queue to their turn, however long that takes.
     async fn run_group(&self, group: &Group) {
-        let clock = &self.daemon.world.clock;
+        let clock = &self.world.clock;
         let (mut wait, mut tries) = (AGAIN.0, 0);
-        let mut changes = self.daemon.registry.changes();
+        let mut changes = self.registry.changes();
         loop {
             changes.mark_unchanged();
             match self.try_group(group).await {
@@ -190,7 +189,7 @@ impl Ingress {
     async fn try_group(&self, group: &Group) -> Result<(), NoTurn> {
         let Group { agent, session, rows, .. } = group;
         // As it is now: it may have changed meanwhile, or serve nobody.
-        let snapshot = self.daemon.snapshot();
+        let snapshot = self.registry.snapshot();
         let agent = match snapshot.agents.get(&agent.id).map(|entry| &entry.state) {
             Some(AgentState::Ready(agent)) => agent,
             Some(_) => return Err(NoTurn::Asleep),
@@ -228,19 +227,23 @@ impl Ingress {
             parts.push(Part::Beside(words::note("something without words")));
         }
         inbound.parts = parts;
+        let others = words::integrity(platform, messages);
+        inbound.label = inbound.label.with(&agent.boundary.integrity.untrusted(&others));
         // It may have waited for long, and who sent it be let in no more.
         if !rows.is_empty() && !self.is_still_let_in(agent, first, &inbound).await? {
             return self.settle_refused(agent, (&address, messages), rows).await;
         }
-        let around = self.around(agent, session, messages, rows).await.map_err(NoTurn::Store)?;
+        let (around, heard) =
+            self.around(agent, session, messages, rows).await.map_err(NoTurn::Store)?;
+        inbound.label = inbound.label.with(&agent.boundary.integrity.untrusted(&heard));
         let told = match self.engine.submit_with(inbound, around).await {
             Ok(turn) => {
-                self.daemon.inbound.count(InboundOutcome::Taken);
+                self.inbound.count(InboundOutcome::Taken);
                 self.out.follow(agent.clone(), place, Some(last.id()), turn);
                 return Ok(());
             }
             Err(SubmitError::Known { .. }) => {
-                self.daemon.inbound.count(InboundOutcome::Repeated);
+                self.inbound.count(InboundOutcome::Repeated);
                 return self.drop_rows(agent, rows).await;
             }
             Err(SubmitError::Busy { .. } | SubmitError::UnderWay { .. }) => {
@@ -253,7 +256,7 @@ impl Ingress {
             Err(SubmitError::Budget(refusal)) => refusal.to_people(),
         };
         self.settle_refused(agent, (&address, messages), rows).await?;
-        let now = self.daemon.world.clock.elapsed();
+        let now = self.world.clock.elapsed();
         if self.lately.may_tell(&agent.id, ChatTopicKey::of(&address), &first.known, now) {
             self.tell(agent.clone(), place, told).await;
         }
@@ -268,7 +271,7 @@ impl Ingress {
         message: &StoredMessage,
         inbound: &Inbound,
     ) -> Result<bool, NoTurn> {
-        let snapshot = self.daemon.snapshot();
+        let snapshot = self.registry.snapshot();
         let Some(AgentState::Ready(now)) = snapshot.agents.get(&agent.id).map(|entry| &entry.state)
         else {
             return Err(NoTurn::Asleep);
@@ -277,7 +280,7 @@ impl Ingress {
         // Kept under the id by which the agent knows them.
         let address = &inbound.scope.address;
         let asker = Asker { address, also: &[], is_bot: false };
-        let caller = self.daemon.admit(now, asker).await.map_err(NoTurn::Store)?;
+        let caller = self.access.admit(now, asker).await.map_err(NoTurn::Store)?;
         Ok(leads_here && caller.is_some())
     }
 
@@ -341,23 +344,26 @@ impl Ingress {
         }
     }
 
-    /// What is committed together with the turn of messages, and what it is shown besides.
+    /// What is committed together with the turn of messages, and what it is shown besides; and
+    /// whose words that is.
     async fn around(
         &self,
         agent: &AgentContext,
         session: &SessionKey,
         messages: &[StoredMessage],
         rows: &[i64],
-    ) -> Result<Around, StoreError> {
+    ) -> Result<(Around, Integrity), StoreError> {
         let platform = session.platform.as_str();
         let mut gone = rows.to_vec();
         let mut context = Vec::new();
+        let mut others = Integrity::own();
         if agent.access.group.observe && session.kind != ChatType::Dm {
             let heard = agent.store.inbox_context(&session.to_string(), CONTEXT_MAX).await?;
             gone.extend(heard.iter().map(|row| row.id));
             let heard: Vec<StoredMessage> =
                 heard.iter().filter_map(|it| StoredMessage::read(&it.content)).collect();
             context.extend(words::overheard(platform, &heard));
+            others = words::overheard_integrity(platform, &heard);
         }
         context.extend(words::quotations(platform, messages));
         let at = self.now();
@@ -373,7 +379,7 @@ impl Ingress {
             first.push(IngressCommand::Drop(gone));
         }
         if self.is_new_day(agent) {
-            first.push(IngressCommand::PruneEvents { before: ago(at, super::REMEMBERED) });
+            first.push(IngressCommand::PruneEvents { before: ago(at, insula_channel::REMEMBERED) });
         }
         let first = first.into_iter().map(|it| AgentCommand::Ingress(Box::new(it))).collect();
         let quiet = self.quiet(agent, session);
@@ -383,7 +389,7 @@ impl Ingress {
             Busy::Interrupt => BusyMode::Interrupt,
         };
         let names = self.named(&agent.id, messages);
-        Ok(Around { first, context, quiet, mode, names })
+        Ok((Around { first, context, quiet, mode, names }, others))
     }
 
     /// How long an answer waits for more of what its asker says.

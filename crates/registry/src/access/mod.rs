@@ -3,10 +3,12 @@
 //! What people let in is durable in the agent's store, and kept in memory from its first use.
 //! Every change goes through here, so that what is kept is what holds.
 
+mod acting;
 mod inbound_counts;
 mod pairing;
 mod standing;
 
+pub use acting::Acting;
 pub use pairing::{
     CODE_LEN, LOCKED_FOR, PENDING_MAX, PairError, PairingOutcome, WRONG_MAX, code_of, pairing_name,
 };
@@ -14,16 +16,17 @@ pub use pairing::{
 pub use inbound_counts::{InboundCounts, InboundOutcome};
 
 use crate::context::AgentContext;
-use crate::daemon::{Actor, Daemon};
-use crate::tokens::Verb;
+use crate::registry::{Registry, Snapshot};
+use crate::tokens::Tokens;
+use crate::trail::Trail;
 use insula_domain::{
-    AccessRules, AccountId, Address, Admission, AgentId, Asker, ChatId, PersonId, Platform,
+    AccessRules, AccountId, Actor, Address, Admission, AgentId, Asker, ChatId, PersonId, Platform,
     Principal, Roster, Standing, UserId,
 };
 use insula_store::{
-    AgentCommand, AuditEntry, Feed, FeedChange, IngressCommand, JoinedChat, StoreError,
-    Subscription,
+    AgentCommand, Feed, FeedChange, IngressCommand, JoinedChat, StoreError, Subscription,
 };
+use insula_world::World;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -40,7 +43,7 @@ pub struct Rosters {
 const ROSTERS_MAX: usize = 4_096;
 
 impl Rosters {
-    pub fn count(&self) -> u64 {
+    fn count(&self) -> u64 {
         *self.changes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -95,7 +98,57 @@ impl AdmittedSender {
     }
 }
 
-impl Daemon {
+/// Who may talk to agents, and who may change that.
+pub struct Access {
+    world: World,
+    registry: Arc<Registry>,
+    tokens: Arc<Tokens>,
+    rosters: Arc<Rosters>,
+    trail: Trail,
+    /// Who acts for agents, and has to hear what a change took away.
+    acting: Arc<dyn Acting>,
+}
+
+/// Whom the rosters and tokens let in at one moment: equal while nothing of either changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AccessVersion {
+    rosters: u64,
+    pub tokens: u64,
+}
+
+impl Access {
+    pub(crate) fn new(
+        world: &World,
+        registry: &Arc<Registry>,
+        (tokens, rosters): (&Arc<Tokens>, &Arc<Rosters>),
+        trail: &Trail,
+        acting: &Arc<dyn Acting>,
+    ) -> Self {
+        Self {
+            world: world.clone(),
+            registry: registry.clone(),
+            tokens: tokens.clone(),
+            rosters: rosters.clone(),
+            trail: trail.clone(),
+            acting: acting.clone(),
+        }
+    }
+
+    /// The agents and routes by which it judges.
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        self.registry.snapshot()
+    }
+
+    /// Tells whether anybody was let in or out since.
+    pub fn version(&self) -> AccessVersion {
+        AccessVersion { rosters: self.rosters.count(), tokens: self.tokens.version() }
+    }
+
+    /// After something was taken away: whoever acts by it ends.
+    pub(crate) async fn tell_of_change(&self) {
+        self.acting.rights_changed(self).await;
+    }
+
     /// Whom people let in at an agent.
     pub async fn roster(&self, agent: &AgentContext) -> Result<Arc<Roster>, StoreError> {
         if let Some(roster) = self.rosters.get(&agent.id) {
@@ -263,25 +316,12 @@ impl Daemon {
         (actor, kind): (&Actor, &str),
         content: Value,
     ) -> Result<(), StoreError> {
-        let audit = AuditEntry {
-            at: self.world.clock.now(),
-            actor: actor.clone(),
-            kind: kind.into(),
-            generation: agent.generation.0,
-            content: self.secrets.known().redact_record_of(&agent.id, content).to_string(),
-        };
+        let audit = self.trail.record(agent, actor, kind, content);
         let batch = vec![AgentCommand::Ingress(Box::new(command)), AgentCommand::Audit(audit)];
         let done = agent.store.commit(batch).await;
-        self.acting.rights_changed(self).await;
+        self.tell_of_change().await;
         done.map(drop)
     }
-}
-
-/// Whether somebody may answer what an agent asks, and take back what it was allowed: only
-/// its admins, whether they press a button, type `/approve`, say yes, or use the API. Who asked
-/// is no admin for having asked.
-pub fn may_answer(daemon: &Daemon, agent: &AgentContext, actor: &Actor) -> bool {
-    daemon.is_admin(agent, actor, Verb::Approve)
 }
 
 /// What decides who may talk to an agent.

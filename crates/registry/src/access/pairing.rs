@@ -4,11 +4,9 @@
 //! they are an admin. It is kept as a salted hash all the same, and wrong ones are counted,
 //! since an admin's command line or token may be in other hands.
 
-use super::Daemon;
-use super::may_answer;
+use super::Access;
 use crate::context::AgentContext;
-use crate::daemon::Actor;
-use insula_domain::{AgentId, ChatType, Platform};
+use insula_domain::{Actor, AgentId, ChatType, Platform};
 use insula_store::{
     AgentCommand, DeliveryDestination, Enqueue, IngressCommand, Lane, OutboxCommand, Pairing,
     PairingAsked, PairingRequest, PlatformUser, StoreError, Tries,
@@ -100,7 +98,7 @@ fn before(at: Timestamp, wait: Duration) -> Timestamp {
     Timestamp::from_millis(at.as_millis().saturating_sub(wait))
 }
 
-impl Daemon {
+impl Access {
     /// Notes that somebody asks to be let in, and gives them a code, unless it is too soon or
     /// too many ask. `place` says where they can be told, in whatever form the caller uses.
     pub async fn ask_pairing(
@@ -170,7 +168,7 @@ impl Daemon {
         on: Option<Platform>,
         actor: &Actor,
     ) -> Result<PairingRequest, PairError> {
-        if !may_answer(self, agent, actor) {
+        if !self.may_answer(agent, actor) {
             return Err(PairError::NotAdmin(agent.id.clone()));
         }
         let now = self.world.clock.now();
@@ -268,7 +266,7 @@ impl Daemon {
         who: &str,
         actor: &Actor,
     ) -> Result<(), PairError> {
-        if !may_answer(self, agent, actor) {
+        if !self.may_answer(agent, actor) {
             return Err(PairError::NotAdmin(agent.id.clone()));
         }
         let missing = || PairError::NotPaired(pairing_name(who).into());

@@ -1,14 +1,14 @@
 //! Who may decide for an agent: answer what it asks, and change it. The one place that says
 //! so, whether they type a command, press a button, say yes, talk in a turn or use the API.
 
+use super::Access;
 use crate::context::AgentContext;
-use crate::daemon::Daemon;
 use crate::tokens::{Token, Verb};
 use insula_domain::{Actor, Address, AgentId, Asker, Bearer, Platform, Standing};
 use insula_store::StoreError;
 use std::sync::Arc;
 
-impl Daemon {
+impl Access {
     /// The token that somebody speaks by, where that is how they speak.
     pub fn token_of(&self, address: &Address) -> Option<Arc<Token>> {
         match address.platform {
@@ -56,7 +56,15 @@ impl Daemon {
         }
     }
 
-    fn bears(&self, bearer: &Bearer, agent: &AgentContext, verb: Verb) -> bool {
+    /// Whether somebody may answer what an agent asks, and take back what it was allowed: only
+    /// its admins, whether they press a button, type `/approve`, say yes, or use the API. Who
+    /// asked is no admin for having asked.
+    pub fn may_answer(&self, agent: &AgentContext, actor: &Actor) -> bool {
+        self.is_admin(agent, actor, Verb::Approve)
+    }
+
+    /// Whether the bearer of a token may do this with an agent, judged now.
+    pub fn bears(&self, bearer: &Bearer, agent: &AgentContext, verb: Verb) -> bool {
         self.tokens.get(bearer.id()).is_some_and(|token| token.allows(&agent.id, verb))
     }
 }

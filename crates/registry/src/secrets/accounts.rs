@@ -1,7 +1,8 @@
 //! The credentials of accounts: filled in from the daemon's namespace, and kept out of sight
 //! where they stand in the file or come from the environment.
 
-use crate::daemon::Daemon;
+use super::SecretBook;
+use crate::environment::Environment;
 use crate::providers::filled_in;
 use insula_config::account::CREDENTIALS;
 use insula_config::rules::{Reference, references};
@@ -31,19 +32,14 @@ pub(super) fn handed(daemon: &DaemonConfig, env: &BTreeMap<String, String>) -> V
     found.into_iter().map(Secret::new).collect()
 }
 
-impl Daemon {
+impl SecretBook {
     /// A text of the shared part with its references filled in, from the daemon's namespace and
     /// the environment at start. An error says what is missing and what to do.
-    pub fn filled_in(&self, text: &str) -> Result<Secret, String> {
-        let known = self.secrets.known();
+    pub fn filled_in(&self, text: &str, env: &Environment) -> Result<Secret, String> {
+        let known = self.known();
         filled_in(text, |reference| match reference {
             Reference::Secret(name) => known.daemon().get(name).cloned(),
-            Reference::Env(name) => match self.env.get(name) {
-                Some(value) => Ok(Secret::new(value.as_str())),
-                None => Err(format!(
-                    "`{name}` is not in the environment: set it before the daemon starts"
-                )),
-            },
+            Reference::Env(name) => env.secret(name),
         })
     }
 }

@@ -7,7 +7,6 @@
 //! credential for a host that does such things on purpose is in the wrong hands already.
 
 use super::framing::{Framing, Rewrite, relay};
-use super::head::Headers;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::HeaderMap;
@@ -43,7 +42,10 @@ impl Cleaner {
     }
 
     /// The headers without credentials. One whose name holds one is left out.
-    pub(super) fn headers(&self, headers: &Headers) -> Headers {
+    pub(super) fn headers(
+        &self,
+        headers: &[(HeaderName, HeaderValue)],
+    ) -> Vec<(HeaderName, HeaderValue)> {
         headers.iter().filter_map(|(name, value)| self.header(name, value)).collect()
     }
 

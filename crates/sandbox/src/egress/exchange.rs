@@ -7,7 +7,7 @@ use super::framing::{Rewrite, relay};
 use super::head::{Answer, Request, read_head};
 use super::ledger::Ending;
 use super::meter::within;
-use super::proxy::{Child, Proxy, answer};
+use super::passage::{Child, Passage, answer};
 use http::StatusCode;
 use insula_domain::Scheme;
 use insula_world::Stream;
@@ -34,7 +34,7 @@ enum Trouble {
 }
 
 pub(super) async fn run(
-    proxy: &Proxy,
+    passage: &Passage,
     child: &mut Child,
     request: &Request,
     path: &str,
@@ -43,7 +43,7 @@ pub(super) async fn run(
     let Dialled { stream, meter, decision } = dialled;
     let begun = AtomicBool::new(false);
     let work = async {
-        match exchange(proxy, child, request, path, Box::new(stream), &begun).await {
+        match exchange(passage, child, request, path, Box::new(stream), &begun).await {
             Ok(()) => Ok(Ending::Finished),
             Err(Trouble::During(error)) => Err(error),
             Err(Trouble::Unreadable(error)) => {
@@ -65,7 +65,7 @@ pub(super) async fn run(
             }
         }
     };
-    match proxy.carry(&decision, &meter, work).await {
+    match passage.carry(&decision, &meter, work).await {
         Ending::Stopped => Err(io::ErrorKind::ConnectionAborted.into()),
         Ending::TimedOut if !begun.load(Ordering::Relaxed) => {
             answer(child, 504, &format!("`{}` does not answer", request.destination)).await
@@ -75,20 +75,20 @@ pub(super) async fn run(
 }
 
 async fn exchange(
-    proxy: &Proxy,
+    passage: &Passage,
     child: &mut Child,
     request: &Request,
     path: &str,
     stream: Box<dyn Stream>,
     begun: &AtomicBool,
 ) -> Result<(), Trouble> {
-    let egress = proxy.egress();
+    let egress = &passage.egress;
     let destination = &request.destination;
     let stream = match destination.scheme {
         Scheme::Http => stream,
         Scheme::Https => {
             let greeting = egress.tls.greet(&destination.host, stream);
-            let limit = proxy.limits().connect;
+            let limit = passage.limits.connect;
             within(&*egress.world.clock, limit, greeting).await.map_err(Trouble::Before)?
         }
     };

@@ -21,6 +21,7 @@ mod injection;
 mod ledger;
 mod lookups;
 mod meter;
+mod passage;
 mod policy;
 mod proxy;
 mod tls;
@@ -31,8 +32,9 @@ pub use client::{Client, ClientLimits, Fetch, FetchError, Response};
 pub use injection::{Injection, InjectionError};
 pub use ledger::{EgressDecision, EgressVerdict, EgressVia, Ending, Ledger, Traffic, Unrecorded};
 pub use lookups::Lookups;
+pub use passage::ProxyLimits;
 pub use policy::{EgressDestination, EgressRefusal, Permit, Policy, TlsRefusal};
-pub use proxy::{Proxy, ProxyLimits, environment};
+pub use proxy::{Proxy, environment};
 pub use tls::{Tls, TlsError};
 
 use cleaning::Cleaner;

@@ -6,8 +6,8 @@ use super::framing::copy_to_end;
 use super::head::Request;
 use super::hello::{self, HELLO_LEN_MAX, Progress};
 use super::ledger::Ending;
+use super::passage::{Child, Passage};
 use super::policy::{EgressDestination, EgressRefusal, TlsRefusal};
-use super::proxy::{Child, Proxy};
 use insula_domain::Host;
 use std::io;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
@@ -21,7 +21,7 @@ const BUFFER_LEN: usize = 16 * 1024;
 const PEEKED_LEN_MAX: usize = HELLO_LEN_MAX + 1024;
 
 pub(super) async fn run(
-    proxy: &Proxy,
+    passage: &Passage,
     child: &mut Child,
     request: &Request,
     dialled: Dialled,
@@ -32,11 +32,11 @@ pub(super) async fn run(
         child.writer.write_all(ESTABLISHED).await?;
         child.writer.flush().await?;
         let greeting = peek(child, destination);
-        let greeting = match proxy.unless_cancelled(proxy.limits().head, greeting).await? {
+        let greeting = match passage.unless_cancelled(passage.limits.head, greeting).await? {
             Ok(greeting) => greeting,
             Err(why) => {
                 let refusal = EgressRefusal::Tls { destination: destination.clone(), why };
-                proxy.refuse(destination, refusal).await;
+                passage.refuse(destination, refusal).await;
                 child.writer.write_all(&ALERT_ACCESS_DENIED).await?;
                 return Ok(Ending::Refused);
             }
@@ -55,7 +55,7 @@ pub(super) async fn run(
         tokio::try_join!(up, down)?;
         Ok(Ending::Finished)
     };
-    match proxy.carry(&decision, &meter, work).await {
+    match passage.carry(&decision, &meter, work).await {
         Ending::Refused | Ending::Finished => Ok(()),
         _ => Err(io::ErrorKind::ConnectionAborted.into()),
     }

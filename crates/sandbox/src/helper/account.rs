@@ -6,7 +6,7 @@
 //! does nothing else. An ordinary user's children would all be paid for by that user; there, one
 //! namespace an account is made first, with bounds of its own, and children's are made inside.
 
-use super::{MAKER, outer, start};
+use super::{MAKER, start};
 use crate::channel;
 use crate::plan::{Failure, Report};
 use crate::quota::Share;
@@ -33,7 +33,7 @@ pub(super) fn open(channel: &OwnedFd, share: Share) -> Result<Report, Failure> {
     let ids = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
     nix::sched::unshare(CloneFlags::CLONE_NEWUSER)
         .map_err(|error| Failure::setup("make an account", error))?;
-    outer::map(ids, ids).map_err(failed("map ids"))?;
+    start::map_ids(ids, ids).map_err(failed("map ids"))?;
     let bound = bounds(share).into_iter().try_for_each(|(file, most)| {
         let path = format!("/proc/sys/user/{file}");
         match start::write(&path, &most.to_string()) {

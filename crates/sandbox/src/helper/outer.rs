@@ -86,7 +86,7 @@ fn confine(channel: &OwnedFd) -> Result<Report, Failure> {
         return Err(Failure::setup("start", io::Error::other("the daemon has ended")));
     }
     if plan.layers.user && !plan.maps_from_parent {
-        map(ids, outside).map_err(|error| Failure::setup("map ids", error))?;
+        start::map_ids(ids, outside).map_err(|error| Failure::setup("map ids", error))?;
     }
     match plan.attempt {
         None => {}
@@ -223,7 +223,7 @@ fn leave_network(layers: Layers, ids: (u32, u32)) -> Result<(u32, u32), Failure>
     let mut outside = ids;
     if ids.0 != 0 && layers.user {
         leave(CloneFlags::CLONE_NEWUSER)?;
-        map((0, 0), ids).map_err(|error| Failure::setup("map ids", error))?;
+        start::map_ids((0, 0), ids).map_err(|error| Failure::setup("map ids", error))?;
         outside = (0, 0);
     }
     leave(CloneFlags::CLONE_NEWNET)?;
@@ -243,14 +243,6 @@ fn leave_groups() -> Result<(), Failure> {
         Ok(()) | Err(nix::errno::Errno::EINVAL) => Ok(()),
         Err(error) => Err(Failure::setup("leave the host's cgroups", error)),
     }
-}
-
-/// Maps a user and group of the namespace around to one inside, the one map an ordinary user
-/// may write.
-pub(super) fn map(inside: (u32, u32), outside: (u32, u32)) -> io::Result<()> {
-    start::write("/proc/self/setgroups", "deny")?;
-    start::write("/proc/self/uid_map", &format!("{} {} 1", inside.0, outside.0))?;
-    start::write("/proc/self/gid_map", &format!("{} {} 1", inside.1, outside.1))
 }
 
 /// The rights over the new namespaces would be lost when the inner helper is executed, since

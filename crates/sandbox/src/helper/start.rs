@@ -133,6 +133,14 @@ impl Priority {
     }
 }
 
+/// Maps a user and group of the namespace around to one inside, the one map an ordinary user
+/// may write.
+pub(super) fn map_ids(inside: (u32, u32), outside: (u32, u32)) -> io::Result<()> {
+    write("/proc/self/setgroups", "deny")?;
+    write("/proc/self/uid_map", &format!("{} {} 1", inside.0, outside.0))?;
+    write("/proc/self/gid_map", &format!("{} {} 1", inside.1, outside.1))
+}
+
 /// Writes to a file of `/proc`.
 pub(super) fn write(path: &str, content: &str) -> io::Result<()> {
     std::fs::write(path, content)

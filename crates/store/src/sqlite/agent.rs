@@ -1,9 +1,14 @@
 //! One agent's database, `agents/<id>/agent.db`, through its slot in the pool.
 
+mod ingress;
+mod memory;
+mod outbox;
+
+use super::agent_file::AgentFile;
 use super::anchors::ToAnchor;
 use super::group::{self, Answers, Waiting};
 use super::open::Absent;
-use super::pool::{AgentFile, Pool, Slot, SlotGuard};
+use super::pool::{Pool, Slot, SlotGuard};
 use super::{approvals, audit, find, lineage, messages, sessions, turn_reads, usage};
 use crate::agent::{AgentCommand, Committed};
 use crate::approval::{Approval, Grant};
@@ -11,12 +16,13 @@ use crate::audit::{AuditRecord, AuditReport, Seq};
 use crate::backend::AgentBackend;
 use crate::chain::{Chain, Walk};
 use crate::error::{Result, StoreError};
+use crate::id::{MessageSeq, SessionId, TurnId};
 use crate::lease::{Lease, Owned};
-use crate::message::{Message, MessageSeq, Window};
+use crate::message::{Message, Window};
 use crate::seal::Seals;
 use crate::search::Hit;
-use crate::session::{Session, SessionId, SessionRef};
-use crate::turn::{ChildTurn, Step, Turn, TurnId, UnfinishedTurn};
+use crate::session::{Session, SessionRef};
+use crate::turn::{ChildTurn, Step, Turn, UnfinishedTurn};
 use crate::usage::{Totals, UsageOf, UsageReport};
 use async_trait::async_trait;
 use insula_domain::ScopeName;

@@ -6,10 +6,10 @@
 //! on the disk. It advances only while the chain still holds the record it names: a chain that
 //! was cut can't grow over its anchor.
 
-use super::daemon::DaemonTx;
 use crate::chain::{Anchor, Anchored, Bytes32, Chain, Head};
 use crate::error::Result;
 use crate::files;
+use crate::key::AuditKey;
 use insula_domain::id::AgentId;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 use std::path::Path;
@@ -48,13 +48,18 @@ impl ToAnchor {
 }
 
 /// An agent's first anchor, unless it has one.
-pub(crate) fn begin(tx: &DaemonTx<'_>, agent: &AgentId, head: Head) -> rusqlite::Result<()> {
+pub(crate) fn begin(
+    sql: &Connection,
+    key: &AuditKey,
+    agent: &AgentId,
+    head: Head,
+) -> rusqlite::Result<()> {
     let held =
-        tx.sql.prepare_cached("SELECT 1 FROM anchor WHERE agent = ?1")?.exists([agent.as_str()])?;
+        sql.prepare_cached("SELECT 1 FROM anchor WHERE agent = ?1")?.exists([agent.as_str()])?;
     if held {
         return Ok(());
     }
-    advance(tx.sql, &Chain::of_agent(tx.key, agent.as_str()), agent, ToAnchor::written(head))
+    advance(sql, &Chain::of_agent(key, agent.as_str()), agent, ToAnchor::written(head))
 }
 
 /// Moves an agent's anchor forward; back only where the chain says why. One that can't be trusted

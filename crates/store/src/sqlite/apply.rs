@@ -1,22 +1,15 @@
 //! What each command does to an agent's database. A new family is an arm here and a file.
 
+use super::means::Means;
 use super::memory::write as memory;
 use super::sql::CommandFault;
-use super::{approvals, audit, index, ingress, lineage, messages, outbox, sessions, turns};
+use super::{approvals, audit, forget, index, ingress, messages, outbox, sessions, turns};
 use crate::agent::{AgentCommand, CommandOutcome, Committed};
-use crate::chain::Chain;
 use crate::ingress::IngressCommand;
 use crate::message::NewMessage;
 use crate::outbox::OutboxCommand;
 use crate::turn::{Accept, Accepted, Flush, NewStep};
-use insula_world::Random;
 use rusqlite::Connection;
-
-/// What commands need, besides the database.
-pub(crate) struct Means<'a> {
-    pub(crate) chain: &'a Chain,
-    pub(crate) random: &'a Random,
-}
 
 /// What commands of a batch will need or leave to do.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -181,7 +174,7 @@ fn one(
             sessions::summarise(sql, session, *summary)?;
         }
         AgentCommand::TouchSession { session, at } => sessions::touch(sql, session, *at)?,
-        AgentCommand::ForgetSession { session, at } => sessions::forget(sql, *session, *at)?,
+        AgentCommand::ForgetSession { session, at } => forget::session(sql, *session, *at)?,
         AgentCommand::Append { session, messages } => {
             let place = sessions::resolve(sql, session)?;
             let first = messages::append(sql, &place, None, messages)?;
@@ -192,7 +185,7 @@ fn one(
             });
         }
         AgentCommand::Accept(accept) => return turns::accept(sql, means.chain, accept),
-        AgentCommand::AcceptChild(accept) => return lineage::accept(sql, accept),
+        AgentCommand::AcceptChild(accept) => return turns::accept_child(sql, accept),
         AgentCommand::Join(join) => return turns::join(sql, join),
         AgentCommand::Step { turn, step } => return turns::step(sql, *turn, step),
         AgentCommand::ReplaceTurn { turn } => turns::replace(sql, *turn)?,

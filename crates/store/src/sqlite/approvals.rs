@@ -1,8 +1,7 @@
 //! Approvals in SQLite: a row while a call waits, and grants that stay.
 
 use crate::approval::{APPROVALS_MAX, Approval, GRANTS_MAX, Grant};
-use crate::session::SessionId;
-use crate::turn::TurnId;
+use crate::id::{SessionId, TurnId};
 use insula_world::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 

@@ -7,8 +7,13 @@ use insula_world::{Random, Timestamp};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OptionalExtension as _, Row};
 use std::ops::RangeInclusive;
+use std::path::Path;
 
 const COLUMNS: &str = "seq, at, actor, kind, generation, content, salt, commitment, prev, mac";
+
+/// Commits with audit records of which one is flushed, where commits need not survive the power:
+/// so many are lost at most.
+pub(crate) const FLUSH_EVERY: u32 = 64;
 
 /// The newest record.
 pub(crate) fn head(sql: &Connection) -> rusqlite::Result<Head> {
@@ -146,6 +151,20 @@ fn says_lost(sql: &Connection, flushed: Head, written: Head) -> rusqlite::Result
         }
     }
     Ok(false)
+}
+
+/// Says what is not as it should be with a chain.
+pub(crate) fn warn_of(link: Link, path: &Path) {
+    let file = path.display();
+    match link {
+        Link::Whole => {}
+        Link::Lost(LostTail { records, .. }) => {
+            tracing::warn!(%file, records, "the last records of an audit chain were lost with the power, before they were on the disk; the chain goes on and says so");
+        }
+        Link::Broken => {
+            tracing::error!(%file, "an audit chain does not reach its anchored head; run `insula audit verify`");
+        }
+    }
 }
 
 /// Checks the whole chain. The head comes with it if all is well.

@@ -1,32 +1,27 @@
 //! The daemon's database, `insula.db`: always open, one piece of work at a time.
 
-use super::anchors::ToAnchor;
+mod backend;
+mod commit;
+
+use super::anchors::{self, ToAnchor};
 use super::open::{self, Absent};
 use super::reserve::Reserve;
 use super::sql::Db;
 use super::together::{DaemonCommitQueue, Did, Small};
-use super::{anchors, audit, busy, directory, ledger, queue, schema, spent, values};
-use crate::audit::{AuditRecord, AuditReport, Seq};
-use crate::backend::DaemonBackend;
-use crate::chain::{Anchor, Anchored, Chain, Head, Link, LostTail};
-use crate::daemon::{AgentRow, DaemonCommand, Due, EventKey, Reserved, Spending};
+use super::{audit, busy, queue, schema, spent};
+use crate::chain::{Anchor, Anchored, Chain, Head, Link};
 use crate::error::{Result, StoreError};
-use crate::feed::{self, Feed};
+use crate::feed::Feed;
 use crate::key::AuditKey;
 use crate::lease::{Claim, Lease};
-use crate::store::{Durability, StoreOptions};
+use crate::options::{Durability, StoreOptions};
 use crate::usage::Totals;
-use async_trait::async_trait;
 use insula_domain::id::AgentId;
 use insula_world::{Random, StorageStopped, Timestamp, World};
 use rusqlite::Connection;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-/// Commits with audit records of which one is flushed, where commits need not survive the power:
-/// so many are lost at most.
-pub(crate) const FLUSH_EVERY: u32 = 64;
 
 /// The daemon's database and what is remembered of it between calls.
 pub(crate) struct DaemonFile {
@@ -66,12 +61,6 @@ struct Own {
     unflushed: u32,
 }
 
-/// What a command needs while a batch is applied.
-pub(crate) struct DaemonTx<'a> {
-    pub(crate) sql: &'a Connection,
-    pub(crate) key: &'a AuditKey,
-}
-
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // What these hold is valid after every single statement.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -98,7 +87,7 @@ impl DaemonFile {
                     anchor = Anchor::At(start);
                 }
                 let link = db.read(|sql| audit::reaches(sql, anchor))?;
-                tell(link, &path);
+                audit::warn_of(link, &path);
                 let anchored = match anchor {
                     Anchor::At(anchored) => Some(anchored),
                     Anchor::None | Anchor::Bad(_) => None,
@@ -275,20 +264,6 @@ impl DaemonFile {
     }
 }
 
-/// Says what is not as it should be with a chain.
-pub(crate) fn tell(link: Link, path: &std::path::Path) {
-    let file = path.display();
-    match link {
-        Link::Whole => {}
-        Link::Lost(LostTail { records, .. }) => {
-            tracing::warn!(%file, records, "the last records of an audit chain were lost with the power, before they were on the disk; the chain goes on and says so");
-        }
-        Link::Broken => {
-            tracing::error!(%file, "an audit chain does not reach its anchored head; run `insula audit verify`");
-        }
-    }
-}
-
 impl State {
     /// Notes that an agent's head is to be anchored.
     fn is_due(&self, agent: &AgentId, due: ToAnchor) {
@@ -366,102 +341,6 @@ fn claim(sql: &Connection, owner: &str) -> rusqlite::Result<u64> {
     Ok(epoch.cast_unsigned())
 }
 
-/// Applies one command.
-fn apply(
-    tx: &DaemonTx<'_>,
-    state: &State,
-    command: &DaemonCommand,
-) -> rusqlite::Result<Option<Seq>> {
-    match command {
-        DaemonCommand::PutAgent(row) => directory::put(tx, row)?,
-        DaemonCommand::ForgetAgent(id) => directory::forget(tx.sql, id)?,
-        DaemonCommand::QueueAudit(agent, entry) => queue::push(tx.sql, agent, entry)?,
-        DaemonCommand::Audit(entry) => {
-            return audit::append(tx.sql, &state.chain, &state.random, entry.clone()).map(Some);
-        }
-        DaemonCommand::SetWake { agent, at } => directory::set_wake(tx.sql, agent, *at)?,
-        DaemonCommand::PutValue { key, value } => values::put(tx.sql, key, value)?,
-        DaemonCommand::DropValue { key } => values::remove(tx.sql, key)?,
-        DaemonCommand::PruneEvents { before } => ledger::prune(tx.sql, *before)?,
-    }
-    Ok(None)
-}
-
-/// Whether a change is one that an operator made, and not a part of what goes on by itself.
-fn is_operators(command: &DaemonCommand) -> bool {
-    match command {
-        DaemonCommand::PutAgent(_)
-        | DaemonCommand::ForgetAgent(_)
-        | DaemonCommand::QueueAudit(..)
-        | DaemonCommand::Audit(_) => true,
-        DaemonCommand::SetWake { .. }
-        | DaemonCommand::PutValue { .. }
-        | DaemonCommand::DropValue { .. }
-        | DaemonCommand::PruneEvents { .. } => false,
-    }
-}
-
-fn commit(db: &mut Db, state: &State, batch: &[DaemonCommand], lease: &Lease) -> Result<Vec<Seq>> {
-    let records = batch.iter().filter_map(|command| match command {
-        DaemonCommand::Audit(entry) => Some(entry),
-        _ => None,
-    });
-    let first = records.map(|entry| entry.at).next();
-    let (link, unflushed) = {
-        let own = lock(&state.own);
-        (own.link, own.unflushed)
-    };
-    // A tail that was lost is told before anything else is, and so that it is not lost again.
-    let told = match link {
-        Link::Lost(lost) => first.map(|at| lost.entry(at)),
-        Link::Whole | Link::Broken => None,
-    };
-    let is_flushed = state.durability == Durability::Power
-        || told.is_some()
-        || (first.is_some() && unflushed + 1 >= FLUSH_EVERY);
-    let durability = if is_flushed { Durability::Power } else { Durability::Process };
-    let seqs = with_sync(db, durability, |db| {
-        db.write_leased(lease, |sql| {
-            let tx = DaemonTx { sql, key: &state.key };
-            if let Some(told) = &told {
-                audit::append(sql, &state.chain, &state.random, told.clone())?;
-            }
-            batch.iter().filter_map(|command| apply(&tx, state, command).transpose()).collect()
-        })
-    })?;
-    let mut queued = lock(&state.queued);
-    let mut erased = false;
-    for command in batch {
-        match command {
-            DaemonCommand::QueueAudit(agent, _) => drop(queued.insert(agent.clone())),
-            DaemonCommand::ForgetAgent(agent) => {
-                queued.remove(agent);
-                lock(&state.busy).remove(agent);
-                lock(&state.heads).remove(agent);
-                erased = true;
-            }
-            _ => {}
-        }
-    }
-    drop(queued);
-    let after = || -> Result<()> {
-        if !Vec::is_empty(&seqs) && link != Link::Broken {
-            let head = db.read(audit::head)?;
-            {
-                let mut own = lock(&state.own);
-                own.link = Link::Whole;
-                own.unflushed = if is_flushed { 0 } else { own.unflushed + 1 };
-            }
-            state.anchor_own(ToAnchor { head, is_flushed, goes_back: told.is_some() })?;
-        }
-        if erased { db.truncate_log() } else { Ok(()) }
-    };
-    if let Err(error) = after() {
-        tracing::warn!(%error, "the daemon's audit chain could not be anchored yet");
-    }
-    Ok(seqs)
-}
-
 impl DaemonFile {
     /// Takes over; see [`Backend::claim`](crate::backend::Backend::claim).
     pub(crate) async fn claim(&self, owner: &str) -> Result<u64> {
@@ -489,105 +368,6 @@ impl DaemonFile {
             with_sync(db, Durability::Process, |db| {
                 db.write(|sql| sql.execute(release, (epoch, &*owner)).map(drop))
             })
-        })
-        .await
-    }
-}
-
-#[async_trait]
-impl DaemonBackend for DaemonFile {
-    async fn commit(&self, batch: Vec<DaemonCommand>, lease: &Lease) -> Result<Vec<Seq>> {
-        let (lease, feed) = (lease.clone(), self.feed.clone());
-        let is_operators = batch.iter().any(is_operators);
-        self.run(move |db, state| {
-            let done = if is_operators {
-                let done = state.reserve.with(|| commit(db, state, &batch, &lease))?;
-                state.reserve.keep();
-                done
-            } else {
-                commit(db, state, &batch, &lease)?
-            };
-            feed::of_daemon(&batch).iter().for_each(|change| feed.tell(change));
-            Ok(done)
-        })
-        .await
-    }
-
-    async fn agents(&self) -> Result<Vec<AgentRow>> {
-        self.run(|db, _| db.read(directory::all)).await
-    }
-
-    async fn value(&self, key: &str) -> Result<Option<String>> {
-        let key = key.to_owned();
-        self.run(move |db, _| db.read(|sql| values::get(sql, &key))).await
-    }
-
-    async fn due(&self, now: Timestamp, limit: usize) -> Result<Vec<Due>> {
-        self.run(move |db, _| db.read(|sql| directory::due(sql, now, limit))).await
-    }
-
-    async fn next_wake(&self) -> Result<Option<Timestamp>> {
-        self.run(|db, _| db.read(directory::next_wake)).await
-    }
-
-    async fn busy(&self) -> Result<Vec<AgentId>> {
-        self.run(|_, state| Ok(lock(&state.busy).iter().cloned().collect())).await
-    }
-
-    async fn spending(&self, since: Timestamp) -> Result<Spending> {
-        self.run(move |db, _| db.read(|sql| spent::since(sql, since))).await
-    }
-
-    async fn reserve_event(
-        &self,
-        key: EventKey,
-        agent: &AgentId,
-        lease: &Lease,
-    ) -> Result<Reserved> {
-        let (agent, at) = (agent.clone(), self.world.clock.now());
-        match self.together(Small::Reserve { key, agent, at }, lease).await? {
-            Did::Reserved(reserved) => Ok(reserved),
-            Did::Noted => Err(StoreError::Closed),
-        }
-    }
-
-    async fn note(&self, key: &str, value: String, lease: &Lease) -> Result<()> {
-        self.together(Small::Note { key: key.into(), value }, lease).await.map(drop)
-    }
-
-    async fn event_owner(&self, key: EventKey) -> Result<Option<AgentId>> {
-        self.run(move |db, _| db.read(|sql| ledger::owner(sql, &key))).await
-    }
-
-    async fn move_event(&self, key: EventKey, agent: &AgentId, lease: &Lease) -> Result<()> {
-        let (agent, lease) = (agent.clone(), lease.clone());
-        self.run(move |db, state| {
-            let moved = |sql: &rusqlite::Transaction<'_>| ledger::give(sql, &key, &agent);
-            with_sync(db, state.durability, |db| db.write_leased(&lease, moved))
-        })
-        .await
-    }
-
-    async fn audit_after(&self, after: Seq, limit: usize) -> Result<Vec<AuditRecord>> {
-        self.run(move |db, _| db.read(|sql| audit::after(sql, after, limit))).await
-    }
-
-    async fn audit_tail(&self, limit: usize) -> Result<Vec<AuditRecord>> {
-        self.run(move |db, _| db.read(|sql| audit::tail(sql, limit))).await
-    }
-
-    async fn audit_verify(&self) -> Result<AuditReport> {
-        self.run(|db, state| {
-            let anchor = anchors::read_file(&state.anchor_file, &state.chain)?;
-            let (report, head) = db.read(|sql| audit::verify(sql, &state.chain, anchor))?;
-            // What was found is true whether the anchor moves on or not: a full disk is no
-            // change of the chain. It is written with the next record.
-            if let Some(head) = head
-                && let Err(error) = state.anchor_own(ToAnchor::written(head))
-            {
-                tracing::warn!(%error, "the daemon's audit chain could not be anchored yet");
-            }
-            Ok(report)
         })
         .await
     }

@@ -1,8 +1,9 @@
 //! Which agents there are and when to wake them.
 
-use super::daemon::DaemonTx;
+use super::anchors;
 use crate::chain::Head;
 use crate::daemon::{AgentRow, Due, Lifecycle};
+use crate::key::AuditKey;
 use insula_domain::id::AgentId;
 use insula_world::Timestamp;
 use rusqlite::types::{FromSqlError, Type};
@@ -10,22 +11,21 @@ use rusqlite::{Connection, OptionalExtension as _, Row};
 
 /// Adds or replaces what is known of an agent. Its chain gets an anchor at once, before there
 /// is a chain, so that a chain without anchor is known to have lost it.
-pub(crate) fn put(tx: &DaemonTx<'_>, row: &AgentRow) -> rusqlite::Result<()> {
-    tx.sql
-        .prepare_cached(
-            "INSERT INTO agent VALUES (?1, ?2, ?3, ?4, ?5)
+pub(crate) fn put(sql: &Connection, key: &AuditKey, row: &AgentRow) -> rusqlite::Result<()> {
+    sql.prepare_cached(
+        "INSERT INTO agent VALUES (?1, ?2, ?3, ?4, ?5)
              ON CONFLICT (id) DO UPDATE SET state = excluded.state,
                  generation = excluded.generation, digest = excluded.digest,
                  authority = excluded.authority",
-        )?
-        .execute((
-            row.id.as_str(),
-            row.state.as_str(),
-            row.generation.cast_signed(),
-            row.digest,
-            &row.authority,
-        ))?;
-    super::anchors::begin(tx, &row.id, Head::START)
+    )?
+    .execute((
+        row.id.as_str(),
+        row.state.as_str(),
+        row.generation.cast_signed(),
+        row.digest,
+        &row.authority,
+    ))?;
+    anchors::begin(sql, key, &row.id, Head::START)
 }
 
 /// Removes all that is known of an agent.

@@ -2,7 +2,7 @@
 //! that wait to be indexed.
 
 use super::index::{COUNT_BITS, Document};
-use super::messages::split;
+use super::places::split;
 use super::scopes;
 use super::sql::bad_value;
 use crate::inflection::{self, FORM_WEIGHT};

@@ -6,11 +6,12 @@
 //! be cancelled. A batch whose caller has gone before it was taken up is left out; once taken
 //! up it runs to its end.
 
+use super::agent_file::AgentFile;
 use super::anchors::ToAnchor;
-use super::apply::{self, Means, Traits};
-use super::daemon::FLUSH_EVERY;
+use super::apply::{self, Traits};
+use super::audit::FLUSH_EVERY;
 use super::index::{self, Backlog};
-use super::pool::AgentFile;
+use super::means::Means;
 use super::queue::{self, Queued};
 use super::sql::{CommandFault, explain, raise};
 use super::{audit, turn_reads};
@@ -20,7 +21,7 @@ use crate::chain::Link;
 use crate::error::{Result, StoreError};
 use crate::feed::{self, Feed, FeedChange};
 use crate::lease::Lease;
-use crate::store::Durability;
+use crate::options::Durability;
 use insula_domain::id::AgentId;
 use insula_world::{Random, StorageStopped, Timestamp};
 use rusqlite::Connection;

@@ -1,14 +1,11 @@
 //! What stands before an agent's conversations, in SQLite.
 
-use super::agent::SqliteAgent;
 use crate::agent::CommandOutcome;
-use crate::error::Result;
 use crate::ingress::{
-    CONTEXT_ROWS_MAX, EventName, INGRESS_ROWS_MAX, InboxRow, IngressBackend, IngressCommand,
-    JoinedChat, NewInbox, Pairing, PairingAsked, PairingRequest, PlatformUser, Tries,
+    CONTEXT_ROWS_MAX, EventName, INGRESS_ROWS_MAX, InboxRow, IngressCommand, JoinedChat, NewInbox,
+    Pairing, PairingAsked, PairingRequest, PlatformUser, Tries,
 };
 use crate::sqlite::sql::actor;
-use async_trait::async_trait;
 use insula_world::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
@@ -177,6 +174,12 @@ fn is_journalled(sql: &Connection, event: &EventName) -> rusqlite::Result<bool> 
         .exists((&event.who, &event.key))
 }
 
+/// Whether an event was dealt with.
+pub(crate) fn has_event(sql: &Connection, event: &EventName) -> rusqlite::Result<bool> {
+    let mut noted = sql.prepare_cached("SELECT 1 FROM event_taken WHERE who = ?1 AND key = ?2")?;
+    Ok(noted.exists((&event.who, &event.key))? || is_journalled(sql, event)?)
+}
+
 /// Whether a message waits for a turn.
 pub(crate) fn any_waiting(sql: &Connection) -> rusqlite::Result<bool> {
     sql.prepare_cached("SELECT 1 FROM inbox WHERE waits = 1 LIMIT 1")?.exists([])
@@ -191,7 +194,7 @@ fn platform_user(row: &Row<'_>) -> rusqlite::Result<PlatformUser> {
     Ok(PlatformUser { platform: row.get(0)?, account: row.get(1)?, user: row.get(2)? })
 }
 
-fn requests(sql: &Connection) -> rusqlite::Result<Vec<PairingRequest>> {
+pub(crate) fn requests(sql: &Connection) -> rusqlite::Result<Vec<PairingRequest>> {
     sql.prepare_cached("SELECT * FROM pairing_request ORDER BY asked_at, user LIMIT ?1")?
         .query_map([INGRESS_ROWS_MAX], |row| {
             Ok(PairingRequest {
@@ -207,7 +210,7 @@ fn requests(sql: &Connection) -> rusqlite::Result<Vec<PairingRequest>> {
         .collect()
 }
 
-fn pairings(sql: &Connection) -> rusqlite::Result<Vec<Pairing>> {
+pub(crate) fn pairings(sql: &Connection) -> rusqlite::Result<Vec<Pairing>> {
     sql.prepare_cached("SELECT * FROM pairing ORDER BY platform, user, account LIMIT ?1")?
         .query_map([INGRESS_ROWS_MAX], |row| {
             Ok(Pairing {
@@ -220,7 +223,7 @@ fn pairings(sql: &Connection) -> rusqlite::Result<Vec<Pairing>> {
         .collect()
 }
 
-fn tries(sql: &Connection, platform: &str) -> rusqlite::Result<Option<Tries>> {
+pub(crate) fn tries(sql: &Connection, platform: &str) -> rusqlite::Result<Option<Tries>> {
     sql.prepare_cached("SELECT wrong, until FROM pairing_tries WHERE platform = ?1")?
         .query_row([platform], |row| {
             Ok(Tries { wrong: row.get(0)?, until: Timestamp::from_millis(row.get(1)?) })
@@ -228,7 +231,7 @@ fn tries(sql: &Connection, platform: &str) -> rusqlite::Result<Option<Tries>> {
         .optional()
 }
 
-fn joined(sql: &Connection) -> rusqlite::Result<Vec<JoinedChat>> {
+pub(crate) fn joined(sql: &Connection) -> rusqlite::Result<Vec<JoinedChat>> {
     sql.prepare_cached("SELECT * FROM joined_chat ORDER BY platform, account, chat LIMIT ?1")?
         .query_map([INGRESS_ROWS_MAX], |row| {
             Ok(JoinedChat {
@@ -255,13 +258,17 @@ fn inbox(row: &Row<'_>) -> rusqlite::Result<InboxRow> {
     })
 }
 
-fn waiting(sql: &Connection) -> rusqlite::Result<Vec<InboxRow>> {
+pub(crate) fn waiting(sql: &Connection) -> rusqlite::Result<Vec<InboxRow>> {
     sql.prepare_cached(&format!("{INBOX} WHERE waits = 1 ORDER BY id LIMIT ?1"))?
         .query_map([INGRESS_ROWS_MAX], inbox)?
         .collect()
 }
 
-fn context(sql: &Connection, session: &str, limit: usize) -> rusqlite::Result<Vec<InboxRow>> {
+pub(crate) fn context(
+    sql: &Connection,
+    session: &str,
+    limit: usize,
+) -> rusqlite::Result<Vec<InboxRow>> {
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let mut rows: Vec<InboxRow> = sql
         .prepare_cached(&format!(
@@ -271,42 +278,4 @@ fn context(sql: &Connection, session: &str, limit: usize) -> rusqlite::Result<Ve
         .collect::<rusqlite::Result<_>>()?;
     rows.reverse();
     Ok(rows)
-}
-
-#[async_trait]
-impl IngressBackend for SqliteAgent {
-    async fn pairing_requests(&self) -> Result<Vec<PairingRequest>> {
-        self.read(requests).await
-    }
-
-    async fn pairings(&self) -> Result<Vec<Pairing>> {
-        self.read(pairings).await
-    }
-
-    async fn pairing_tries(&self, platform: &str) -> Result<Option<Tries>> {
-        let platform = platform.to_owned();
-        self.read(move |sql| tries(sql, &platform)).await
-    }
-
-    async fn joined_chats(&self) -> Result<Vec<JoinedChat>> {
-        self.read(joined).await
-    }
-
-    async fn inbox_waiting(&self) -> Result<Vec<InboxRow>> {
-        self.read(waiting).await
-    }
-
-    async fn inbox_context(&self, session: &str, limit: usize) -> Result<Vec<InboxRow>> {
-        let session = session.to_owned();
-        self.read(move |sql| context(sql, &session, limit)).await
-    }
-
-    async fn has_event(&self, event: EventName) -> Result<bool> {
-        let known = move |sql: &Connection| {
-            let mut noted =
-                sql.prepare_cached("SELECT 1 FROM event_taken WHERE who = ?1 AND key = ?2")?;
-            Ok(noted.exists((&event.who, &event.key))? || is_journalled(sql, &event)?)
-        };
-        self.read(known).await
-    }
 }

@@ -1,14 +1,9 @@
-//! Turns of children in SQLite: beginning one, who pays for it, and what ends with its parent.
+//! Whose child a turn is, in SQLite: who pays for it, and what ends with its parent.
 
-use super::messages;
-use super::sessions::{self, WritableSession};
-use super::sql::CommandFault;
 use super::turn_reads;
-use super::turns::{self, Going};
 use super::usage;
-use crate::agent::CommandOutcome;
-use crate::session::SessionId;
-use crate::turn::{AcceptChild, Accepted, ChildTurn, TurnId, TurnStatus};
+use crate::id::{SessionId, TurnId};
+use crate::turn::{ChildTurn, TurnStatus};
 use crate::usage::Usage;
 use insula_world::Timestamp;
 use rusqlite::Connection;
@@ -25,32 +20,6 @@ const ABOVE: &str = "WITH RECURSIVE above (id) AS (
 const BELOW: &str = "WITH RECURSIVE below (id) AS (
     SELECT turn FROM child WHERE parent = ?1
     UNION ALL SELECT child.turn FROM child JOIN below ON child.parent = below.id)";
-
-/// Begins the turn of a child, in a session of its own below its parent's.
-pub(crate) fn accept(
-    sql: &Connection,
-    accept: &AcceptChild,
-) -> Result<CommandOutcome, CommandFault> {
-    let AcceptChild { parent, step, number, message } = accept;
-    let Going { place: WritableSession { session: above, scope, .. }, .. } =
-        turns::going(sql, *parent)?;
-    // No conversation's key looks like this: those begin with `agent:`.
-    let key = format!("child:{parent}:{step}:{number}");
-    let at = message.at.as_millis();
-    let session = sql
-        .prepare_cached(
-            "INSERT INTO session (key, scope, label, created_at, touched_at, parent)
-             VALUES (?1, ?2, ?3, ?4, ?4, ?5)",
-        )?
-        .insert((&key, scope.id, &message.label, at, above.0))?;
-    let place = WritableSession { session: sessions::counted(session)?, scope, is_child: true };
-    let seq = messages::next(sql, place.session)?;
-    let turn = turns::begin(sql, place.session, seq, message)?;
-    sql.prepare_cached("INSERT INTO child VALUES (?1, ?2, ?3, ?4)")?
-        .execute((turn.0, parent.0, step, number))?;
-    messages::put(sql, &place, seq, Some(turn), message)?;
-    Ok(CommandOutcome::Accepted(Accepted::New { turn, session: place.session, seq }))
-}
 
 /// Adds what a child used to what the turns above it have used. Whoever pays for it was
 /// charged with the child's own turn.

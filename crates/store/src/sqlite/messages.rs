@@ -1,17 +1,16 @@
 //! Messages in SQLite: appended at the end of their session, read by keyset.
 
 use super::index;
+use super::places::{WritableSession, first_id, id_of, last_id, split};
 use super::scopes::{self, Scope};
-use super::sessions::WritableSession;
 use super::sql::{CommandFault, bad_value};
 use crate::error::StoreError;
+use crate::id::{MessageSeq, SessionId, TurnId};
 use crate::message::{
-    MESSAGE_PAGE_BYTES_MAX, MESSAGE_PAGE_MAX, MESSAGES_PER_SESSION_MAX, Message, MessageSeq,
-    NewMessage, Role, Window,
+    MESSAGE_PAGE_BYTES_MAX, MESSAGE_PAGE_MAX, MESSAGES_PER_SESSION_MAX, Message, NewMessage, Role,
+    Window,
 };
 use crate::parts;
-use crate::session::SessionId;
-use crate::turn::TurnId;
 use insula_domain::Actor;
 use insula_domain::ScopeName;
 use insula_world::Timestamp;
@@ -19,26 +18,6 @@ use rusqlite::{Connection, OptionalExtension as _, Row};
 use std::sync::Arc;
 
 const COLUMNS: &str = "id, turn, role, principal, scope, label, generation, at, parts";
-
-/// The id of a message: where its session begins, and its place there.
-pub(crate) fn id_of(session: SessionId, seq: MessageSeq) -> i64 {
-    (session.0 << 32) | seq.0.min(MESSAGES_PER_SESSION_MAX).cast_signed()
-}
-
-/// Before all messages of a session.
-pub(crate) fn first_id(session: SessionId) -> i64 {
-    id_of(session, MessageSeq::START)
-}
-
-/// Not before any message of a session.
-pub(crate) fn last_id(session: SessionId) -> i64 {
-    id_of(session, MessageSeq::END)
-}
-
-/// What an id says.
-pub(crate) fn split(id: i64) -> (SessionId, MessageSeq) {
-    (SessionId(id >> 32), MessageSeq((id & 0xffff_ffff).cast_unsigned()))
-}
 
 /// The place of the newest message; [`MessageSeq::START`] if there is none.
 pub(crate) fn last(sql: &Connection, session: SessionId) -> rusqlite::Result<MessageSeq> {

@@ -4,7 +4,7 @@
 use super::sql::Db;
 use crate::error::{Result, StoreError};
 use crate::files;
-use crate::store::Durability;
+use crate::options::Durability;
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};

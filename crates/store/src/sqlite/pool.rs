@@ -1,22 +1,22 @@
 //! Which agents' files are open: opened on first use, closed when idle, never more than the
 //! limit, one piece of work per file at a time.
 
+use super::agent_file::AgentFile;
 use super::anchors::ToAnchor;
 use super::audit;
-use super::daemon::{DaemonFile, tell};
+use super::daemon::DaemonFile;
 use super::group::CommitQueue;
 use super::index::Backlog;
 use super::open::{self, Absent};
 use super::outbox;
 use super::schema;
 use super::spent;
-use super::sql::Db;
 use super::turn_reads;
-use crate::chain::{Chain, Head, Link};
+use crate::chain::Chain;
 use crate::error::{Result, StoreError};
 use crate::feed::FeedChange;
 use crate::key::AuditKey;
-use crate::store::{Durability, StoreOptions};
+use crate::options::StoreOptions;
 use insula_domain::id::AgentId;
 use insula_world::{Random, Timestamp, World};
 use std::collections::BTreeMap;
@@ -68,39 +68,14 @@ pub(crate) struct Slot {
 
 enum State {
     Closed,
-    Open(Box<AgentFile>),
+    Open(Box<OpenFile>),
     Retired,
 }
 
-/// An agent's open database.
-pub(crate) struct AgentFile {
-    pub(crate) db: Db,
-    /// What its commits survive.
-    pub(crate) durability: Durability,
-    pub(crate) chain: Chain,
-    /// How the chain stood to its anchor when the file was opened, and stands since.
-    pub(crate) link: Link,
-    /// Commits with audit records since the last that was flushed.
-    pub(crate) unflushed: u32,
-    /// How much waits to be indexed.
-    pub(crate) backlog: Backlog,
+/// An open file, and the right to have it open, which is given back after it was closed.
+struct OpenFile {
+    file: AgentFile,
     _ticket: Ticket,
-}
-
-impl AgentFile {
-    /// Writes all of it to the disk where commits did not; the head that is there then.
-    fn flush_for_good(&self) -> Option<Head> {
-        if self.unflushed == 0 || self.link != Link::Whole {
-            return None;
-        }
-        let flushed = self.db.truncate_log().and_then(|()| self.db.read(audit::head));
-        flushed
-            .inspect_err(|error| {
-                let file = self.db.file().display();
-                tracing::warn!(%file, %error, "a database could not be flushed on closing");
-            })
-            .ok()
-    }
 }
 
 /// The slots with an open file, and a signal for when one may have become free.
@@ -146,7 +121,7 @@ impl SlotGuard {
     /// The open file.
     pub(crate) fn file(&mut self) -> Result<&mut AgentFile> {
         match &mut *self.state {
-            State::Open(file) => Ok(file),
+            State::Open(open) => Ok(&mut open.file),
             State::Closed | State::Retired => Err(StoreError::Closed),
         }
     }
@@ -274,11 +249,10 @@ impl Pool {
                 return Ok(None);
             };
             let link = db.read(|sql| audit::reaches(sql, anchor))?;
-            tell(link, db.file());
+            audit::warn_of(link, db.file());
             let backlog = db.read(Backlog::read)?;
-            let file =
-                AgentFile { db, durability, chain, link, unflushed: 0, backlog, _ticket: ticket };
-            *held.state = State::Open(Box::new(file));
+            let file = AgentFile { db, durability, chain, link, unflushed: 0, backlog };
+            *held.state = State::Open(Box::new(OpenFile { file, _ticket: ticket }));
             Ok(Some(held))
         };
         self.run(job).await?
@@ -329,15 +303,15 @@ impl Pool {
         let told = NotifyOnDrop(self.open.clone());
         let job = move || {
             let used = match &*state {
-                State::Open(file) => file.db.read(|sql| {
-                    let open = turn_reads::any_unfinished(sql)? || outbox::read::any_open(sql)?;
-                    if open { Ok(None) } else { spent::last(sql).map(Some) }
+                State::Open(open) => open.file.db.read(|sql| {
+                    let busy = turn_reads::any_unfinished(sql)? || outbox::read::any_open(sql)?;
+                    if busy { Ok(None) } else { spent::last(sql).map(Some) }
                 }),
                 State::Closed | State::Retired => Ok(None),
             };
             // Of an agent that is removed nothing is to be known any more.
             let flushed = match (&*state, &next) {
-                (State::Open(file), State::Closed) => file.flush_for_good(),
+                (State::Open(open), State::Closed) => open.file.flush_for_good(),
                 _ => None,
             };
             *state = next;

@@ -10,7 +10,7 @@
 use crate::audit::TAIL_LOST;
 use crate::conformance::{agent, entry};
 use crate::key::AuditKey;
-use crate::store::Durability;
+use crate::options::Durability;
 use crate::{AgentCommand, AuditReport, DaemonCommand, LeaseHolder, Store, StoreOptions};
 use insula_world::World;
 use rusqlite::Connection;
@@ -229,7 +229,7 @@ async fn at_most_so_many_records_are_lost() {
     let daemon = Daemon::new();
     let owner = daemon.open(Durability::Process).await;
     let kept = daemon.keep(DAEMON);
-    let many = super::daemon::FLUSH_EVERY;
+    let many = super::audit::FLUSH_EVERY;
     for _ in 0..many {
         told(&owner, &["one"]).await;
     }

@@ -1,31 +1,20 @@
 //! Sessions in SQLite. What happens in a session does not touch its row: the place and time
 //! of its newest message are read from the message.
 
-use super::index;
-use super::lineage;
-use super::messages::{self, first_id, last_id};
+use super::messages;
+use super::places::WritableSession;
 use super::scopes::{self, Scope};
 use super::sql::CommandFault;
 use crate::error::StoreError;
-use crate::message::MessageSeq;
+use crate::id::{MessageSeq, SessionId};
 use crate::session::{
-    OpenSession, SESSION_PAGE_MAX, SESSIONS_MAX, Session, SessionId, SessionRef, SessionState,
-    Summary,
+    OpenSession, SESSION_PAGE_MAX, SESSIONS_MAX, Session, SessionRef, SessionState, Summary,
 };
-use crate::turn::TurnStatus;
 use insula_world::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
 const SELECT: &str = "SELECT session.id, key, scope.name, label, title, created_at, touched_at,
     ended_at, forgotten, summary_upto, summary FROM session JOIN scope ON scope.id = session.scope";
-
-/// A session to write to, and its scope.
-pub(crate) struct WritableSession {
-    pub(crate) session: SessionId,
-    pub(crate) scope: Scope,
-    /// Whether it is a child's: work for a conversation, and none itself.
-    pub(crate) is_child: bool,
-}
 
 /// Finds the current session of a key in this scope, or begins one.
 pub(crate) fn open(sql: &Connection, open: &OpenSession) -> Result<WritableSession, CommandFault> {
@@ -153,59 +142,6 @@ pub(crate) fn touch(
     let id = resolve(sql, session)?.session;
     sql.prepare_cached("UPDATE session SET touched_at = max(touched_at, ?2) WHERE id = ?1")?
         .execute((id.0, at.as_millis()))?;
-    Ok(())
-}
-
-/// Erases all that was said in a session. A session that is not there, or was forgotten
-/// already, has nothing to erase.
-pub(crate) fn forget(
-    sql: &Connection,
-    session: SessionId,
-    at: Timestamp,
-) -> Result<(), CommandFault> {
-    match resolve(sql, &SessionRef::Id(session)) {
-        Ok(_) => {}
-        Err(CommandFault::Refused(StoreError::NoSession { .. })) => return Ok(()),
-        Err(fault) => return Err(fault),
-    }
-    let (low, high) = (first_id(session), last_id(session));
-    let current: Option<String> = sql
-        .prepare_cached("SELECT key FROM session WHERE id = ?1 AND ended_at IS NULL")?
-        .query_row([session.0], |row| row.get(0))
-        .optional()?;
-    if let Some(key) = current {
-        super::ingress::forget(sql, &key)?;
-    }
-    index::forget(sql, low, high)?;
-    super::approvals::forget(sql, session)?;
-    super::outbox::write::forget(sql, session)?;
-    super::memory::write::thaw(sql, session)?;
-    // Every turn of the session has at least the message that began it.
-    let turns: Vec<i64> = sql
-        .prepare("SELECT DISTINCT turn FROM message WHERE id BETWEEN ?1 AND ?2 AND turn NOT NULL")?
-        .query_map((low, high), |row| row.get(0))?
-        .collect::<rusqlite::Result<_>>()?;
-    for turn in turns {
-        sql.prepare_cached(
-            "UPDATE turn SET error = NULL, reply = NULL,
-                 ended_at = iif(status = 0, ?2, ended_at), status = iif(status = 0, ?3, status)
-             WHERE id = ?1",
-        )?
-        .execute((turn, at.as_millis(), TurnStatus::Stopped.code()))?;
-        let steps = super::turns::steps_of(turn);
-        sql.prepare_cached("DELETE FROM step WHERE id BETWEEN ?1 AND ?2")?
-            .execute((*steps.start(), *steps.end()))?;
-    }
-    sql.prepare_cached("DELETE FROM message WHERE id BETWEEN ?1 AND ?2")?.execute((low, high))?;
-    sql.prepare_cached(
-        "UPDATE session SET title = NULL, summary = NULL, summary_upto = NULL, forgotten = 1,
-             ended_at = coalesce(ended_at, ?2) WHERE id = ?1",
-    )?
-    .execute((session.0, at.as_millis()))?;
-    // What children said of it is said of it too.
-    for child in lineage::sessions_below(sql, session)? {
-        forget(sql, child, at)?;
-    }
     Ok(())
 }
 

@@ -4,7 +4,7 @@
 use crate::error::{Result, StoreError};
 use crate::files;
 use crate::lease::Lease;
-use crate::store::Durability;
+use crate::options::Durability;
 use insula_domain::Actor;
 use rusqlite::types::{FromSqlError, Type};
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior, ffi};

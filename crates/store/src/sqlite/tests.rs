@@ -13,7 +13,7 @@ use super::sql::Db;
 use crate::chain::{Anchor, Anchored, Chain, Head};
 use crate::conformance::{self, Opener, agent, entry};
 use crate::key::AuditKey;
-use crate::store::Durability;
+use crate::options::Durability;
 use crate::{AgentCommand, DaemonCommand, Lease, Owned, Store, StoreError, StoreOptions};
 use async_trait::async_trait;
 use insula_world::{Random, World};

@@ -10,7 +10,7 @@ use super::{ledger, values};
 use crate::daemon::{EventKey, Reserved};
 use crate::error::{Result, StoreError};
 use crate::lease::Lease;
-use crate::store::Durability;
+use crate::options::Durability;
 use insula_domain::id::AgentId;
 use insula_world::Timestamp;
 use rusqlite::Connection;

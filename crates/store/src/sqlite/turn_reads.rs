@@ -1,12 +1,11 @@
 //! Reading turns and their steps back: one by one, and all that are not finished.
 
 use super::sql::bad_value;
-use super::turns::{kind, step_number, steps_of};
+use super::steps::{self, kind};
 use super::usage;
-use crate::message::MessageSeq;
-use crate::session::SessionId;
+use crate::id::{MessageSeq, SessionId, TurnId};
 use crate::sqlite::sql::actor;
-use crate::turn::{Cut, Step, StepKind, Turn, TurnId, TurnStatus, UNFINISHED_MAX, UnfinishedTurn};
+use crate::turn::{Cut, Step, StepKind, Turn, TurnStatus, UNFINISHED_MAX, UnfinishedTurn};
 use insula_world::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
@@ -26,7 +25,7 @@ pub(crate) fn get(sql: &Connection, turn: TurnId) -> rusqlite::Result<Option<Tur
 
 /// The steps of a turn, in order.
 pub(crate) fn steps(sql: &Connection, turn: TurnId) -> rusqlite::Result<Vec<Step>> {
-    let ids = steps_of(turn.0);
+    let ids = steps::ids_of(turn.0);
     sql.prepare_cached(
         "SELECT id, kind, at, call, name, message FROM step
          WHERE id BETWEEN ?1 AND ?2 ORDER BY id",
@@ -104,5 +103,5 @@ fn read_step(row: &Row<'_>) -> rusqlite::Result<Step> {
         _ => return Err(bad_value(1)),
     };
     let at = Timestamp::from_millis(row.get(2)?);
-    Ok(Step { number: step_number(row.get(0)?), at, kind })
+    Ok(Step { number: steps::number(row.get(0)?), at, kind })
 }

@@ -3,57 +3,37 @@
 use super::lineage;
 use super::messages;
 use super::outbox::write as outbox;
+use super::places::WritableSession;
 use super::scopes::{self, Scope};
-use super::sessions::{self, WritableSession};
+use super::sessions;
 use super::sql::{CommandFault, bad_value};
+use super::steps::{self, kind};
 use super::usage::{self, Payer};
 use crate::agent::CommandOutcome;
 use crate::chain::Chain;
 use crate::error::StoreError;
-use crate::message::{MessageSeq, NewMessage, Role};
-use crate::session::{SessionId, SessionRef};
+use crate::id::{MessageSeq, SessionId, TurnId};
+use crate::message::{NewMessage, Role};
+use crate::session::SessionRef;
 use crate::sqlite::sql::actor;
 use crate::turn::{
-    Accept, Accepted, Conclude, Cut, IdempotencyKey, Join, NewStep, STEPS_PER_TURN_MAX, TurnId,
-    TurnOutcome, TurnStatus,
+    Accept, AcceptChild, Accepted, Conclude, Cut, IdempotencyKey, Join, NewStep,
+    STEPS_PER_TURN_MAX, TurnOutcome, TurnStatus,
 };
 use crate::usage::Usage;
 use insula_domain::Actor;
 use insula_world::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _};
-use std::ops::RangeInclusive;
-
-/// The bits of a step's id below its turn's.
-const STEP_BITS: u32 = STEPS_PER_TURN_MAX.ilog2();
-
-/// How kinds of steps are stored. Never changed.
-pub(crate) mod kind {
-    pub(crate) const ANSWERED: i64 = 1;
-    pub(crate) const CALL_BEGUN: i64 = 2;
-    pub(crate) const CALL_ENDED: i64 = 3;
-    pub(crate) const JOINED: i64 = 4;
-    pub(crate) const SPENT: i64 = 5;
-}
-
-/// The ids that steps of a turn can have.
-pub(crate) fn steps_of(turn: i64) -> RangeInclusive<i64> {
-    (turn << STEP_BITS) + 1..=(turn << STEP_BITS) + i64::from(STEPS_PER_TURN_MAX) - 1
-}
-
-/// The number in a step's id.
-pub(crate) fn step_number(id: i64) -> u32 {
-    u32::try_from(id & (i64::from(STEPS_PER_TURN_MAX) - 1)).unwrap_or(0)
-}
 
 /// A turn that goes on.
-pub(crate) struct Going {
-    pub(crate) id: TurnId,
-    pub(crate) place: WritableSession,
+struct Going {
+    id: TurnId,
+    place: WritableSession,
     principal: Actor,
 }
 
 /// A turn, if it is there and goes on.
-pub(crate) fn going(sql: &Connection, id: TurnId) -> Result<Going, CommandFault> {
+fn going(sql: &Connection, id: TurnId) -> Result<Going, CommandFault> {
     let found = sql
         .prepare_cached(
             "SELECT turn.session, scope.id, scope.name, turn.principal, turn.status,
@@ -144,6 +124,31 @@ pub(crate) fn accept(
     Ok(CommandOutcome::Accepted(Accepted::New { turn, session, seq }))
 }
 
+/// Begins the turn of a child, in a session of its own below its parent's.
+pub(crate) fn accept_child(
+    sql: &Connection,
+    accept: &AcceptChild,
+) -> Result<CommandOutcome, CommandFault> {
+    let AcceptChild { parent, step, number, message } = accept;
+    let Going { place: WritableSession { session: above, scope, .. }, .. } = going(sql, *parent)?;
+    // No conversation's key looks like this: those begin with `agent:`.
+    let key = format!("child:{parent}:{step}:{number}");
+    let at = message.at.as_millis();
+    let session = sql
+        .prepare_cached(
+            "INSERT INTO session (key, scope, label, created_at, touched_at, parent)
+             VALUES (?1, ?2, ?3, ?4, ?4, ?5)",
+        )?
+        .insert((&key, scope.id, &message.label, at, above.0))?;
+    let place = WritableSession { session: sessions::counted(session)?, scope, is_child: true };
+    let seq = messages::next(sql, place.session)?;
+    let turn = begin(sql, place.session, seq, message)?;
+    sql.prepare_cached("INSERT INTO child VALUES (?1, ?2, ?3, ?4)")?
+        .execute((turn.0, parent.0, step, number))?;
+    messages::put(sql, &place, seq, Some(turn), message)?;
+    Ok(CommandOutcome::Accepted(Accepted::New { turn, session: place.session, seq }))
+}
+
 /// Puts messages into a turn that has just begun.
 pub(crate) fn beside(
     sql: &Connection,
@@ -159,7 +164,7 @@ pub(crate) fn beside(
 }
 
 /// Writes the row of a turn that begins with this message.
-pub(crate) fn begin(
+fn begin(
     sql: &Connection,
     session: SessionId,
     seq: MessageSeq,
@@ -242,7 +247,7 @@ fn journal(
     (call, name): (Option<&str>, Option<&str>),
     message: Option<MessageSeq>,
 ) -> Result<u32, CommandFault> {
-    let ids = steps_of(turn.id.0);
+    let ids = steps::ids_of(turn.id.0);
     let last: Option<i64> = sql
         .prepare_cached("SELECT max(id) FROM step WHERE id BETWEEN ?1 AND ?2")?
         .query_row((*ids.start(), *ids.end()), |row| row.get(0))?;
@@ -259,7 +264,7 @@ fn journal(
         name,
         message.map(|seq| seq.0.cast_signed()),
     ))?;
-    Ok(step_number(id))
+    Ok(steps::number(id))
 }
 
 /// Adds to what a turn, and whoever pays for it, has used.
@@ -345,7 +350,7 @@ fn last_said(messages: &[NewMessage]) -> Option<u64> {
 
 /// The last answer among a turn's steps.
 fn last_answer(sql: &Connection, turn: TurnId) -> rusqlite::Result<Option<MessageSeq>> {
-    let ids = steps_of(turn.0);
+    let ids = steps::ids_of(turn.0);
     let seq: Option<i64> = sql
         .prepare_cached(
             "SELECT message FROM step WHERE id BETWEEN ?1 AND ?2 AND kind = ?3

@@ -6,9 +6,15 @@ use std::fs;
 #[test]
 fn rule_02_handles_are_bound_at_birth() {
     for (file, start, has) in [
-        ("src/agent.rs", "impl AgentStore {", "fn audit_tail"),
-        ("src/lease.rs", "impl AgentLease {", "fn commit"),
-        ("src/backend.rs", "pub trait AgentBackend", "fn commit"),
+        ("src/handle/agent.rs", "impl AgentStore {", "fn audit_tail"),
+        ("src/handle/ingress.rs", "impl AgentStore {", "fn pairings"),
+        ("src/handle/memory.rs", "impl AgentStore {", "fn memory_page"),
+        ("src/handle/outbox.rs", "impl AgentStore {", "fn delivery"),
+        ("src/holder.rs", "impl AgentLease {", "fn commit"),
+        ("src/backend/mod.rs", "pub trait AgentBackend", "fn commit"),
+        ("src/backend/ingress.rs", "pub trait IngressBackend", "fn pairings"),
+        ("src/backend/memory.rs", "pub trait MemoryBackend", "fn memory_page"),
+        ("src/backend/outbox.rs", "pub trait OutboxBackend", "fn delivery"),
     ] {
         let source = fs::read_to_string(file).unwrap();
         let body = &source[source.find(start).unwrap()..];
@@ -17,7 +23,10 @@ fn rule_02_handles_are_bound_at_birth() {
         assert!(body.contains(has));
     }
     // Nor can a command say whose data it changes.
-    for family in ["agent", "session", "message", "turn", "usage", "search"] {
+    for family in [
+        "agent", "id", "ingress", "memory", "message", "outbox", "search", "session", "turn",
+        "usage",
+    ] {
         let source = fs::read_to_string(format!("src/{family}.rs")).unwrap();
         assert!(!source.contains("AgentId"), "src/{family}.rs names an agent");
     }

@@ -6,7 +6,7 @@ pub(crate) mod text;
 
 pub(crate) use change::{Act, Edited, Wish};
 
-use crate::output::{QuotedSource, ToolError};
+use crate::output::{HandError, QuotedSource, ToolError};
 use crate::workspace::states::{FileReader, FileStates, LineRange, Replaces, Seen, Version};
 use crate::workspace::{
     AgentFolders, FileError, GivenFolder, Granted, Loaded, Parents, ResolvedPath, Workspace,
@@ -159,7 +159,7 @@ impl Files {
         let patience = Patience { clock, until, abandoned };
         match self.world.storage.run(move || work(&access, &patience)).await {
             Ok(done) => done.map_err(ToolError::from),
-            Err(stopped) => Err(ToolError::Hand(crate::HandError(stopped.to_string()))),
+            Err(stopped) => Err(ToolError::Hand(HandError(stopped.to_string()))),
         }
     }
 }

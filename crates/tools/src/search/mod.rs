@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use globset::{GlobBuilder, GlobMatcher};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
+use insula_domain::{Source, SourceKind};
 use serde::Deserialize;
 use serde_json::Value;
 use std::io;
@@ -84,6 +85,10 @@ impl Tool for SearchFiles {
 
     fn subject(&self, arguments: &Value) -> Option<String> {
         path_argument(arguments)
+    }
+
+    fn source(&self, shown: &str) -> Option<Source> {
+        Some(Source::new(SourceKind::File, shown))
     }
 
     async fn run(&self, hands: &Hands<'_>, value: &Cleared) -> Result<Output, ToolError> {

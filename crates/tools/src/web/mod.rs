@@ -14,8 +14,7 @@ pub(crate) mod search;
 mod style;
 mod text;
 
-use crate::hands::HandError;
-use crate::output::ToolError;
+use crate::output::{HandError, ToolError};
 use async_trait::async_trait;
 use readable::PageContent;
 

@@ -1,5 +1,6 @@
 //! Why something can't be done with a file, in words a model can act on.
 
+use crate::output::{HandError, ToolError};
 use rustix::io::Errno;
 
 /// Why something was not done with a file.
@@ -48,6 +49,17 @@ impl FileError {
                 Self::Unfit(format!("too many files are open to open `{path}`; try again later"))
             }
             other => Self::Unfit(format!("`{path}`: {}", plain(other))),
+        }
+    }
+}
+
+impl From<FileError> for ToolError {
+    fn from(error: FileError) -> Self {
+        match error {
+            FileError::Refused(what) => Self::Refused(what),
+            FileError::Missing(what) | FileError::Folder(what) | FileError::Unfit(what) => {
+                Self::Hand(HandError(what))
+            }
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use super::error::FileError;
 use super::kernel::{self, FileIdentity};
-use crate::QuotedSource;
+use crate::output::QuotedSource;
 use insula_domain::AccessMode;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;

@@ -3,10 +3,10 @@
 //! Works on the store alone, so that a right can also be taken back while no daemon runs.
 
 use super::{AnswerError, ApprovalDuration, cut, invocation};
-use insula_registry::access::may_answer;
 use insula_registry::context::AgentContext;
-use insula_registry::daemon::{Actor, Daemon};
-use insula_store::{AgentCommand, AuditEntry, Grant, StoreError};
+use insula_registry::trail::Trail;
+use insula_registry::{Access, Actor};
+use insula_store::{AgentCommand, Grant, StoreError};
 use serde_json::json;
 
 /// For how long a grant holds.
@@ -21,12 +21,12 @@ pub async fn list(agent: &AgentContext) -> Result<Vec<Grant>, StoreError> {
 
 /// Takes a grant back. A call that has begun goes on; the next one asks again.
 pub async fn revoke(
-    daemon: &Daemon,
+    (access, trail): (&Access, &Trail),
     agent: &AgentContext,
     id: &str,
     actor: &Actor,
 ) -> Result<Grant, AnswerError> {
-    if !may_answer(daemon, agent, actor) {
+    if !access.may_answer(agent, actor) {
         return Err(AnswerError::NotAdmin(agent.id.clone()));
     }
     let found = list(agent).await?.into_iter().find(|grant| *grant.id == *id);
@@ -39,13 +39,7 @@ pub async fn revoke(
         "invocation": invocation::text(&grant.invocation),
         "granted_by": grant.by.as_str(),
     });
-    let audit = AgentCommand::Audit(AuditEntry {
-        at: daemon.world.clock.now(),
-        actor: actor.to_string().into(),
-        kind: "approval.revoked".into(),
-        generation: agent.generation.0,
-        content: daemon.secrets.known().redact_record_of(&agent.id, content).to_string(),
-    });
+    let audit = AgentCommand::Audit(trail.record(agent, actor, "approval.revoked", content));
     let revoke = AgentCommand::RevokeGrant { id: grant.id.clone() };
     agent.store.commit(vec![revoke, audit]).await?;
     Ok(grant)

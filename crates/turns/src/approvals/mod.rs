@@ -11,13 +11,14 @@ pub(crate) mod showing;
 pub(crate) mod smart;
 
 use insula_domain::{AgentId, Switch};
-use insula_registry::access::may_answer;
 use insula_registry::context::AgentContext;
-use insula_registry::daemon::{Actor, Daemon};
+use insula_registry::trail::Trail;
+use insula_registry::{Access, Actor, Parts};
 use insula_store::{
-    AgentCommand, Approval, ApprovalDecision, AuditEntry, FeedChange, Grant, SessionId, StoreError,
+    AgentCommand, Approval, ApprovalDecision, FeedChange, Grant, SessionId, StoreError,
     Subscription, TurnId,
 };
+use insula_world::World;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -128,7 +129,9 @@ impl Question<'_> {
 
 /// The questions that wait, of all agents.
 pub struct Approvals {
-    daemon: Arc<Daemon>,
+    world: World,
+    access: Arc<Access>,
+    trail: Trail,
     waiting: Arc<Questions>,
     _subscription: Subscription,
 }
@@ -146,15 +149,21 @@ struct Waiting {
 
 impl Approvals {
     /// Nothing waits yet.
-    pub fn new(daemon: Arc<Daemon>) -> Self {
+    pub fn new(parts: &Parts) -> Self {
         let waiting = Arc::<Questions>::default();
         let questions = waiting.clone();
-        let subscription = daemon.store.changes().subscribe(move |change| {
+        let subscription = parts.store.changes().subscribe(move |change| {
             if let FeedChange::Approval { agent, id, decision } = change {
                 settle(&questions, agent, id, decision);
             }
         });
-        Self { daemon, waiting, _subscription: subscription }
+        Self {
+            world: parts.world.clone(),
+            access: parts.access.clone(),
+            trail: parts.trail.clone(),
+            waiting,
+            _subscription: subscription,
+        }
     }
 
     fn waiting(&self) -> MutexGuard<'_, BTreeMap<Box<str>, Waiting>> {
@@ -233,7 +242,7 @@ impl Approvals {
             biased;
             answer = &mut answered => return Ok(heard(answer.ok())),
             () = cancel.cancelled() => ApprovalDecision::Stopped,
-            () = self.daemon.world.clock.sleep(timeout) => ApprovalDecision::TimedOut,
+            () = self.world.clock.sleep(timeout) => ApprovalDecision::TimedOut,
         };
         // Whoever takes the question decides it: here, or who answers.
         if self.take(&approval.id).is_none() {
@@ -274,7 +283,7 @@ impl Approvals {
             .await?
             .into_iter()
             .find(|it| it.turn == turn && *it.call == *call && it.invocation == invocation);
-        let world = &self.daemon.world;
+        let world = &self.world;
         let asked_at = world.clock.now();
         let fresh = || {
             let purpose = ["approval", agent.id.as_str(), &turn.to_string(), call];
@@ -308,7 +317,7 @@ impl Approvals {
         answer: ApprovalAnswer,
         actor: &Actor,
     ) -> Result<Settled, AnswerError> {
-        if !may_answer(&self.daemon, agent, actor) {
+        if !self.access.may_answer(agent, actor) {
             return Err(AnswerError::NotAdmin(agent.id.clone()));
         }
         let by = actor.clone();
@@ -333,7 +342,7 @@ impl Approvals {
             Some(ApprovalDuration::Always) => Some(None),
             Some(ApprovalDuration::Once) | None => None,
         };
-        let at = self.daemon.world.clock.now();
+        let at = self.world.clock.now();
         let grant = session.map(|session| Grant {
             id: approval.id.clone(),
             invocation: approval.invocation,
@@ -398,14 +407,7 @@ impl Approvals {
         agent: &AgentContext,
         content: Value,
     ) -> AgentCommand {
-        let content = self.daemon.secrets.known().redact_record_of(&agent.id, content);
-        AgentCommand::Audit(AuditEntry {
-            at: self.daemon.world.clock.now(),
-            actor: actor.clone(),
-            kind: kind.into(),
-            generation: agent.generation.0,
-            content: content.to_string(),
-        })
+        AgentCommand::Audit(self.trail.record(agent, actor, kind, content))
     }
 
     async fn commit(

@@ -23,9 +23,9 @@ use insula_domain::ScopeName;
 use insula_domain::{AgentId, Budget, BudgetLimits};
 use insula_models::{Answer, Chain, Link, Request};
 use insula_registry::context::AgentContext;
-use insula_registry::daemon::Daemon;
-use insula_store::{StoreError, Totals, Usage, UsageOf};
-use insula_world::Timestamp;
+use insula_registry::{Parts, Registry};
+use insula_store::{Store, StoreError, Totals, Usage, UsageOf};
+use insula_world::{Clock, Timestamp};
 use ledger::{Admission, Amounts, Estimate, Key, Ledger, ReservedAmounts, midnight};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -64,7 +64,9 @@ pub enum BudgetError {
 
 /// Keeps the budgets of a daemon.
 pub struct Budgets {
-    daemon: Arc<Daemon>,
+    clock: Arc<dyn Clock>,
+    store: Store,
+    registry: Arc<Registry>,
     ledger: Ledger,
     /// One at a time adds up what all agents used: the others then find it done.
     adding_up: tokio::sync::Mutex<()>,
@@ -73,9 +75,11 @@ pub struct Budgets {
 
 impl Budgets {
     /// Nothing is counted yet.
-    pub fn new(daemon: Arc<Daemon>) -> Self {
+    pub fn new(parts: &Parts) -> Self {
         Self {
-            daemon,
+            clock: parts.world.clock.clone(),
+            store: parts.store.clone(),
+            registry: parts.registry.clone(),
             ledger: Ledger::default(),
             adding_up: tokio::sync::Mutex::default(),
             refusals: Default::default(),
@@ -84,8 +88,8 @@ impl Budgets {
 
     /// Counts a turn, or says which budget has no room for it.
     pub fn admit(&self, payer: Payer<'_>) -> Result<Admission, BudgetRefusal> {
-        let mut claims = claims(&self.daemon.snapshot().daemon, payer);
-        let now = self.daemon.world.clock.now();
+        let mut claims = claims(&self.registry.snapshot().daemon, payer);
+        let now = self.clock.now();
         // A turn that no model call could follow must not use up the minute of others.
         let mut days = claims.clone();
         days.retain(|(key, limits)| {
@@ -106,7 +110,7 @@ impl Budgets {
         chain: &Chain,
         request: &Request,
     ) -> Result<Reservation<'_>, BudgetError> {
-        let daemon = self.daemon.snapshot().daemon.clone();
+        let daemon = self.registry.snapshot().daemon.clone();
         let (estimate, without_price) = estimate::estimate(&daemon, chain.links(), request);
         let mut held = Vec::new();
         for (key, limits) in claims(&daemon, payer) {
@@ -122,7 +126,7 @@ impl Budgets {
             self.open(&key, payer.agent).await?;
             held.push((key, limits));
         }
-        let reserved = self.ledger.reserve(&held, estimate, self.daemon.world.clock.now());
+        let reserved = self.ledger.reserve(&held, estimate, self.clock.now());
         let reserved = reserved.inspect_err(|refusal| self.count(payer.agent, refusal))?;
         let prompt = estimate.least.tokens.saturating_sub(1);
         Ok(Reservation { budgets: self, daemon, prompt, reserved })
@@ -138,18 +142,18 @@ impl Budgets {
         if self.ledger.knows(key) {
             return Ok(());
         }
-        let now = self.daemon.world.clock.now();
+        let now = self.clock.now();
         let of = match key {
             Key::Daemon => {
-                let used = used_by_all(&self.daemon, now).await?;
+                let used = used_by_all(&self.store, now).await?;
                 self.ledger.open(Key::Daemon, used.values().sum_up(), now);
                 return Ok(());
             }
             Key::Person(who) => {
                 let mut used = Amounts::default();
-                for id in used_by_all(&self.daemon, now).await?.keys() {
+                for id in used_by_all(&self.store, now).await?.keys() {
                     let of = UsageOf::Principal(who.clone());
-                    let totals = self.daemon.store.agent(id).usage_of(of, midnight(now)).await?;
+                    let totals = self.store.agent(id).usage_of(of, midnight(now)).await?;
                     used = [used, amounts(totals.usage)].iter().sum_up();
                 }
                 self.ledger.open(key.clone(), used, now);
@@ -195,7 +199,7 @@ impl Reservation<'_> {
     /// The call is over: counts what it took, and says so in the words of the journal.
     pub fn settle(self, link: &Link, answer: &Answer) -> Usage {
         let usage = estimate::usage(&self.daemon, link, self.prompt, answer);
-        self.reserved.settle(amounts(usage), self.budgets.daemon.world.clock.now());
+        self.reserved.settle(amounts(usage), self.budgets.clock.now());
         usage
     }
 }
@@ -236,11 +240,11 @@ impl<'a, I: Iterator<Item = &'a Amounts>> SumUp for I {
 /// What each agent that used anything today used. Opens only the databases of agents that are
 /// at work.
 async fn used_by_all(
-    daemon: &Daemon,
+    store: &Store,
     now: Timestamp,
 ) -> Result<BTreeMap<AgentId, Amounts>, StoreError> {
     let today = midnight(now);
-    let spending = daemon.store.daemon().spending(today).await?;
+    let spending = store.daemon().spending(today).await?;
     let mut used = BTreeMap::new();
     for (agent, day, Totals { usage, .. }) in spending.closed {
         if day == today {
@@ -248,7 +252,7 @@ async fn used_by_all(
         }
     }
     for agent in spending.open {
-        let totals = daemon.store.agent(&agent).usage_of(UsageOf::Agent, today).await?;
+        let totals = store.agent(&agent).usage_of(UsageOf::Agent, today).await?;
         if totals != Totals::default() {
             used.insert(agent, amounts(totals.usage));
         }

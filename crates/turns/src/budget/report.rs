@@ -2,9 +2,9 @@
 
 use super::ledger::midnight;
 use insula_domain::{AgentId, Budget, BudgetLimits};
-use insula_registry::daemon::Daemon;
+use insula_registry::Snapshot;
 use insula_registry::error::RuntimeError;
-use insula_store::{Totals, Usage, UsageReport};
+use insula_store::{Store, Totals, Usage, UsageReport};
 use insula_world::Timestamp;
 use std::collections::BTreeMap;
 
@@ -63,17 +63,20 @@ impl Left {
 }
 
 /// The first moment of the first of the last `days` days, today included.
-pub fn days_ago(daemon: &Daemon, days: u32) -> Timestamp {
-    let today = midnight(daemon.world.clock.now()).as_millis();
+pub fn days_ago(now: Timestamp, days: u32) -> Timestamp {
+    let today = midnight(now).as_millis();
     let back = i64::from(days.clamp(1, DAYS_MAX) - 1);
     Timestamp::from_millis(today.saturating_sub(back * DAY_MS))
 }
 
 /// What this home used in the last `days` days. Opens only databases that have more to
 /// tell than is known without.
-pub async fn usage(daemon: &Daemon, days: u32) -> Result<DaemonUsage, RuntimeError> {
-    let (since, today) = (days_ago(daemon, days), days_ago(daemon, 1));
-    let snapshot = daemon.snapshot();
+pub async fn usage(
+    store: &Store,
+    snapshot: &Snapshot,
+    (now, days): (Timestamp, u32),
+) -> Result<DaemonUsage, RuntimeError> {
+    let (since, today) = (days_ago(now, days), days_ago(now, 1));
     let mut agents: BTreeMap<AgentId, AgentUsage> = BTreeMap::new();
     for (id, entry) in &snapshot.agents {
         let budget = entry.state.context().map(|it| it.boundary.budget).unwrap_or_default();
@@ -81,7 +84,7 @@ pub async fn usage(daemon: &Daemon, days: u32) -> Result<DaemonUsage, RuntimeErr
             agents.insert(id.clone(), AgentUsage { budget, ..AgentUsage::default() });
         }
     }
-    let spending = daemon.store.daemon().spending(since).await?;
+    let spending = store.daemon().spending(since).await?;
     let mut ask = spending.open;
     for (id, day, totals) in spending.closed {
         if since == today && day == today {
@@ -92,7 +95,7 @@ pub async fn usage(daemon: &Daemon, days: u32) -> Result<DaemonUsage, RuntimeErr
         }
     }
     for id in ask {
-        let report = daemon.store.agent(&id).usage_since(since).await?;
+        let report = store.agent(&id).usage_since(since).await?;
         if report.total != Totals::default() {
             let agent = agents.entry(id).or_default();
             (agent.total, agent.today) = (report.total, of_day(&report, today));
@@ -109,16 +112,16 @@ pub async fn usage(daemon: &Daemon, days: u32) -> Result<DaemonUsage, RuntimeErr
 
 /// What one agent used in the last `days` days, in detail.
 pub async fn usage_of(
-    daemon: &Daemon,
+    store: &Store,
+    snapshot: &Snapshot,
     id: &AgentId,
-    days: u32,
+    (now, days): (Timestamp, u32),
 ) -> Result<(AgentUsage, UsageReport), RuntimeError> {
-    let snapshot = daemon.snapshot();
     let entry = snapshot.agents.get(id);
     let entry = entry.ok_or_else(|| RuntimeError::NoSuchAgent(id.as_str().into()))?;
     let budget = entry.state.context().map(|it| it.boundary.budget).unwrap_or_default();
-    let report = daemon.store.agent(id).usage_since(days_ago(daemon, days)).await?;
-    let today = of_day(&report, days_ago(daemon, 1));
+    let report = store.agent(id).usage_since(days_ago(now, days)).await?;
+    let today = of_day(&report, days_ago(now, 1));
     Ok((AgentUsage { total: report.total, today, budget }, report))
 }
 

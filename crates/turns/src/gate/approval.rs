@@ -2,10 +2,11 @@
 //! asked.
 
 use super::super::ask::ModelCallFailure;
-use super::super::run::{Broken, Turn, TurnContext};
-use super::{Call, Denial, Judged, NotPassed, Unapproved};
+use super::{Call, Denial, Judged, NotPassed, Unapproved, around};
 use crate::approvals::{ApprovalDuration, Question, showing, smart};
 use crate::budget::BudgetError;
+use crate::facts::Surroundings as _;
+use crate::turn::{Broken, Turn, TurnContext};
 use insula_capabilities::programs::Ground;
 use insula_config::agent::GlobalWrites;
 use insula_domain::Actor;
@@ -20,6 +21,8 @@ use serde_json::json;
 
 /// The rule by which a write that every conversation reads needs an approval.
 const GLOBAL_WRITE: &str = "global_memory";
+/// The rule by which what words of others may have brought about needs one.
+const INTEGRITY: &str = "integrity";
 
 /// Gets the agreement that the classifier or a hook asks for.
 pub(super) async fn of_concern(
@@ -85,12 +88,54 @@ pub(super) async fn of_concern(
     why.map_or(Ok(()), deny)
 }
 
+/// Gets the agreement to what words of others may have brought about; who gave it, where somebody
+/// had to. An admin and nobody else: a model that judged would read the same words.
+pub(super) async fn of_steered(
+    turn: &mut Turn<'_>,
+    call: Call<'_>,
+    judged: &Judged,
+) -> Result<Option<Actor>, NotPassed> {
+    let Some(steered) = &judged.steered else { return Ok(None) };
+    not_refused_before(turn, call)?;
+    let deny = |why| {
+        let (name, sources) = (call.name.to_owned(), steered.sources());
+        Err(Denial::Tainted { name, sources, why: Some(why) }.into())
+    };
+    if turn.mode() == ApprovalMode::Deny {
+        return deny(Unapproved::Nobody);
+    }
+    let redaction = turn.redaction();
+    let reader = judged.setting.reader.as_ref();
+    let there = (folder_of(&judged.setting.ground), reader.map(|it| it.command.as_str()));
+    let unseen = judged.concern.as_ref().and_then(|it| it.unseen);
+    let shown = showing::shown(&judged.arguments, there, unseen, |text| redaction.told(text));
+    let shown = match shown {
+        Ok(shown) => shown,
+        Err(why) => return deny(Unapproved::TooLong(why)),
+    };
+    let said = around(turn, call.history).said();
+    let why = redaction.told(steered.told(&judged.arguments, call.history, &said));
+    let what = format!("{shown}\n{why}");
+    let question = Question {
+        rule: INTEGRITY,
+        what: &what,
+        // Other words may be behind it the next time, so no earlier yes counts and none is kept.
+        widest: ApprovalDuration::Once,
+        ..asked_for(turn.cx, call, judged)
+    };
+    match turn.ask_admin(&question).await? {
+        Ok(by) => Ok(Some(by)),
+        Err(why) => deny(why),
+    }
+}
+
 /// Gets the agreement to write what every conversation can read; who gave it, where somebody had
 /// to.
 pub(super) async fn of_global_write(
     turn: &mut Turn<'_>,
     call: Call<'_>,
     judged: &Judged,
+    agreed: Option<Actor>,
 ) -> Result<Option<Actor>, NotPassed> {
     let (cx, caps) = (turn.cx, &turn.shop.caps);
     let Some(memory) = &cx.agent.memory else { return Ok(None) };
@@ -106,6 +151,7 @@ pub(super) async fn of_global_write(
     let deny = |why| Err(Denial::Everywhere { name: call.name.to_owned(), why }.into());
     match memory.global_writes {
         GlobalWrites::Deny => return deny(None),
+        _ if agreed.is_some() => return Ok(agreed),
         // An admin's own word is one, asked for or not, where nobody else had one.
         GlobalWrites::Allow | GlobalWrites::Approve
             if turn.is_all_of_admins(call.history, Verb::Approve) =>

@@ -55,6 +55,15 @@ pub enum Denial {
         /// What stands against it.
         finding: CommandFinding,
     },
+    /// Words of others may have brought it about, and nobody agreed to it.
+    Tainted {
+        /// The tool.
+        name: String,
+        /// Whose words.
+        sources: String,
+        /// Why nobody did; `None` where nobody may.
+        why: Option<Unapproved>,
+    },
     /// It needs approval, and did not get it.
     Unapproved {
         /// The tool.
@@ -136,6 +145,7 @@ impl Denial {
             Self::Boundary { .. } => "boundary",
             Self::Arguments { .. } => "arguments",
             Self::Never { .. } => "never",
+            Self::Tainted { .. } => "integrity",
             Self::Unapproved { .. } => "approval",
             Self::Opaque { .. } => "opaque",
             Self::Everywhere { .. } => "global_writes",
@@ -182,6 +192,14 @@ impl fmt::Display for Denial {
                 "refused: {}; nobody can allow that; instead, {}",
                 found(name, finding),
                 finding.rule.instead()
+            ),
+            Self::Tainted { name, sources, why: Some(why) } => write!(
+                f,
+                "refused: this turn has read words of others ({sources}), so this call of `{name}` needs the approval of an admin of this agent; {why}; do not try to get around it; instead, tell the user what you would do and why"
+            ),
+            Self::Tainted { name, sources, why: None } => write!(
+                f,
+                "refused: this turn has read words of others ({sources}), and `integrity` of this agent does not let it call `{name}` then; nobody in this conversation can allow it, so tell the user what you would have done"
             ),
             Self::Unapproved { name, finding, why } => write!(
                 f,

@@ -6,19 +6,25 @@
 
 mod approval;
 mod denial;
+mod integrity;
 mod stages;
 
+pub use crate::shop::Tools;
 pub use denial::{Denial, Unapproved};
-pub use stages::{ARGUMENTS_BYTES_MAX, Tools};
+pub use stages::ARGUMENTS_BYTES_MAX;
 
-use super::run::{Broken, Turn};
+use crate::facts::InTurn;
+use crate::turn::{Broken, Turn};
 use insula_capabilities::programs::{Ground, Reader};
 use insula_domain::Actor;
 use insula_domain::command::CommandFinding;
+use insula_registry::context::AgentContext;
 use insula_store::{Message, StoreError};
 use insula_tools::{Cleared, ToolRef};
+use integrity::Steered;
 use serde_json::Value;
 use stages::Setting;
+use std::sync::Arc;
 
 /// A call as a model makes it.
 #[derive(Clone, Copy)]
@@ -93,6 +99,8 @@ impl From<StoreError> for NotPassed {
 struct Judged {
     tool: ToolRef,
     arguments: Value,
+    /// Whose words may have brought it about, where somebody has to agree for that.
+    steered: Option<Steered>,
     /// Why somebody has to agree before it runs.
     concern: Option<CommandFinding>,
     setting: Setting,
@@ -105,15 +113,31 @@ pub(super) async fn pass(turn: &mut Turn<'_>, call: Call<'_>) -> Result<Permit, 
     let arguments = stages::policy(turn, &tool, call)?;
     let wanted = stages::hooks(turn, call, &arguments).await?;
     stages::boundary(turn, &tool)?;
+    let steered = integrity::examine(turn, &tool, &arguments, call)?;
     let setting = Setting::of(turn, &tool, &arguments, call).await;
     let concern = stages::classifier(turn, &tool, &arguments, &setting)?.or(wanted);
-    let judged = Judged { tool, arguments, concern, setting };
-    approval::of_concern(turn, call, &judged).await?;
-    let approved_by = approval::of_global_write(turn, call, &judged).await?;
+    let judged = Judged { tool, arguments, steered, concern, setting };
+    let agreed = approval::of_steered(turn, call, &judged).await?;
+    // Whoever agreed to it, knowing whose words may be behind it, agreed to all of it.
+    if agreed.is_none() {
+        approval::of_concern(turn, call, &judged).await?;
+    }
+    let approved_by = approval::of_global_write(turn, call, &judged, agreed).await?;
     // Whoever answered may have taken their time, and what holds may be something else.
     stages::once_more(turn, call, &judged).await?;
     stages::budget(turn, call, &judged)?;
     let Judged { tool, arguments, setting: Setting { ground, reader, .. }, .. } = judged;
     let cleared = Cleared::by_the_gate(tool, arguments);
     Ok(Permit { cleared, ground, reader, approved_by })
+}
+
+/// The generations that a call has to be allowed by: the one that holds now, where it is another,
+/// and the turn's own.
+fn generations<'t>(turn: &'t Turn<'_>) -> impl Iterator<Item = &'t Arc<AgentContext>> {
+    turn.now.iter().chain([&turn.cx.agent])
+}
+
+/// What is around a call, for rules that look at it.
+fn around<'t>(turn: &Turn<'t>, history: &'t [Message]) -> InTurn<'t> {
+    InTurn { access: &turn.shop.access, cx: turn.cx, history }
 }

@@ -1,9 +1,9 @@
 //! The stages of the gate that nobody is asked in. Each refuses, or lets through.
 
 use super::super::current::permits;
-use super::super::facts::{Among, CallFacts, InTurn};
-use super::super::run::Turn;
-use super::{Call, Denial, Judged, NotPassed};
+use super::super::facts::{Among, CallFacts};
+use super::{Call, Denial, Judged, NotPassed, around, generations, integrity};
+use crate::turn::Turn;
 use insula_capabilities::programs::{Ground, Reader, real};
 use insula_domain::command::{
     Assessment, CommandFinding, DangerRule, classify_code, classify_in, classify_input,
@@ -13,16 +13,13 @@ use insula_domain::{AccessMode, ApprovalMode, Boundary, Effect, OpaqueRule, Swit
 use insula_registry::context::AgentContext;
 use insula_registry::tokens::Verb;
 use insula_store::Message;
-use insula_tools::{Risk, Tool, ToolRef};
+use insula_tools::{Risk, ToolRef};
 use serde_json::Value;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 /// Largest arguments of a call, in bytes: a file to write fits, a disk image does not.
 pub const ARGUMENTS_BYTES_MAX: usize = 512 * 1024;
-
-/// The tools that any agent could have.
-pub type Tools = &'static [&'static dyn Tool];
 
 /// Exposed: whether the agent has the tool, of those that any could have or of its own, and no
 /// skill in use takes it away.
@@ -55,10 +52,6 @@ pub(super) fn policy(turn: &Turn<'_>, tool: &ToolRef, call: Call<'_>) -> Result<
     Ok(arguments)
 }
 
-fn around<'t>(turn: &Turn<'t>, history: &'t [Message]) -> InTurn<'t> {
-    InTurn { daemon: &turn.shop.daemon, cx: turn.cx, history }
-}
-
 fn parsed(arguments: &str) -> Result<Value, Denial> {
     let refuse = |what: String| Err(Denial::Arguments { what });
     if arguments.len() > ARGUMENTS_BYTES_MAX {
@@ -79,12 +72,6 @@ pub(super) async fn hooks(
     arguments: &Value,
 ) -> Result<Option<CommandFinding>, Denial> {
     turn.before_call(call.name, arguments).await
-}
-
-/// The generations that a call has to be allowed by: the one that holds now, where it is another,
-/// and the turn's own.
-fn generations<'t>(turn: &'t Turn<'_>) -> impl Iterator<Item = &'t Arc<AgentContext>> {
-    turn.now.iter().chain([&turn.cx.agent])
 }
 
 /// Boundary: whether it rules out an effect of the tool altogether. Which file, host or address an
@@ -158,7 +145,7 @@ impl Setting {
             Risk::None | Risk::ChangeSelf(_) => (By::Others, Walls::Partial),
             _ => (by(turn, call.history), walls(turn).await),
         };
-        Self { reader, ground, home: caps.daemon.home.real_root(), by, walls }
+        Self { reader, ground, home: caps.home.real_root(), by, walls }
     }
 }
 
@@ -296,6 +283,9 @@ pub(super) async fn once_more(
         permits(&turn.cx.agent, now, (tool, arguments), &around(turn, call.history))?;
     }
     boundary(turn, tool)?;
+    if integrity::examine(turn, tool, arguments, call)?.is_some() && judged.steered.is_none() {
+        return Err(Denial::Changed { name: call.name.to_owned(), what: "integrity" }.into());
+    }
     let Setting { reader, ground, home, .. } = &judged.setting;
     let setting = Setting {
         reader: reader.clone(),

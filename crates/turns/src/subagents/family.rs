@@ -1,11 +1,13 @@
 //! A turn and the children below it: who stands where, and how many there may be.
 
-use crate::ITERATIONS_MAX;
 use insula_domain::Role;
 use insula_registry::context::AgentContext;
 use insula_store::{StoreError, TurnId, Usage};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Model calls in one turn.
+pub const ITERATIONS_MAX: usize = 50;
 
 /// Where a turn stands among those it belongs with.
 pub(crate) struct Kin {

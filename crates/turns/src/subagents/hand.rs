@@ -4,10 +4,11 @@
 use super::ChildOrigin;
 use super::derive::{Plan, derive};
 use super::record;
-use crate::engine::Shop;
 use crate::live::{LiveTurn, Voice};
-use crate::run::{self, TurnContext};
+use crate::run;
 use crate::seen::Seen;
+use crate::shop::Shop;
+use crate::turn::TurnContext;
 use crate::untrusted;
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
@@ -185,7 +186,7 @@ impl TurnDelegate<'_> {
                 let open = insula_store::turn::open_calls(&steps);
                 let interrupted = open.iter().map(|(id, _, step)| ((*id).into(), *step)).collect();
                 let (turn, session) = (known.turn.id, known.turn.session);
-                let words = self.words_in(session).await?;
+                let words = self.see_all_of(session).await?;
                 Begun { turn, session, message: None, interrupted, words }
             }
             None => {
@@ -242,7 +243,7 @@ impl TurnDelegate<'_> {
         let end = tokio::select! {
             biased;
             end = &mut running => end,
-            () = shop.daemon.world.clock.sleep(limit) => {
+            () = shop.world.clock.sleep(limit) => {
                 is_late = true;
                 cancel.cancel();
                 // Whatever it waits for hears that, and it writes down that it was stopped.
@@ -309,7 +310,7 @@ impl TurnDelegate<'_> {
             scope: cx.scope.clone(),
             label: cx.seen.text(),
             generation: cx.agent.generation.0,
-            at: shop.daemon.world.clock.now(),
+            at: shop.world.clock.now(),
         };
         let accept =
             AcceptChild { parent: cx.turn, step: self.step, number, message: message.clone() };
@@ -335,31 +336,31 @@ impl TurnDelegate<'_> {
         let last = self.cx.agent.store.messages_tail(turn.session, LAST).await?;
         let reply = last.iter().find(|message| Some(message.seq) == turn.reply);
         let end = match (turn.status, reply) {
-            (TurnStatus::Replied, Some(reply)) => DelegateOutcome::Finished(report(
-                crate::transcript::text_of(&reply.parts),
-                turn.cut,
-            )),
+            (TurnStatus::Replied, Some(reply)) => {
+                DelegateOutcome::Finished(report(crate::messages::text_of(&reply.parts), turn.cut))
+            }
             (TurnStatus::Failed, _) => DelegateOutcome::Failed(turn.error.unwrap_or_default()),
             _ => DelegateOutcome::Stopped("it was stopped".to_owned()),
         };
-        self.cx.seen.add_all(last.iter().map(|message| &*message.label));
+        let words = self.see_all_of(turn.session).await?;
         let changed = record::changed_in(&last);
         self.cx.files.also_changed(&changed);
-        let words = self.words_in(turn.session).await?;
         Ok(ChildReport { child: name.to_string(), end, changed, note: None, words })
     }
 
-    /// Whose words a child has read, by its session.
-    async fn words_in(&self, session: SessionId) -> Result<QuotedSource, StoreError> {
+    /// Sees what a child has seen, by its session; whose words it has read itself.
+    async fn see_all_of(&self, session: SessionId) -> Result<QuotedSource, StoreError> {
         let (store, mut after) = (&self.cx.agent.store, MessageSeq::START);
+        let mut words = QuotedSource::Own;
         loop {
             let page = store.messages_after(session, after, PAGE).await?;
+            self.cx.see(&page);
             if untrusted::is_noted(&page) {
-                return Ok(QuotedSource::Foreign);
+                words = QuotedSource::Foreign;
             }
             match page.last() {
                 Some(last) => after = last.seq,
-                None => return Ok(QuotedSource::Own),
+                None => return Ok(words),
             }
         }
     }

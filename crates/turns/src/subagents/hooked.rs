@@ -3,7 +3,7 @@
 use super::ChildOrigin;
 use super::derive::Plan;
 use super::hand::TurnDelegate;
-use crate::run::TurnContext;
+use crate::turn::TurnContext;
 use insula_capabilities::hooks::{self, HookDecision};
 use insula_domain::hook::HookEvent;
 use insula_registry::events::turn::ChildOutcome;

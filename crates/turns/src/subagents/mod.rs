@@ -16,5 +16,6 @@ mod hooked;
 mod prompt;
 mod record;
 
+pub use family::ITERATIONS_MAX;
 pub(crate) use family::{ChildOrigin, Gauge, Kin};
 pub(crate) use hand::TurnDelegate;

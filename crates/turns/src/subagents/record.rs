@@ -3,11 +3,11 @@
 
 use super::ChildOrigin;
 use super::derive::Plan;
-use crate::engine::Shop;
-use crate::run::Turn;
-use crate::run::TurnContext;
+use crate::shop::Shop;
+use crate::turn::Turn;
+use crate::turn::TurnContext;
 use insula_domain::Actor;
-use insula_store::{AgentCommand, AuditEntry, Message, NewMessage, Part, Role, TurnOutcome};
+use insula_store::{AgentCommand, Message, NewMessage, Part, Role, TurnOutcome};
 use serde_json::{Value, json};
 
 /// The record of a child that begins.
@@ -33,19 +33,13 @@ pub(super) fn started(
 }
 
 fn entry(shop: &Shop, cx: &TurnContext, kind: &str, content: Value) -> AgentCommand {
-    AgentCommand::Audit(AuditEntry {
-        at: shop.daemon.world.clock.now(),
-        actor: cx.principal.clone(),
-        kind: kind.into(),
-        generation: cx.agent.generation.0,
-        content: shop.daemon.secrets.known().redact_record_of(&cx.agent.id, content).to_string(),
-    })
+    AgentCommand::Audit(shop.trail.record(&cx.agent, &cx.principal, kind, content))
 }
 
 /// The files that a child changed, as it left them in its session.
 pub(super) fn changed_in(messages: &[Message]) -> Vec<String> {
     let list = messages.iter().find(|message| message.principal == Actor::Changed);
-    let text = list.map(|message| crate::transcript::text_of(&message.parts)).unwrap_or_default();
+    let text = list.map(|message| crate::messages::text_of(&message.parts)).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
 }
 

@@ -2,19 +2,17 @@
 //! moves when told to.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking")]
 
-use insula_capabilities::Capabilities;
 use insula_domain::{AccountId, Address, AgentId, ChatId, ChatType, Label, Platform, UserId};
-use insula_models::Transport;
-use insula_registry::daemon::Purpose;
-use insula_registry::{Daemon, Home};
+use insula_registry::RuntimeError;
 use insula_store::Part;
+use insula_testdaemon::{TestDaemon, introduce};
 use insula_testkit::upstream::{Step, answer};
 use insula_testkit::world::{Handles, world};
 use insula_testkit::{Upstream, upstream};
+use insula_turns::budget::report::{self, DaemonUsage};
 use insula_turns::budget::{BudgetLevel, BudgetRefusal, Dimension};
 use insula_turns::{Acknowledge, Engine, Inbound, SubmitError, TurnEnd, TurnEvent};
 use insula_world::World;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -34,7 +32,13 @@ struct Fixture {
     /// Whether the provider breaks off instead of answering.
     broken: Arc<AtomicBool>,
     engine: Engine,
-    daemon: Arc<Daemon>,
+    daemon: TestDaemon,
+}
+
+/// What the last days used.
+async fn usage(fixture: &Fixture, days: u32) -> Result<DaemonUsage, RuntimeError> {
+    let (daemon, now) = (&fixture.daemon, fixture.world.clock.now());
+    report::usage(&daemon.opened().parts.store, &daemon.snapshot(), (now, days)).await
 }
 
 /// Who says it where, and what becomes of it.
@@ -46,17 +50,10 @@ enum Said {
 }
 use Said::{Failed, Refused, Replied};
 
-async fn open(files: &insula_testkit::Home, world: &World) -> (Engine, Arc<Daemon>) {
-    let home = Home::new(files.path());
-    home.prepare().unwrap();
-    crate::people::introduce(&home, world).await;
-    let lock = home.try_lock().unwrap().expect("nobody else is here");
-    let transport = Transport::new(world, &[]).unwrap();
-    let caps = Capabilities::open(home, lock, world.clone(), BTreeMap::new(), Purpose::Serve)
-        .await
-        .unwrap();
-    let daemon = caps.daemon.clone();
-    (Engine::new(caps.clone(), transport), daemon)
+async fn open(files: &insula_testkit::Home, world: &World) -> (Engine, TestDaemon) {
+    introduce(files, world).await;
+    let daemon = TestDaemon::open(files, world).await;
+    (daemon.engine(), daemon)
 }
 
 async fn fixture(config: &str) -> Fixture {
@@ -129,7 +126,7 @@ impl Fixture {
     async fn restart(self, orderly: bool) -> Self {
         let Self { files, world, handles, upstream, broken, engine, daemon } = self;
         if orderly {
-            daemon.store.shutdown().await;
+            daemon.opened().parts.store.shutdown().await;
         }
         drop((engine, daemon));
         let (engine, daemon) = open(&files, &world).await;
@@ -312,7 +309,7 @@ async fn a_call_that_fails_gives_back_what_was_reserved() {
 async fn who_is_refused_by_the_minute_leaves_nothing_behind() {
     let fixture = fixture("agents: {a: {budget: {turns_per_minute: 1}}}\n").await;
     fixture.say("a", "ann", "one").await;
-    let store = fixture.daemon.store.agent(&AgentId::new("a").unwrap());
+    let store = fixture.daemon.store_of(&AgentId::new("a").unwrap());
     let before = store.sessions(None, 10).await.unwrap();
     assert!(matches!(fixture.say("a", "ann", "two").await, Refused(..)));
     assert_eq!(store.sessions(None, 10).await.unwrap(), before);
@@ -351,16 +348,16 @@ async fn a_report_adds_up_what_the_journal_has() {
     fixture.say("a", "ann", "one").await;
     fixture.say("b", "bob", "two").await;
     for fixture in [fixture.restart(true).await] {
-        let today = insula_turns::budget::report::usage(&fixture.daemon, 1).await.unwrap();
+        let today = usage(&fixture, 1).await.unwrap();
         let figures = |id: &str, used: &insula_turns::budget::report::DaemonUsage| {
             let agent = &used.agents[&AgentId::new(id).unwrap()];
             (agent.total.turns, agent.total.usage.input, agent.today.turns)
         };
-        assert_eq!(fixture.daemon.store.open_count(), 0, "a report of today opens nothing");
+        assert_eq!(fixture.daemon.front().databases_open(), 0, "a report of today opens nothing");
         assert_eq!((figures("a", &today), figures("b", &today)), ((1, 1_000, 1), (1, 1_000, 1)));
         assert_eq!(today.agents.len(), 2, "agent `c` has neither used anything nor a budget");
         assert_eq!((today.total.turns, today.total.usage.cost_micros), (2, 4_000));
-        let both = insula_turns::budget::report::usage(&fixture.daemon, 2).await.unwrap();
+        let both = usage(&fixture, 2).await.unwrap();
         assert_eq!(figures("a", &both), (2, 2_000, 1));
         assert_eq!(both.total.usage.output, 600);
     }

@@ -11,5 +11,4 @@
 
 mod budgets;
 mod one_off;
-mod people;
 mod turns;

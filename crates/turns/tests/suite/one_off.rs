@@ -6,49 +6,37 @@
     reason = "tests look at files and fail by panicking"
 )]
 
-use insula_capabilities::Capabilities;
 use insula_domain::{AccountId, Address, AgentId, ChatId, ChatType, Label, Platform, UserId};
-use insula_models::Transport;
-use insula_registry::daemon::Purpose;
-use insula_registry::{Daemon, Home};
 use insula_store::{IdempotencyKey, Part, Role, SessionState};
+use insula_testdaemon::{TestDaemon, introduce};
 use insula_testkit::world;
 use insula_turns::{Acknowledge, Engine, Inbound, SubmitError, TurnEnd, TurnEvent, TurnHandle};
-use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 
 const CANARY: &str = "heliotrope-canary";
 
 struct Fixture {
     files: insula_testkit::Home,
-    daemon: Arc<Daemon>,
+    daemon: TestDaemon,
     engine: Engine,
 }
 
 async fn open() -> Fixture {
     let files = insula_testkit::Home::with([("config.yaml", "agents: {a: {}}\n")]).unwrap();
     let (world, _handles) = world(7);
-    let home = Home::new(files.path());
-    home.prepare().unwrap();
-    crate::people::introduce(&home, &world).await;
-    let lock = home.try_lock().unwrap().expect("nobody else is here");
-    let transport = Transport::new(&world, &[]).unwrap();
-    let caps =
-        Capabilities::open(home, lock, world, BTreeMap::new(), Purpose::Serve).await.unwrap();
-    let daemon = caps.daemon.clone();
-    let engine = Engine::new(caps.clone(), transport);
+    introduce(&files, &world).await;
+    let daemon = TestDaemon::open(&files, &world).await;
+    let engine = daemon.engine();
     Fixture { files, daemon, engine }
 }
 
 impl Fixture {
     fn inbound(&self, text: &str, history: usize, key: Option<&str>) -> Inbound {
-        let agent = self.daemon.snapshot().agents[&AgentId::new("a").unwrap()].state.clone();
-        let agent = agent.context().unwrap().clone();
+        let agent = self.daemon.agent("a");
         let address = Address {
             platform: Platform::API,
             account: AccountId::new("token").unwrap(),
-            chat: ChatId::new(agent.one_off_name(&self.daemon.world)).unwrap(),
+            chat: ChatId::new(agent.one_off_name(self.daemon.world())).unwrap(),
             chat_type: ChatType::Dm,
             topic: None,
             parent: None,
@@ -83,7 +71,7 @@ impl Fixture {
     }
 
     async fn states(&self) -> Vec<SessionState> {
-        let store = self.daemon.store.agent(&AgentId::new("a").unwrap());
+        let store = self.daemon.store_of(&AgentId::new("a").unwrap());
         store.sessions(None, 100).await.unwrap().iter().map(|session| session.state).collect()
     }
 

@@ -51,7 +51,7 @@ pub async fn respond(
         (None, Some(id)) => SessionChoice::Session(session_of(&asking.caller, &agent, id).await?),
         (None, None) => SessionChoice::New,
     };
-    let once = agent.one_off_name(&api.daemon.world);
+    let once = agent.one_off_name(&api.world);
     let mut about = About::of(&request, seconds(&api));
     let stream = request.stream;
     let (chat, (history, parts)) = match place {
@@ -118,7 +118,7 @@ pub async fn response(
 /// The agent and the turn of an id of this caller's.
 fn whose(api: &Api, caller: &Caller, id: &str) -> Option<(Arc<AgentContext>, TurnId)> {
     let sealed = id.strip_prefix(PREFIX)?;
-    let snapshot = api.daemon.snapshot();
+    let snapshot = api.registry.snapshot();
     let found = |id: &AgentId| Some((id.clone(), ids::open(caller, id, sealed)?));
     let (id, turn) = match caller {
         Caller::Local => snapshot.agents.keys().find_map(found)?,

@@ -82,7 +82,7 @@ fn live(files: &insula_testkit::Home, fake: &Arc<Fake>, account: Account) -> boo
                 if origins.is_empty() && store.next_delivery().await.unwrap().is_none() {
                     return;
                 }
-                life.daemon.world.clock.sleep(std::time::Duration::from_millis(200)).await;
+                life.daemon.world().clock.sleep(std::time::Duration::from_millis(200)).await;
             }
         };
         tokio::select! {

@@ -103,7 +103,7 @@ fn a_question_is_asked_once_whatever_crashes() {
         let life = Life::with(&files, &fake, AGENTS, Some(TOOLS)).await;
         let a = life.agent("a");
         while life.engine.approvals().list(&a).await.unwrap().is_empty() {
-            life.daemon.world.clock.sleep(std::time::Duration::from_millis(50)).await;
+            life.daemon.world().clock.sleep(std::time::Duration::from_millis(50)).await;
         }
         life.sleep(5).await;
         assert_eq!(fake.seen().len(), 1, "{:#?}", fake.seen());

@@ -76,7 +76,8 @@ fn silence_is_not_delivered() {
         fake.count(1).await;
         life.quiet("a").await;
         assert_eq!(fake.texts("c1"), ["re: more"]);
-        let silent = life.daemon.outbox.counts().into_iter().find(|(it, _)| *it == Became::Silent);
+        let silent =
+            life.daemon.outbox().counts().into_iter().find(|(it, _)| *it == Became::Silent);
         assert_eq!(silent, Some((Became::Silent, 1)));
         life.end().await;
     });
@@ -247,7 +248,8 @@ fn what_will_never_arrive_fails_with_its_reason_and_the_next_goes_on() {
         assert_eq!(life.records("a", "delivery.failed").await.len(), 1);
         // An operator can have it sent all the same.
         life.daemon
-            .resend_delivery(&life.agent("a"), failed[0].id, &Actor::CommandLine)
+            .outbox()
+            .resend(&life.agent("a"), failed[0].id, &Actor::CommandLine)
             .await
             .unwrap();
         fake.count(2).await;
@@ -312,7 +314,7 @@ fn what_may_have_arrived_is_held_where_the_account_says_so() {
         assert_eq!(held[0].state, DeliveryState::Held);
         assert_eq!(life.records("a", "delivery.held").await.len(), 1);
         let agent = life.agent("a");
-        life.daemon.resend_delivery(&agent, held[0].id, &Actor::CommandLine).await.unwrap();
+        life.daemon.outbox().resend(&agent, held[0].id, &Actor::CommandLine).await.unwrap();
         fake.count(2).await;
         life.quiet("a").await;
         let texts = fake.texts("c1");
@@ -367,7 +369,7 @@ fn more_chats_than_an_account_takes_at_once_all_get_theirs() {
             text: format!("{n:04}"),
             name: None,
             buttons: vec![],
-            at: life.daemon.world.clock.now(),
+            at: life.daemon.world().clock.now(),
         };
         for n in 0..600 {
             let put = AgentCommand::Outbox(OutboxCommand::Enqueue(Box::new(enqueue(n))));
@@ -392,7 +394,7 @@ fn a_line_of_the_gateways_own_is_said_at_once_and_in_parts() {
         let markdown = "word ".repeat(60);
         let body = Body { markdown: markdown.clone(), ..Body::default() };
         let agent = life.agent("a");
-        let tenant = insula_owner::tenant_of(&life.daemon, &agent);
+        let tenant = insula_owner::tenant_of(&life.daemon.opened().parts.forgotten, &agent);
         life.out.say(&agent, tenant.clone(), &place("main", "c1"), body).await;
         let texts = fake.texts("c1");
         assert_eq!(texts.len(), 2);

@@ -1,20 +1,16 @@
 //! A daemon with agents that do as they are told, and a way out of it.
 
 use crate::delivery::platform::{Board, Fake, TELEGRAM};
-use insula_capabilities::Capabilities;
 use insula_channel::MessageId;
-use insula_domain::{
-    AccountId, Address, AgentId, ChatId, ChatType, Label, Platform, TopicId, UserId,
-};
-use insula_models::Transport;
+use insula_domain::{AccountId, Address, ChatId, ChatType, Label, Platform, TopicId, UserId};
 use insula_owner::{ChatRef, Relay};
-use insula_registry::daemon::Purpose;
-use insula_registry::{AgentContext, Daemon, Home};
+use insula_registry::AgentContext;
 use insula_store::{AuditRecord, Delivery, IdempotencyKey, Part};
+use insula_testdaemon::TestDaemon;
+use insula_testkit::model::{calls, configured, says, shown};
 use insula_testkit::upstream::{Seen, Step, Upstream, event_stream};
 use insula_turns::{Acknowledge, Around, Engine, Inbound, SubmitError, TurnHandle};
 use serde_json::json;
-use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,7 +40,7 @@ pub fn home() -> insula_testkit::Home {
 
 /// The daemon, between two crashes.
 pub struct Life {
-    pub daemon: Arc<Daemon>,
+    pub daemon: TestDaemon,
     pub engine: Engine,
     pub out: Arc<Relay>,
     pub stop: CancellationToken,
@@ -66,11 +62,7 @@ impl Life {
         let tick = Arc::new(Notify::new());
         let model = tick.clone();
         let upstream = Upstream::start(&world, move |seen, _| answer(seen, &model)).await.unwrap();
-        let url = upstream.url("/v1");
-        let config = format!(
-            "model: fake/model\nproviders:\n  fake: {{kind: openai, base_url: \"{url}\"}}\n{agents}"
-        );
-        files.write("config.yaml", &config).unwrap();
+        files.write("config.yaml", configured(&upstream, "model", agents)).unwrap();
         let clock = world.clock.clone();
         tokio::spawn(async move {
             loop {
@@ -78,23 +70,11 @@ impl Life {
                 tick.notify_waiters();
             }
         });
-        let home = Home::new(files.path());
-        home.prepare().unwrap();
-        let lock = home.try_lock().unwrap().expect("nobody else is here");
-        let transport = Transport::new(&world, &[]).unwrap();
-        let caps =
-            Capabilities::open(home, lock, world, BTreeMap::new(), Purpose::Serve).await.unwrap();
-        let daemon = caps.daemon.clone();
-        let engine = match tools {
-            Some(tools) => Engine::with_tools(caps.clone(), transport, tools),
-            None => Engine::new(caps.clone(), transport),
-        };
+        let daemon = TestDaemon::open(files, &world).await;
+        let engine = daemon.engine_with(tools.unwrap_or(insula_tools::BUILT_IN));
         engine.resume().await.unwrap();
-        let out = Relay::new(
-            daemon.clone(),
-            engine.clone(),
-            Arc::new(Board(fake.clone(), Arc::default())),
-        );
+        let board = Arc::new(Board(fake.clone(), Arc::default()));
+        let out = Relay::new(&daemon.opened().parts, engine.clone(), board);
         let stop = CancellationToken::new();
         let running = {
             let (out, stop) = (out.clone(), stop.clone());
@@ -104,8 +84,7 @@ impl Life {
     }
 
     pub fn agent(&self, id: &str) -> Arc<AgentContext> {
-        let id = AgentId::new(id).unwrap();
-        self.daemon.snapshot().agents[&id].state.context().unwrap().clone()
+        self.daemon.agent(id)
     }
 
     /// Says something to an agent in a chat of the account `main`.
@@ -172,7 +151,7 @@ impl Life {
     pub async fn quiet(&self, agent: &str) {
         let store = self.agent(agent).store.clone();
         while store.next_delivery().await.unwrap().is_some() {
-            self.daemon.world.clock.sleep(Duration::from_millis(100)).await;
+            self.daemon.world().clock.sleep(Duration::from_millis(100)).await;
         }
     }
 
@@ -182,11 +161,11 @@ impl Life {
     }
 
     pub async fn sleep(&self, seconds: u64) {
-        self.daemon.world.clock.sleep(Duration::from_secs(seconds)).await;
+        self.daemon.world().clock.sleep(Duration::from_secs(seconds)).await;
     }
 
     pub fn elapsed(&self) -> Duration {
-        self.daemon.world.clock.elapsed()
+        self.daemon.world().clock.elapsed()
     }
 
     /// Ends in order.
@@ -226,12 +205,8 @@ pub fn long_reply(text: &str) -> String {
     format!("```text\n{lines}```\nend of {text}")
 }
 
-fn says(text: &str) -> Vec<Step> {
-    says_all(&[text], None)
-}
-
 /// Says pieces, waiting for a tick before each but the first.
-fn says_all(pieces: &[&str], tick: Option<&Arc<Notify>>) -> Vec<Step> {
+fn says_slowly(pieces: &[&str], tick: &Arc<Notify>) -> Vec<Step> {
     let stop = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#;
     let deltas: Vec<String> = pieces
         .iter()
@@ -241,41 +216,16 @@ fn says_all(pieces: &[&str], tick: Option<&Arc<Notify>>) -> Vec<Step> {
         .collect();
     let events = deltas.iter().map(String::as_str).chain([stop, "[DONE]"]);
     let mut steps = event_stream(events);
-    if let Some(tick) = tick {
-        // The first step is the head of the answer, the second its first piece.
-        for at in (2..=pieces.len()).rev() {
-            steps.insert(at, Step::Wait(tick.clone()));
-        }
+    // The first step is the head of the answer, the second its first piece.
+    for at in (2..=pieces.len()).rev() {
+        steps.insert(at, Step::Wait(tick.clone()));
     }
     steps
 }
 
-pub fn calls(tool: &str, arguments: &str) -> Vec<Step> {
-    let function = json!({ "name": tool, "arguments": arguments });
-    let call = json!({ "index": 0, "id": "c1", "type": "function", "function": function });
-    let delta = json!({ "choices": [{ "index": 0, "delta": { "tool_calls": [call] } }] });
-    let stop = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#;
-    event_stream([&*delta.to_string(), stop, "[DONE]"])
-}
-
-/// The role and words of the last message a model was shown.
-fn last(seen: &Seen) -> (String, String) {
-    let body = seen.json();
-    let messages = body["messages"].as_array().cloned().unwrap_or_default();
-    let message = messages.last().cloned().unwrap_or_default();
-    let words = match &message["content"] {
-        serde_json::Value::String(text) => text.clone(),
-        serde_json::Value::Array(parts) => {
-            parts.iter().filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("|")
-        }
-        _ => String::new(),
-    };
-    (message["role"].as_str().unwrap_or_default().to_owned(), words)
-}
-
 /// What the model says, by the first word it is told.
 fn answer(seen: &Seen, tick: &Arc<Notify>) -> Vec<Step> {
-    let (role, text) = last(seen);
+    let (role, text) = shown(seen).pop().unwrap_or_default();
     if role == "tool" {
         return says(&reply(&text));
     }
@@ -286,16 +236,17 @@ fn answer(seen: &Seen, tick: &Arc<Notify>) -> Vec<Step> {
             let whole = reply(rest);
             let third = whole.len() / 3;
             let pieces = [&whole[..third], &whole[third..2 * third], &whole[2 * third..]];
-            says_all(&[pieces[0], "", pieces[1], "", pieces[2], "", ""], Some(tick))
+            says_slowly(&[pieces[0], "", pieces[1], "", pieces[2], "", ""], tick)
         }
         "silent" => says("[SILENT]"),
         "hang" => vec![Step::Hang],
         "fail" => vec![Step::Close],
         "ask" => calls(
+            "c1",
             "clarify",
             &json!({ "question": "Which?", "choices": ["red", "blue"] }).to_string(),
         ),
-        "run" => calls("terminal", &json!({ "command": rest }).to_string()),
+        "run" => calls("c1", "terminal", &json!({ "command": rest }).to_string()),
         _ => says(&reply(rest)),
     }
 }

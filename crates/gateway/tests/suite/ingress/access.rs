@@ -13,7 +13,7 @@ async fn c12_an_agent_without_a_list_denies_whatever_others_allow() {
     let fixture = open_fixture(TWO).await;
     fixture.say(&dm("2"), "let me in").await;
     assert_eq!(fixture.asked(), 0);
-    assert_eq!(fixture.daemon.inbound.of(InboundOutcome::Stranger), 1);
+    assert_eq!(fixture.daemon.inbound().of(InboundOutcome::Stranger), 1);
     let sessions = fixture.agent("b").store.sessions(None, 9).await.unwrap();
     assert!(sessions.is_empty(), "nothing of it is in the agent's store");
     assert!(fixture.agent("b").store.pairing_requests().await.unwrap().is_empty());
@@ -139,15 +139,16 @@ async fn a_group_that_the_bot_was_added_to_is_listed_and_can_be_closed() {
     daemon.happens(&ann, Happening::Added).await;
     daemon.ask(&bob, "hello").await;
     let agent = daemon.agent("a");
-    let listed = daemon.daemon.joined_list(&agent).await.unwrap();
+    let listed = daemon.daemon.access().joined_list(&agent).await.unwrap();
     let listed: Vec<_> =
         listed.iter().map(|(it, open)| (&*it.chat, it.by.as_str(), *open)).collect();
     assert_eq!(listed, [("-100", "telegram:1", true)]);
-    let revoke = async |who| daemon.daemon.revoke_pairing(&agent, who, &Actor::CommandLine).await;
+    let revoke =
+        async |who| daemon.daemon.access().revoke_pairing(&agent, who, &Actor::CommandLine).await;
     revoke("telegram:chat:-100").await.unwrap();
     daemon.say(&bob, "hello").await;
     assert_eq!(daemon.asked(), 1);
-    assert!(daemon.daemon.joined_list(&agent).await.unwrap().is_empty());
+    assert!(daemon.daemon.access().joined_list(&agent).await.unwrap().is_empty());
     assert!(matches!(revoke("telegram:chat:-100").await, Err(PairError::NotPaired(_))));
     // Whoever may talk for who they are still may.
     daemon.ask(&ann, "hello").await;

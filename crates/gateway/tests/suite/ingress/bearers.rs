@@ -48,7 +48,7 @@ async fn no_hook_brings_a_bearer_beyond_their_token() {
     let from = bearer(&fixture, "a", "acme").await;
     fixture.say(&from, "for b").await;
     assert_eq!((fixture.asked(), fixture.posted().len()), (0, 0));
-    assert_eq!(fixture.daemon.inbound.of(InboundOutcome::Stopped), 1);
+    assert_eq!(fixture.daemon.inbound().of(InboundOutcome::Stopped), 1);
     assert_eq!(fixture.ask(&from, "hello").await, "heard: hello");
     // On other platforms rules alone say who is reached.
     fixture.ask(&dm("1"), "for b").await;

@@ -31,7 +31,7 @@ async fn it_answers_when_it_is_addressed() {
     fixture.say(&ann, "to others").await;
     fixture.say(&ann, "/help").await;
     assert_eq!((fixture.asked(), fixture.posted().len()), (0, 0));
-    assert_eq!(fixture.daemon.inbound.of(InboundOutcome::Passed), 2);
+    assert_eq!(fixture.daemon.inbound().of(InboundOutcome::Passed), 2);
     assert!(fixture.ask_in_group(&ann, "/help").await.contains("/whoami"));
     assert!(fixture.ask_in_group(&ann, "hello").await.contains("hello"));
     // A voice memo is spoken to the bot.

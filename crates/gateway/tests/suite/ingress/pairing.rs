@@ -40,6 +40,7 @@ async fn somebody_unknown_is_let_in_by_an_admin_with_their_code() {
     // Judged now: what is taken back is gone.
     fixture
         .daemon
+        .access()
         .revoke_pairing(&fixture.agent("a"), "telegram:5", &Actor::CommandLine)
         .await
         .unwrap();
@@ -82,10 +83,16 @@ async fn c9_guesses_are_counted_and_locked_out() {
     // Another admin, the same lock; the local command line has a count of its own.
     let agent = daemon.agent("a");
     let telegram = Some(Platform::new("telegram").unwrap());
-    let locked = daemon.daemon.approve_pairing(&agent, &right, telegram, &Actor::CommandLine).await;
+    let locked =
+        daemon.daemon.access().approve_pairing(&agent, &right, telegram, &Actor::CommandLine).await;
     assert!(matches!(locked, Err(PairError::Locked(_))));
     let before = daemon.posted().len();
-    daemon.daemon.approve_pairing(&agent, &right, None, &Actor::CommandLine).await.unwrap();
+    daemon
+        .daemon
+        .access()
+        .approve_pairing(&agent, &right, None, &Actor::CommandLine)
+        .await
+        .unwrap();
     assert_eq!(daemon.posts(before + 1).await[before].2, "you may talk to me now");
     assert_eq!(daemon.ask(&dm("5"), "hello").await, "heard: hello");
 }
@@ -95,8 +102,9 @@ async fn an_operator_lets_somebody_in_by_who_they_are_and_they_hear_of_it() {
     let daemon = open_fixture(CONFIG).await;
     code(&daemon, "5").await;
     let agent = daemon.agent("a");
-    let approve =
-        async |who| daemon.daemon.approve_pairing(&agent, who, None, &Actor::CommandLine).await;
+    let approve = async |who| {
+        daemon.daemon.access().approve_pairing(&agent, who, None, &Actor::CommandLine).await
+    };
     for _ in 0..5 {
         approve("AAAAAAAA").await.unwrap_err();
     }
@@ -137,12 +145,12 @@ async fn asking_is_limited_by_person_and_in_all() {
     code(&fixture, "7").await;
     let told = fixture.ask(&dm("8"), "hello?").await;
     assert_eq!(told, "Too many people wait to be let in here. Please come back later.");
-    assert_eq!(fixture.daemon.inbound.of(InboundOutcome::Code), 3, "three wait, and no more");
+    assert_eq!(fixture.daemon.inbound().of(InboundOutcome::Code), 3, "three wait, and no more");
     // Whoever insists hears nothing more, and others hear it as well.
     fixture.say(&dm("8"), "hello?").await;
     assert!(fixture.ask(&dm("9"), "hello?").await.starts_with("Too many"));
     assert_eq!(fixture.posted().len(), 5);
-    assert_eq!(fixture.daemon.inbound.of(InboundOutcome::Stranger), 7);
+    assert_eq!(fixture.daemon.inbound().of(InboundOutcome::Stranger), 7);
     fixture.handles.clock.advance(Duration::from_secs(601)).await;
     let other = code(&fixture, "5").await;
     assert_ne!(one, other);
@@ -161,5 +169,5 @@ async fn nothing_is_said_in_groups_nor_where_the_operator_does_not_want_it() {
     fixture.mention(&group("-100", "5"), "hello").await;
     fixture.say(&dm("9"), "hello").await;
     assert!(fixture.posted().is_empty());
-    assert_eq!(fixture.daemon.inbound.of(InboundOutcome::Stranger), 2);
+    assert_eq!(fixture.daemon.inbound().of(InboundOutcome::Stranger), 2);
 }

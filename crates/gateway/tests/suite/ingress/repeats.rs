@@ -34,7 +34,7 @@ async fn an_event_that_comes_again_is_answered_once_also_after_the_routes_change
         .await;
     fixture.take(envelope).await;
     assert_eq!((fixture.asked(), fixture.posted().len()), (1, 1));
-    assert_eq!(fixture.daemon.inbound.of(InboundOutcome::Repeated), 3);
+    assert_eq!(fixture.daemon.inbound().of(InboundOutcome::Repeated), 3);
     assert!(fixture.journal("b", &dm("1")).await.is_empty());
 }
 

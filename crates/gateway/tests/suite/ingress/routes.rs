@@ -26,7 +26,7 @@ async fn c2_nobody_stands_in_for_an_agent_that_does_not_serve() {
     fixture.say(&dm("7"), "hello").await;
     fixture.say(&dm("8"), "hello").await;
     assert_eq!((fixture.asked(), fixture.posted()), (0, vec![]));
-    assert_eq!(fixture.daemon.inbound.of(InboundOutcome::Unrouted), 2);
+    assert_eq!(fixture.daemon.inbound().of(InboundOutcome::Unrouted), 2);
     // Elsewhere the default agent answers.
     assert_eq!(fixture.ask(&dm("9"), "hello").await, "heard: hello");
 }
@@ -43,7 +43,7 @@ async fn a_paused_agent_says_so_to_those_who_may_talk_and_goes_on_for_its_admins
     assert_eq!(daemon.ask(&dm("1"), "/resume").await, "I am paused at the moment");
     daemon.say(&dm("3"), "hello").await;
     let counted = || {
-        [InboundOutcome::Unrouted, InboundOutcome::Command].map(|it| daemon.daemon.inbound.of(it))
+        [InboundOutcome::Unrouted, InboundOutcome::Command].map(|it| daemon.daemon.inbound().of(it))
     };
     let [unrouted, commands] = counted();
     assert_eq!(unrouted, 3, "each of them was refused");
@@ -94,7 +94,7 @@ async fn hooks_leave_messages_out_and_a_failure_is_a_no() {
     fixture.say(&dm("1"), "secret word").await;
     fixture.say(&dm("7"), "hello").await;
     assert_eq!(fixture.asked(), 0);
-    assert_eq!(fixture.daemon.inbound.of(InboundOutcome::Stopped), 2);
+    assert_eq!(fixture.daemon.inbound().of(InboundOutcome::Stopped), 2);
     assert_eq!(fixture.ask(&dm("1"), "hello").await, "heard: hello");
 }
 
@@ -123,6 +123,6 @@ async fn a_hook_rewrites_and_routes_within_what_the_rules_could_reach() {
         fixture.say(&dm("1"), refused).await;
     }
     assert_eq!(fixture.asked(), 2);
-    assert_eq!(fixture.daemon.inbound.of(InboundOutcome::Stopped), 3);
+    assert_eq!(fixture.daemon.inbound().of(InboundOutcome::Stopped), 3);
     assert_eq!(fixture.journal("a", &dm("1")).await.len(), 2);
 }

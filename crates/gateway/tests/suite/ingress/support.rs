@@ -3,7 +3,6 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 use insula_api::{Api, LocalOwner};
-use insula_capabilities::Capabilities;
 use insula_channel::{
     Adapter, Attachment, AttachmentKind, Body, BotIdentity, ConnectFault, Envelope, EventId,
     Features, FetchError, Happening, Inbox, Message, MessageId, Outbound, Pacing, Post, PostError,
@@ -13,12 +12,13 @@ use insula_domain::{
     AccountId, Address, AgentId, ChatId, ChatType, Platform, RoleId, SessionKey, TopicId, UserId,
 };
 use insula_gateway::Intake;
-use insula_models::Transport;
 use insula_owner::Messaging;
-use insula_registry::daemon::Purpose;
-use insula_registry::{AgentContext, Daemon, Front, Home};
+use insula_registry::AgentContext;
 use insula_store::{AccountLease, Message as Stored, SessionRef, Window};
-use insula_testkit::upstream::{Seen, Step, Upstream, event_stream};
+use insula_testdaemon::TestDaemon;
+use insula_testkit::model::configured;
+pub use insula_testkit::model::{calls, says, shown};
+use insula_testkit::upstream::{Seen, Step, Upstream};
 use insula_testkit::{Handles, world};
 use insula_turns::Engine;
 use insula_turns::gate::Tools;
@@ -159,7 +159,7 @@ impl Outbound for FakeAdapter {
 
 pub struct Fixture {
     pub files: insula_testkit::Home,
-    pub daemon: Arc<Daemon>,
+    pub daemon: TestDaemon,
     pub engine: Engine,
     pub owner: Arc<Messaging>,
     pub way: Intake,
@@ -174,41 +174,6 @@ pub fn echo(seen: &Seen, _: usize) -> Vec<Step> {
     let heard = shown(seen);
     let (_, last) = heard.last().cloned().unwrap_or_default();
     says(&format!("heard: {last}"))
-}
-
-/// A streamed answer that says `text`.
-pub fn says(text: &str) -> Vec<Step> {
-    let delta = serde_json::json!({ "choices": [{ "index": 0, "delta": { "content": text } }] });
-    let stop = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#;
-    event_stream([&*delta.to_string(), stop, "[DONE]"])
-}
-
-/// A streamed answer that calls a tool.
-pub fn calls(id: &str, tool: &str, arguments: &str) -> Vec<Step> {
-    let function = serde_json::json!({ "name": tool, "arguments": arguments });
-    let call =
-        serde_json::json!({ "index": 0, "id": id, "type": "function", "function": function });
-    let delta =
-        serde_json::json!({ "choices": [{ "index": 0, "delta": { "tool_calls": [call] } }] });
-    let stop = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#;
-    event_stream([&*delta.to_string(), stop, "[DONE]"])
-}
-
-/// What a request to the model says: role and words of each message after the system's.
-pub fn shown(seen: &Seen) -> Vec<(String, String)> {
-    let body = seen.json();
-    let messages = body["messages"].as_array().cloned().unwrap_or_default();
-    let said = messages.iter().filter(|message| message["role"] != "system").map(|message| {
-        let words = match &message["content"] {
-            serde_json::Value::String(text) => text.clone(),
-            serde_json::Value::Array(parts) => {
-                parts.iter().filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("|")
-            }
-            _ => String::new(),
-        };
-        (message["role"].as_str().unwrap_or_default().to_owned(), words)
-    });
-    said.collect()
 }
 
 /// A daemon with these agents, bindings and whatever else a configuration has.
@@ -254,15 +219,12 @@ async fn inside(
     script: impl Fn(&Seen, usize) -> Vec<Step> + Send + Sync + 'static,
 ) -> Fixture {
     let upstream = Upstream::start(&world, script).await.unwrap();
-    let url = upstream.url("/v1");
     // Time stands still here: only tests about waiting let anybody wait.
     let defaults = match config.contains("quiet:") {
         true => "",
         false => "defaults: {sessions: {quiet: 0s}}\n",
     };
-    let config = format!(
-        "model: fake/gpt-4o\nproviders:\n  fake: {{kind: openai, base_url: \"{url}\"}}\n{defaults}{config}"
-    );
+    let config = configured(&upstream, "gpt-4o", &format!("{defaults}{config}"));
     files.write("config.yaml", &config).unwrap();
     let platforms: Arc<Platforms> = Arc::default();
     let (daemon, engine, owner, way) = open(&files, &world, tools, &platforms).await;
@@ -277,22 +239,14 @@ async fn open(
     world: &insula_world::World,
     tools: Tools,
     platforms: &Arc<Platforms>,
-) -> (Arc<Daemon>, Engine, Arc<Messaging>, Intake) {
-    let home = Home::new(files.path());
-    home.prepare().unwrap();
-    let lock = home.try_lock().unwrap().expect("nobody else is here");
-    let transport = Transport::new(world, &[]).unwrap();
-    let caps = Capabilities::open(home, lock, world.clone(), BTreeMap::new(), Purpose::Serve)
-        .await
-        .unwrap();
-    let daemon = caps.daemon.clone();
-    let engine = Engine::with_tools(caps.clone(), transport, tools);
+) -> (TestDaemon, Engine, Arc<Messaging>, Intake) {
+    let daemon = TestDaemon::open(files, world).await;
+    let engine = daemon.engine_with(tools);
     let accounts = Arc::new(Accounts(platforms.clone(), Arc::default()));
-    let owner = Messaging::new(daemon.clone(), engine.clone(), accounts);
+    let owner = Messaging::new(daemon.opened(), engine.clone(), accounts);
     tokio::spawn(owner.delivery().clone().run(CancellationToken::new()));
-    let api =
-        Api { daemon: daemon.clone(), capabilities: caps.clone(), engine: Some(engine.clone()) };
-    let way = Intake::new(Front::of(&daemon), LocalOwner::new(api, Some(owner.clone())));
+    let api = Api::new(daemon.opened(), Some(engine.clone()));
+    let way = Intake::new(daemon.front(), LocalOwner::new(api, Some(owner.clone())));
     (daemon, engine, owner, way)
 }
 
@@ -396,9 +350,7 @@ pub fn quoted(text: &str, is_from_here: bool) -> Quoted {
 impl Fixture {
     /// The account that everything comes by.
     pub fn main(&self) -> AccountLease {
-        self.daemon
-            .owner
-            .account(Platform::new("telegram").unwrap(), &AccountId::new("main").unwrap())
+        self.daemon.account("telegram", "main")
     }
 
     /// A number that no event had.
@@ -411,7 +363,7 @@ impl Fixture {
             event: EventId(format!("e{event}").into()),
             address: from.address.clone(),
             sender: from.sender.clone(),
-            at: self.daemon.world.clock.now(),
+            at: self.daemon.world().clock.now(),
             what,
         }
     }
@@ -496,7 +448,7 @@ impl Fixture {
     /// What a conversation of an agent has in its journal.
     pub async fn journal(&self, agent: &str, from: &From) -> Vec<Stored> {
         let key = self.key(agent, from);
-        let store = self.daemon.store.agent(&key.agent);
+        let store = self.daemon.store_of(&key.agent);
         let session = store.session(SessionRef::Key(key.to_string().into())).await.unwrap();
         let Some(session) = session else { return vec![] };
         let window = Window { messages: 1_000, bytes: 8 << 20 };

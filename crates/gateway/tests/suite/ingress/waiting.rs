@@ -46,11 +46,21 @@ async fn what_waits_behind_a_file_is_not_answered_after_a_pairing_was_revoked() 
     let fixture = with(CONFIG, insula_tools::BUILT_IN, echo).await;
     fixture.ask(&dm("5"), "hello?").await;
     let agent = fixture.agent("a");
-    fixture.daemon.approve_pairing(&agent, "telegram:5", None, &Actor::CommandLine).await.unwrap();
+    fixture
+        .daemon
+        .access()
+        .approve_pairing(&agent, "telegram:5", None, &Actor::CommandLine)
+        .await
+        .unwrap();
     fixture.posts(2).await;
     fixture.platforms.slowly();
     with_a_slow_file(&fixture, "5").await;
-    fixture.daemon.revoke_pairing(&agent, "telegram:5", &Actor::CommandLine).await.unwrap();
+    fixture
+        .daemon
+        .access()
+        .revoke_pairing(&agent, "telegram:5", &Actor::CommandLine)
+        .await
+        .unwrap();
     fixture.platforms.go_on();
     settled(&fixture).await;
     assert_eq!(fixture.asked(), 0, "no model heard of it");

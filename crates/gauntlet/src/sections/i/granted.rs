@@ -40,6 +40,7 @@ pub const KEYS: &[(&str, Key)] = &[
     ("group", Neutral("what is a message to it; judged when it comes")),
     ("group_sessions_per_user", Neutral("another name of sessions.group")),
     ("hooks", Grants("hooks")),
+    ("integrity", Grants("integrity")),
     ("isolation", Neutral("one value so far")),
     ("links", Unprobed("there are none yet")),
     ("mcp_servers", Grants("mcp")),
@@ -159,7 +160,7 @@ fn written_outside(ground: &Ground, _: &str, mark: &str) -> Result<bool> {
     Ok(machine::is_there(&ground.outside.path().join("shared").join(mark)))
 }
 
-fn fetch(ground: &Ground, mark: &str) -> Call {
+pub(super) fn fetch(ground: &Ground, mark: &str) -> Call {
     Call::new("web_extract", json!({ "urls": [ground.web.url(&format!("/{mark}"))] }))
 }
 
@@ -178,6 +179,10 @@ fn search(_: &Ground, mark: &str) -> Call {
 
 fn shell(command: &str, mark: &str) -> Call {
     Call::new("terminal", json!({ "command": command.replace("MARK", mark) }))
+}
+
+fn touch(_: &Ground, mark: &str) -> Call {
+    shell("touch MARK.txt", mark)
 }
 
 fn print_secret(_: &Ground, mark: &str) -> Call {
@@ -394,6 +399,16 @@ pub const PROBES: &[Probe] = &[
         with: "tools: coding, approvals: {mode: 'off'}",
         taking: Taking::Edit("tools: coding, approvals: {mode: manual, timeout: 1s}"),
         call: destroy,
+        program: None,
+        shows: written,
+    },
+    Probe {
+        name: "integrity",
+        with: "tools: {profile: coding, also_allow: [web_extract]}, network: {allow: ['{web_address}']}, integrity: 'off'",
+        taking: Taking::Edit(
+            "tools: {profile: coding, also_allow: [web_extract]}, network: {allow: ['{web_address}']}, integrity: {profile: balanced, tainted: {program: deny}}",
+        ),
+        call: touch,
         program: None,
         shows: written,
     },

@@ -2,7 +2,7 @@
 //! in every state that work can be in. One edit takes all of them away at once.
 
 use super::derive;
-use super::granted::{KEYS, PROBES, Probe, TOP, Taking, known};
+use super::granted::{KEYS, PROBES, Probe, TOP, Taking, fetch, known};
 use crate::attempt::{Attempt, Outcome, Verdict};
 use crate::beside::{self, Reading};
 use crate::ground::{Ground, Plan, Token};
@@ -154,6 +154,12 @@ fn begin(ground: &Ground, probe: &'static Probe, state: State, run: &str) -> Res
     let session = format!("s-{mark}");
     let held = |act: Act| Act::Hold(go.clone(), Box::new(act));
     let use_it = || Act::Call(vec![(probe.call)(ground, &mark)]);
+    // What others wrote decides only in a turn that has read it.
+    let reads = || Act::Call(vec![fetch(ground, &format!("read-{mark}"))]);
+    let steps = |acts: Vec<Act>| -> Vec<Act> {
+        let first = (probe.name == "integrity").then(reads);
+        first.into_iter().chain(acts).collect()
+    };
     let (mut open, mut waits_for) = (vec![], None);
     let until_asked = |tag: &str| {
         machine::eventually("the model is asked", || {
@@ -165,13 +171,13 @@ fn begin(ground: &Ground, probe: &'static Probe, state: State, run: &str) -> Res
             let first = ground.puppets.learn(Script::steps(vec![held(Act::Say("first".into()))]));
             open.push(say(ground, &token, &agent, &session, &format!("first {first}"))?);
             until_asked(&first)?;
-            let second = learn(ground, &mark, vec![use_it()])?;
+            let second = learn(ground, &mark, steps(vec![use_it()]))?;
             let mut queued = say(ground, &token, &agent, &session, &format!("second {second}"))?;
             queued.until("turn.accepted")?;
             open.push(queued);
         }
         State::Running => {
-            let tag = learn(ground, &mark, vec![held(use_it())])?;
+            let tag = learn(ground, &mark, steps(vec![held(use_it())]))?;
             open.push(say(ground, &token, &agent, &session, &format!("go {tag}"))?);
             until_asked(&tag)?;
         }
@@ -181,7 +187,7 @@ fn begin(ground: &Ground, probe: &'static Probe, state: State, run: &str) -> Res
             }
             let command = format!("mkdir w-{mark}; rm -r w-{mark}; touch ran-{mark}");
             let asks = Act::Call(vec![Call::new("terminal", json!({ "command": command }))]);
-            let tag = learn(ground, &mark, vec![asks, use_it()])?;
+            let tag = learn(ground, &mark, steps(vec![asks, use_it()]))?;
             let mut turn = say(ground, &token, &agent, &session, &format!("go {tag}"))?;
             turn.until("approval.asked")?;
             open.push(turn);
@@ -190,7 +196,7 @@ fn begin(ground: &Ground, probe: &'static Probe, state: State, run: &str) -> Res
             if probe.name == "subagents" || probe.name == "budget" {
                 return Ok(None);
             }
-            let child = learn(ground, &mark, vec![held(use_it())])?;
+            let child = learn(ground, &mark, steps(vec![held(use_it())]))?;
             let goal = json!({ "tasks": [{ "goal": format!("do it {child}") }] });
             let delegates = Act::Call(vec![Call::new("delegate_task", goal)]);
             let tag = learn(ground, &mark, vec![delegates])?;

@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension as _};
 use std::collections::BTreeSet;
 
 /// What forgetting would take away.
-pub(super) fn affected(sql: &Connection, what: &Forget) -> rusqlite::Result<Affected> {
+pub(crate) fn affected(sql: &Connection, what: &Forget) -> rusqlite::Result<Affected> {
     let meant = meant(sql, what)?;
     let mut all: BTreeSet<i64> = meant.iter().copied().collect();
     let mut open = meant;

@@ -3,10 +3,9 @@
 
 use crate::chain::{Bytes32, Chain};
 use crate::error::StoreError;
+use crate::id::{MessageSeq, SessionId};
 use crate::memory::{FragmentId, ListName, MemoryList, MemoryOrigin};
-use crate::message::MessageSeq;
-use crate::session::SessionId;
-use crate::sqlite::messages::{first_id, id_of};
+use crate::sqlite::places::{first_id, id_of};
 use crate::sqlite::scopes;
 use crate::sqlite::sql::{CommandFault, bad_value};
 use rusqlite::{Connection, OptionalExtension as _};
@@ -131,7 +130,7 @@ pub(super) fn bury_removed(
 }
 
 /// Which of some words were forgotten in a list.
-pub(super) fn texts(
+pub(crate) fn texts(
     sql: &Connection,
     chain: &Chain,
     scope: &str,
@@ -173,7 +172,7 @@ pub(super) fn erased(sql: &Connection, scope: &str, target: MemoryList) -> rusql
 }
 
 /// The lists whose files may have what was forgotten.
-pub(super) fn due(sql: &Connection) -> rusqlite::Result<Vec<ListName>> {
+pub(crate) fn due(sql: &Connection) -> rusqlite::Result<Vec<ListName>> {
     sql.prepare_cached(
         "SELECT scope.name, target FROM erasure_due JOIN scope ON scope.id = erasure_due.scope
          ORDER BY scope.name, target",

@@ -6,13 +6,11 @@
 
 use super::super::scopes;
 use crate::chain::{Bytes32, Chain};
+use crate::id::{MessageSeq, SessionId};
 use crate::memory::{
     FragmentId, MEMORY_PAGE_MAX, MemoryList, MemoryOrigin, MemorySource, Provenance, RecordKind,
 };
-use crate::message::MessageSeq;
-use crate::session::SessionId;
-use crate::sqlite::sql::actor;
-use crate::sqlite::sql::bad_value;
+use crate::sqlite::sql::{actor, bad_value};
 use insula_domain::Actor;
 use insula_world::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row};

@@ -2,10 +2,10 @@
 
 use super::buried;
 use super::chain::unpack;
+use crate::id::SessionId;
 use crate::memory::{
     Fragment, FragmentId, Frozen, MEMORY_PAGE_MAX, MemoryList, MemoryPage, Mirror,
 };
-use crate::session::SessionId;
 use crate::sqlite::scopes;
 use crate::sqlite::sql::bad_value;
 use insula_domain::ScopeName;

@@ -22,7 +22,7 @@ struct ExpectedState {
 }
 
 /// Checks everything.
-pub(super) fn verify(sql: &Connection, chain: &Chain) -> rusqlite::Result<MemoryReport> {
+pub(crate) fn verify(sql: &Connection, chain: &Chain) -> rusqlite::Result<MemoryReport> {
     let mut report =
         MemoryReport { ok: false, records: 0, fragments: 0, broken_at: None, reason: None };
     match all(sql, chain, &mut report)? {

@@ -7,12 +7,12 @@ use crate::agent::CommandOutcome;
 use crate::audit::AuditEntry;
 use crate::chain::Bytes32;
 use crate::error::StoreError;
+use crate::id::SessionId;
 use crate::memory::{
     Fragment, FragmentId, Frozen, MemoryEntry, MemoryList, MemoryOrigin, MemorySource, NewFragment,
     Provenance, RecordKind, Remember,
 };
-use crate::session::SessionId;
-use crate::sqlite::apply::Means;
+use crate::sqlite::means::Means;
 use crate::sqlite::sql::CommandFault;
 use crate::sqlite::{audit, scopes};
 use insula_domain::ScopeName;

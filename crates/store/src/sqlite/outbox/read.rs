@@ -1,13 +1,11 @@
 //! Reading deliveries, where replies go, and buttons.
 
-use crate::message::MessageSeq;
+use crate::id::{MessageSeq, SessionId, TurnId};
 use crate::outbox::{
     Button, Content, DELIVERIES_MAX, Delivery, DeliveryDestination, DeliveryId, DeliveryState,
     Lane, NewButton, Provisional, SentPart, TurnOrigin,
 };
-use crate::session::SessionId;
 use crate::sqlite::sql::bad_value;
-use crate::turn::TurnId;
 use insula_world::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 

@@ -4,13 +4,11 @@ use super::read::{NO_SESSION, provisional};
 use crate::agent::CommandOutcome;
 use crate::chain::Chain;
 use crate::error::StoreError;
-use crate::message::MessageSeq;
+use crate::id::{MessageSeq, SessionId, TurnId};
 use crate::outbox::{
     DeliveryDestination, DeliveryId, DeliveryState, Doubt, Enqueue, NewButton, OutboxCommand, Rest,
 };
-use crate::session::SessionId;
 use crate::sqlite::sql::CommandFault;
-use crate::turn::TurnId;
 use insula_world::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _};
 

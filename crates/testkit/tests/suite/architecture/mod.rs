@@ -6,6 +6,7 @@
     reason = "tests read the sources and run cargo"
 )]
 
+mod circles;
 mod lints;
 mod rooms;
 mod shared;

@@ -34,6 +34,9 @@ const ROOMS: [&str; 23] = [
 /// Only ever a dev-dependency, of any room but the gauntlet; may itself use the two lowest.
 const TESTKIT: &str = "testkit";
 
+/// A daemon in a test's own process: only ever a dev-dependency, of rooms above what it opens.
+const TESTDAEMON: &str = "testdaemon";
+
 /// Attacks from outside and ships nowhere: it stands on the testkit as a test does.
 const GAUNTLET: &str = "gauntlet";
 
@@ -41,8 +44,8 @@ const GAUNTLET: &str = "gauntlet";
 const BENCH: &str = "bench";
 
 /// For tests alone: outside the testkit only as dev-dependencies.
-const FOR_TESTS_ONLY: [&str; 6] =
-    ["insula-testkit", "insta", "proptest", "rcgen", "tempfile", "trybuild"];
+const FOR_TESTS_ONLY: [&str; 7] =
+    ["insula-testdaemon", "insula-testkit", "insta", "proptest", "rcgen", "tempfile", "trybuild"];
 
 /// One dependency as cargo describes it.
 struct Edge<'a> {
@@ -65,11 +68,19 @@ fn fault(edge: &Edge<'_>) -> Option<String> {
     if to == TESTKIT {
         return match kind {
             Kind::Dev => None,
-            Kind::Normal if from == GAUNTLET => None,
+            Kind::Normal if [GAUNTLET, TESTDAEMON].contains(&from) => None,
             Kind::Normal => complaint("the testkit is a dev-dependency only"),
         };
     }
+    if to == TESTDAEMON {
+        let is_dev = kind == Kind::Dev;
+        return if is_dev { None } else { complaint("it is a dev-dependency only") };
+    }
     let Some(below) = place(to) else { return complaint("it is no known room") };
+    if from == TESTDAEMON {
+        let opened = Some(below) >= place("turns");
+        return if opened { None } else { complaint("it opens turns and what is below") };
+    }
     if from == TESTKIT {
         let lowest = ["world", "domain"].contains(&to);
         return if lowest { None } else { complaint("the testkit knows world and domain only") };
@@ -104,7 +115,7 @@ fn every_crate_is_a_known_room_with_the_name_of_its_folder() {
         let folder = manifest.strip_suffix("/Cargo.toml").unwrap().rsplit('/').next().unwrap();
         assert!(manifest.contains("/crates/"), "{manifest} is not under crates/");
         assert!(
-            ROOMS.contains(&folder) || folder == TESTKIT,
+            ROOMS.contains(&folder) || [TESTKIT, TESTDAEMON].contains(&folder),
             "crates/{folder} is no known room: add it to ROOMS at its height, and to ARCHITECTURE.md"
         );
         assert_eq!(text(package, "name"), format!("insula-{folder}"));

@@ -4,7 +4,9 @@
 use crate::turns::support::{Fixture, calls, end, says, shown, with_tools};
 use async_trait::async_trait;
 use insula_domain::{AccountId, AgentId, Platform, RoleId, UserId};
+use insula_registry::Access;
 use insula_registry::tokens::Verb;
+use insula_registry::trail::Trail;
 use insula_registry::{Actor, AgentContext};
 use insula_tools::{Cleared, Hands, Output, Risk, Tool, ToolError};
 use insula_turns::approvals::{AnswerError, ApprovalAnswer, ApprovalDuration, grants};
@@ -106,11 +108,11 @@ impl Fixture {
     }
 
     fn context(&self, name: &str) -> Arc<AgentContext> {
-        self.daemon.snapshot().agents[&agent(name)].state.context().unwrap().clone()
+        self.daemon.agent(name)
     }
 
     async fn kinds(&self, name: &str) -> Vec<String> {
-        let records = self.daemon.store.agent(&agent(name)).audit_tail(100).await.unwrap();
+        let records = self.daemon.store_of(&agent(name)).audit_tail(100).await.unwrap();
         let kinds = records.iter().map(|record| record.kind.to_string());
         kinds.filter(|kind| kind.starts_with("approval.")).collect()
     }
@@ -123,6 +125,12 @@ impl Fixture {
 }
 
 const ONCE: ApprovalAnswer = ApprovalAnswer::Approve(ApprovalDuration::Once);
+
+/// What grants are taken back by.
+fn rights(fixture: &Fixture) -> (&Access, &Trail) {
+    let parts = &fixture.daemon.opened().parts;
+    (&parts.access, &parts.trail)
+}
 
 #[tokio::test]
 async fn a_dangerous_call_runs_after_somebody_said_yes_and_only_that_one() {
@@ -299,14 +307,14 @@ async fn a_grant_that_was_revoked_asks_again() {
     assert_eq!((&*all[0].id, &*all[0].what, all[0].by.as_str()), (&*id, SHOWN, "cli:local"));
     // Not by whoever likes, not at another agent, and not twice.
     let chat = daemon.token(&["a"], Verb::Chat).await;
-    let refused = grants::revoke(&daemon.daemon, &context, &id, &chat).await;
+    let refused = grants::revoke(rights(&daemon), &context, &id, &chat).await;
     assert!(matches!(refused, Err(AnswerError::NotAdmin(_))), "{refused:?}");
     let elsewhere =
-        grants::revoke(&daemon.daemon, &daemon.context("b"), &id, &Actor::CommandLine).await;
+        grants::revoke(rights(&daemon), &daemon.context("b"), &id, &Actor::CommandLine).await;
     assert!(matches!(elsewhere, Err(AnswerError::NoGrant(_))), "{elsewhere:?}");
     assert_eq!(grants::list(&context).await.unwrap(), all);
-    grants::revoke(&daemon.daemon, &context, &id, &Actor::CommandLine).await.unwrap();
-    let again = grants::revoke(&daemon.daemon, &context, &id, &Actor::CommandLine).await;
+    grants::revoke(rights(&daemon), &context, &id, &Actor::CommandLine).await.unwrap();
+    let again = grants::revoke(rights(&daemon), &context, &id, &Actor::CommandLine).await;
     assert!(matches!(again, Err(AnswerError::NoGrant(_))), "{again:?}");
     assert_eq!(daemon.kinds("a").await.last().unwrap(), "approval.revoked");
     let mut turn = daemon.submit("one", "rm -r build").await;
@@ -393,7 +401,7 @@ async fn a_turn_that_waits_can_be_stopped() {
     assert_eq!(fixture.kinds("a").await, ["approval.asked", "approval.stopped"]);
     let late = fixture.answer(&id, ONCE, &Actor::CommandLine).await;
     assert!(matches!(late, Err(AnswerError::NotWaiting(_))));
-    assert!(fixture.daemon.store.agent(&agent("a")).approvals().await.unwrap().is_empty());
+    assert!(fixture.daemon.store_of(&agent("a")).approvals().await.unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -481,7 +489,7 @@ async fn audit_names_who_and_what_by_hash_and_no_arguments() {
     let id = asked(&mut turn).await;
     daemon.answer(&id, ONCE, &Actor::CommandLine).await.unwrap();
     end(turn).await;
-    let records = daemon.daemon.store.agent(&agent("a")).audit_tail(100).await.unwrap();
+    let records = daemon.daemon.store_of(&agent("a")).audit_tail(100).await.unwrap();
     let record = records.iter().find(|it| &*it.kind == "approval.approved").unwrap();
     assert_eq!(record.actor.as_str(), "cli:local");
     let content: Value = serde_json::from_str(record.content.as_deref().unwrap()).unwrap();
@@ -507,7 +515,7 @@ fn after_a_crash_the_question_is_asked_again_and_nothing_ran() {
     let second = runtime();
     second.block_on(async {
         let daemon = with_tools(Some(files), MANUAL, TOOLS, script).await;
-        let mut events = daemon.daemon.registry.hub.listen(&agent("a"));
+        let mut events = daemon.daemon.hub().listen(&agent("a"));
         daemon.engine.resume().await.unwrap();
         let again = loop {
             let event = events.recv().await.unwrap();

@@ -39,7 +39,7 @@ async fn what_was_said_in_one_scope_is_not_found_from_another() {
     assert!(here.contains("attic"), "{here}");
     let there = daemon.say("a", "two", "search for heliotrope").await;
     assert!(!there.contains("attic"), "{there}");
-    let store = daemon.daemon.store.agent(&AgentId::new("a").unwrap());
+    let store = daemon.daemon.store_of(&AgentId::new("a").unwrap());
     let name = store.seals().seal(Counted::Session, 1);
     let around = |session: &str| {
         format!(r#"call session_search {{"session_id": {session}, "around_message_id": 1}}"#)
@@ -72,8 +72,7 @@ async fn rule_06_one_gate_refuses_what_the_table_does_not_have() {
     };
     let daemon = scripted(script).await;
     daemon.say("b", "one", "go").await;
-    let records =
-        daemon.daemon.store.agent(&AgentId::new("b").unwrap()).audit_tail(99).await.unwrap();
+    let records = daemon.daemon.store_of(&AgentId::new("b").unwrap()).audit_tail(99).await.unwrap();
     let records = records.iter().filter(|record| &*record.kind == "tool.call");
     let told: Vec<serde_json::Value> =
         records.map(|it| serde_json::from_str(it.content.as_ref().unwrap()).unwrap()).collect();
@@ -91,7 +90,7 @@ async fn rule_06_one_gate_refuses_what_the_table_does_not_have() {
 async fn rule_06_one_gate_leaves_a_record_of_every_call() {
     let daemon = open().await;
     daemon.say("a", "one", "todo buy milk").await;
-    let store = daemon.daemon.store.agent(&AgentId::new("a").unwrap());
+    let store = daemon.daemon.store_of(&AgentId::new("a").unwrap());
     let records = store.audit_tail(10).await.unwrap();
     let call = records.iter().find(|record| &*record.kind == "tool.call").expect("a record");
     let content = call.content.as_ref().unwrap();

@@ -45,7 +45,7 @@ fn models(fixture: &Fixture) -> Vec<String> {
 
 async fn usage(fixture: &Fixture, turn: TurnId) -> insula_store::Usage {
     let agent = insula_domain::AgentId::new("a").unwrap();
-    fixture.daemon.store.agent(&agent).turn(turn).await.unwrap().unwrap().usage
+    fixture.daemon.store_of(&agent).turn(turn).await.unwrap().unwrap().usage
 }
 
 #[tokio::test(start_paused = true)]

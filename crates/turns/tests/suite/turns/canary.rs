@@ -128,7 +128,7 @@ async fn no_canary_is_found_outside_its_scope() {
             1 => "call memory_search {\"query\": \"planted\", \"limit\": 30}".to_owned(),
             2 => "call session_search {\"query\": \"planted\", \"limit\": 50}".to_owned(),
             3 => {
-                let store = fixture.daemon.store.agent(&AgentId::new(&id).unwrap());
+                let store = fixture.daemon.store_of(&AgentId::new(&id).unwrap());
                 let session = store.seals().seal(Counted::Session, i64::from(d % 60));
                 format!(
                     "call session_search {{\"session_id\": \"{session}\", \"around_message_id\": 1}}"
@@ -150,7 +150,7 @@ async fn no_canary_is_found_outside_its_scope() {
     // Rows.
     for agent in 0..AGENTS {
         let id = AgentId::new(&format!("a{agent}")).unwrap();
-        let store = fixture.daemon.store.agent(&id);
+        let store = fixture.daemon.store_of(&id);
         for fragment in store.fragments_after(FragmentId::START, 1_000).await.unwrap() {
             for (canary, (of, chat)) in canaries.iter() {
                 if fragment.text.contains(canary.as_str()) {

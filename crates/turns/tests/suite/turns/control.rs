@@ -233,7 +233,7 @@ async fn a_forgotten_session_stops_and_leaves_nothing() {
 async fn whoever_listens_to_an_agent_hears_its_turns_and_no_other() {
     let daemon = scripted(|_, _| says("hello")).await;
     let (inbound, key) = daemon.inbound("a", "one", "hi");
-    let mut heard = daemon.daemon.registry.hub.listen(&key.agent);
+    let mut heard = daemon.daemon.hub().listen(&key.agent);
     daemon.say("b", "one", "something else").await;
     let turn = daemon.engine.submit(inbound).await.unwrap();
     let id = turn.turn;
@@ -332,7 +332,7 @@ async fn a_call_that_is_stopped_is_on_the_record() {
     let (_, key) = daemon.inbound("a", "one", "");
     assert_eq!(daemon.engine.stop(&key), 1);
     assert_eq!(end(running).await, TurnEnd::Stopped);
-    let agent = daemon.daemon.store.agent(&AgentId::new("a").unwrap());
+    let agent = daemon.daemon.store_of(&AgentId::new("a").unwrap());
     let records = agent.audit_tail(10).await.unwrap();
     let contents = records.iter().filter_map(|record| record.content.as_deref());
     let told: Vec<_> = contents.filter(|text| text.contains("\"todo\"")).collect();

@@ -119,7 +119,7 @@ fn what_was_done_before_a_crash_counts_after_it() {
     runtime().block_on(async {
         let script = |seen: &Seen, _: usize| play(seen);
         let fixture = with_tools(Some(files), AGENTS, insula_tools::BUILT_IN, script).await;
-        let mut events = fixture.daemon.registry.hub.listen(&AgentId::new("a").unwrap());
+        let mut events = fixture.daemon.hub().listen(&AgentId::new("a").unwrap());
         fixture.engine.resume().await.unwrap();
         let ended = loop {
             let event = events.recv().await.unwrap();

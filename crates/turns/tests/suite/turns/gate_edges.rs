@@ -234,7 +234,7 @@ fn after_a_crash(
     runtime().block_on(async {
         let script = |seen: &Seen, _: usize| play(seen);
         let fixture = with_tools(Some(files), agents, tools(), script).await;
-        let mut events = fixture.daemon.registry.hub.listen(&AgentId::new("a").unwrap());
+        let mut events = fixture.daemon.hub().listen(&AgentId::new("a").unwrap());
         fixture.engine.resume().await.unwrap();
         loop {
             let event = events.recv().await.unwrap();

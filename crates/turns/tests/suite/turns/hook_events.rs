@@ -4,17 +4,14 @@
 use crate::turns::hooks::says_json;
 use crate::turns::memory::puppet;
 use crate::turns::support::{Fixture, end, says, shown};
-use insula_capabilities::Capabilities;
 use insula_domain::AgentId;
-use insula_models::Transport;
-use insula_registry::Home;
-use insula_registry::daemon::Purpose;
 use insula_store::{FragmentId, SessionRef, Window};
+use insula_testdaemon::{TestDaemon, introduce};
+use insula_testkit::model::configured;
 use insula_testkit::upstream::{Seen, Step, Upstream, answer};
 use insula_testkit::{Handles, world};
-use insula_turns::{Engine, TurnEnd, TurnEvent};
+use insula_turns::{TurnEnd, TurnEvent};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 const SKILL: &str = "---\nname: tea\ndescription: How tea is made.\n---\nBoil water.\n";
@@ -29,26 +26,17 @@ async fn open(
     let (world, handles) = world(7);
     let upstream = Upstream::start(&world, model).await.unwrap();
     let hooks = Upstream::start(&world, hook).await.unwrap();
-    let config = format!(
-        "model: fake/model\nproviders:\n  fake: {{kind: openai, base_url: \"{}\"}}\n{}",
-        upstream.url("/v1"),
-        agents.replace("HOOK", &hooks.url("/hook"))
-    );
+    let agents = agents.replace("HOOK", &hooks.url("/hook"));
+    let config = configured(&upstream, "model", &agents);
     let files = insula_testkit::Home::with([
         ("config.yaml", &*config),
         ("agents/a/skills/tea/SKILL.md", SKILL),
         ("agents/b/skills/tea/SKILL.md", SKILL),
     ]);
     let files = files.unwrap();
-    let home = Home::new(files.path());
-    home.prepare().unwrap();
-    crate::people::introduce(&home, &world).await;
-    let lock = home.try_lock().unwrap().expect("nobody else is here");
-    let transport = Transport::new(&world, &[]).unwrap();
-    let caps =
-        Capabilities::open(home, lock, world, BTreeMap::new(), Purpose::Serve).await.unwrap();
-    let daemon = caps.daemon.clone();
-    let engine = Engine::new(caps.clone(), transport);
+    introduce(&files, &world).await;
+    let daemon = TestDaemon::open(&files, &world).await;
+    let engine = daemon.engine();
     (Fixture { files, daemon, engine, upstream: Some(upstream), handles: None }, hooks, handles)
 }
 
@@ -109,7 +97,7 @@ const DECIDING: &[(&str, &str, &str)] = &[
 ];
 
 async fn fragments(fixture: &Fixture, agent: &str) -> Vec<(String, String)> {
-    let store = fixture.daemon.store.agent(&AgentId::new(agent).unwrap());
+    let store = fixture.daemon.store_of(&AgentId::new(agent).unwrap());
     let all = store.fragments_after(FragmentId::START, 1_000).await.unwrap();
     all.into_iter().map(|it| (it.scope.to_string(), it.text)).collect()
 }

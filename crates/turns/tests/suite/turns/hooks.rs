@@ -46,7 +46,7 @@ pub fn says_json(json: Value) -> impl Fn(&Seen, usize) -> Vec<Step> + Send + Syn
 impl Fixture {
     /// The hook records of an agent: event, and the verdict of each hook.
     pub async fn hook_records(&self, agent: &str) -> Vec<(String, Vec<String>)> {
-        let records = self.daemon.store.agent(&AgentId::new(agent).unwrap()).audit_tail(100).await;
+        let records = self.daemon.store_of(&AgentId::new(agent).unwrap()).audit_tail(100).await;
         let records = records.unwrap();
         let hooks = records.iter().filter(|record| &*record.kind == "hook");
         let read = hooks.map(|record| {

@@ -77,7 +77,7 @@ impl Stage {
             }
             first.into_iter().chain(server(seen)).collect()
         };
-        let world = &fixture.daemon.world;
+        let world = fixture.daemon.world();
         let server = Upstream::listen(world, SocketAddr::from(PLACE), script).await.unwrap();
         Self { fixture, server, speaks, may_speak }
     }

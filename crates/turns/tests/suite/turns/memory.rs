@@ -123,7 +123,7 @@ async fn b01_what_one_chat_learns_is_absent_from_another() {
     assert!(told.starts_with("result: done: `memory` has 1 entry"), "{told}");
     let from = fixture.upstream().seen().len();
     fixture.say("a", "group", "what do you know?").await;
-    let store = fixture.daemon.store.agent(&AgentId::new("a").unwrap());
+    let store = fixture.daemon.store_of(&AgentId::new("a").unwrap());
     let name = store.seals().seal(insula_store::Counted::Session, 1);
     let by_name =
         format!(r#"call session_search {{"session_id": "{name}", "around_message_id": 1}}"#);

@@ -104,7 +104,7 @@ async fn a_scope_of_the_models_own_making_is_refused_and_nobody_is_asked() {
 
 /// What is told to a request that has no conversation of its own.
 async fn once(fixture: &Fixture, agent: &str, text: &str) -> String {
-    let name = context(fixture, agent).one_off_name(&fixture.daemon.world);
+    let name = context(fixture, agent).one_off_name(fixture.daemon.world());
     let (inbound, _) = fixture.inbound(agent, &name, text);
     reply(fixture.engine.submit_once(inbound).await.unwrap()).await
 }

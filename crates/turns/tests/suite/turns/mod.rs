@@ -16,6 +16,7 @@ mod glance;
 mod hook_events;
 mod hooked_calls;
 mod hooks;
+mod integrity;
 mod mcp;
 mod memory;
 mod memory_edges;

@@ -91,7 +91,7 @@ async fn a_call_outside_of_a_rule_is_refused_with_the_reason() {
     // Another agent's calls are not bound by it.
     let said = daemon.say("b", "one", r#"terminal {"command": "rm x"}"#).await;
     assert!(said.starts_with("ran with"), "{said}");
-    let records = daemon.daemon.store.agent(&AgentId::new("a").unwrap()).audit_tail(100).await;
+    let records = daemon.daemon.store_of(&AgentId::new("a").unwrap()).audit_tail(100).await;
     let refused = records
         .unwrap()
         .iter()

@@ -228,7 +228,7 @@ async fn what_a_conversation_of_one_request_sent_outlives_it() {
     let fixture = open().await;
     let mut asked = inbound(&fixture, "a", GROUP, &send(GROUP));
     let mut address = asked.scope.address.clone();
-    address.chat = ChatId::new(asked.agent.one_off_name(&fixture.daemon.world)).unwrap();
+    address.chat = ChatId::new(asked.agent.one_off_name(fixture.daemon.world())).unwrap();
     asked.session = asked.agent.session_key(&address);
     let (store, key) = (asked.agent.store.clone(), asked.session.to_string());
     reply(fixture.engine.submit_once(asked).await.unwrap()).await;

@@ -300,7 +300,7 @@ fn what_a_skill_took_away_stays_away_after_a_crash() {
     first.shutdown_timeout(Duration::from_secs(30));
     runtime().block_on(async {
         let fixture = open_fixture(files, AGENTS).await;
-        let mut events = fixture.daemon.registry.hub.listen(&AgentId::new("a").unwrap());
+        let mut events = fixture.daemon.hub().listen(&AgentId::new("a").unwrap());
         fixture.engine.resume().await.unwrap();
         let ended = loop {
             let event = events.recv().await.unwrap();

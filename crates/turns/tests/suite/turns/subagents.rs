@@ -56,7 +56,7 @@ async fn events(mut handle: TurnHandle) -> (Vec<(String, ChildAct)>, TurnEnd) {
 }
 
 async fn audit(fixture: &Fixture, kind: &str) -> Vec<Value> {
-    let store = fixture.daemon.store.agent(&AgentId::new("a").unwrap());
+    let store = fixture.daemon.store_of(&AgentId::new("a").unwrap());
     let records = store.audit_tail(500).await.unwrap();
     let records = records.iter().filter(|record| &*record.kind == kind);
     records.map(|it| serde_json::from_str(it.content.as_ref().unwrap()).unwrap()).collect()
@@ -259,7 +259,7 @@ async fn a_budget_is_one_for_a_turn_and_its_children() {
         "agents: {a: {tools: coding, budget: {tokens_per_day: 100000}}}\n",
     )
     .await;
-    let store = daemon.daemon.store.agent(&AgentId::new("a").unwrap());
+    let store = daemon.daemon.store_of(&AgentId::new("a").unwrap());
     let tasks = (0..3).map(|_| task(acts([call("todo", json!({})), say("x")])));
     let told = run(&daemon, &acts([delegate(tasks), tell()])).await;
     assert!(told.contains("child 3 finished"), "{told}");
@@ -371,7 +371,7 @@ async fn four_orchestrators_with_sixteen_leaves_add_up_and_leave_nothing() {
     // Two calls each, of all of them and of the turn itself.
     let calls = 22 * 2;
     assert_eq!((usage.input, usage.output), (calls * INPUT, calls * OUTPUT));
-    let store = daemon.daemon.store.agent(&AgentId::new("a").unwrap());
+    let store = daemon.daemon.store_of(&AgentId::new("a").unwrap());
     let used = store.usage_of(UsageOf::Agent, Timestamp::from_millis(0)).await.unwrap();
     assert_eq!((used.turns, used.usage), (1, usage));
     assert_eq!(store.sessions(None, 100).await.unwrap().len(), 1);
@@ -415,7 +415,7 @@ async fn a_stop_ends_every_child_and_what_was_used_is_counted() {
     assert_eq!(daemon.engine.stop(&key), 1);
     assert_eq!(end(handle).await, TurnEnd::Stopped);
     assert_eq!(daemon.engine.children_running(), 0);
-    let store = daemon.daemon.store.agent(&AgentId::new("a").unwrap());
+    let store = daemon.daemon.store_of(&AgentId::new("a").unwrap());
     let turn = store.turn(insula_store::TurnId(1)).await.unwrap().unwrap();
     assert_eq!((turn.status, turn.usage.input), (TurnStatus::Stopped, (1 + 4 + 16) * INPUT));
     for child in store.children(turn.id).await.unwrap() {
@@ -482,7 +482,7 @@ async fn what_children_say_is_in_no_list_and_found_by_no_search() {
         say("done heliotrope"),
     ]));
     run(&daemon, &acts([delegate([child]), say("all done")])).await;
-    let store = daemon.daemon.store.agent(&AgentId::new("a").unwrap());
+    let store = daemon.daemon.store_of(&AgentId::new("a").unwrap());
     assert_eq!(store.sessions(None, 10).await.unwrap().len(), 1);
     let (inbound, _) = daemon.inbound("a", "one", "");
     let found = store

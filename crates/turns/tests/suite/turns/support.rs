@@ -1,22 +1,17 @@
 //! A daemon with two agents, and ways to talk to them.
 
-use insula_capabilities::Capabilities;
-use insula_domain::{
-    AccountId, Address, AgentId, ChatId, ChatType, Label, Platform, SessionKey, UserId,
-};
-use insula_models::Transport;
-use insula_registry::daemon::Purpose;
-use insula_registry::{Daemon, Home};
-use insula_store::{Message, Part, Role, SessionRef, Window};
-use insula_testkit::upstream::{Seen, Step, Upstream, event_stream};
+use insula_domain::{AccountId, Address, ChatId, ChatType, Label, Platform, SessionKey, UserId};
+use insula_store::{Message, Part, Role};
+use insula_testdaemon::{TestDaemon, introduce};
+pub use insula_testkit::model::{calls, says, shown};
+use insula_testkit::model::{calls_all, configured};
+use insula_testkit::upstream::{Seen, Step, Upstream};
 use insula_testkit::world;
 use insula_turns::{Acknowledge, Engine, Inbound, TurnEnd, TurnEvent, TurnHandle};
-use std::collections::BTreeMap;
-use std::sync::Arc;
 
 pub struct Fixture {
     pub files: insula_testkit::Home,
-    pub daemon: Arc<Daemon>,
+    pub daemon: TestDaemon,
     pub engine: Engine,
     pub upstream: Option<Upstream>,
     pub handles: Option<insula_testkit::Handles>,
@@ -37,10 +32,7 @@ pub async fn scripted(
 ) -> Fixture {
     let (world, _handles) = world(7);
     let upstream = Upstream::start(&world, script).await.unwrap();
-    let url = upstream.url("/v1");
-    let config = format!(
-        "model: fake/model\nproviders:\n  fake: {{kind: openai, base_url: \"{url}\"}}\n{AGENTS}"
-    );
+    let config = configured(&upstream, "model", AGENTS);
     build(world, config, Some(upstream)).await
 }
 
@@ -50,15 +42,9 @@ pub async fn build(
     upstream: Option<Upstream>,
 ) -> Fixture {
     let files = insula_testkit::Home::with([("config.yaml", &*config)]).unwrap();
-    let home = Home::new(files.path());
-    home.prepare().unwrap();
-    crate::people::introduce(&home, &world).await;
-    let lock = home.try_lock().unwrap().expect("nobody else is here");
-    let transport = Transport::new(&world, &[]).unwrap();
-    let caps =
-        Capabilities::open(home, lock, world, BTreeMap::new(), Purpose::Serve).await.unwrap();
-    let daemon = caps.daemon.clone();
-    let engine = Engine::new(caps.clone(), transport);
+    introduce(&files, &world).await;
+    let daemon = TestDaemon::open(&files, &world).await;
+    let engine = daemon.engine();
     Fixture { files, daemon, engine, upstream, handles: None }
 }
 
@@ -71,10 +57,7 @@ pub async fn with_tools(
 ) -> Fixture {
     let (world, handles) = world(7);
     let upstream = Upstream::start(&world, script).await.unwrap();
-    let url = upstream.url("/v1");
-    let config = format!(
-        "model: fake/model\nproviders:\n  fake: {{kind: openai, base_url: \"{url}\"}}\n{agents}"
-    );
+    let config = configured(&upstream, "model", agents);
     let files = match files {
         Some(files) => {
             files.write("config.yaml", &config).unwrap();
@@ -82,15 +65,9 @@ pub async fn with_tools(
         }
         None => insula_testkit::Home::with([("config.yaml", &*config)]).unwrap(),
     };
-    let home = Home::new(files.path());
-    home.prepare().unwrap();
-    crate::people::introduce(&home, &world).await;
-    let lock = home.try_lock().unwrap().expect("nobody else is here");
-    let transport = Transport::new(&world, &[]).unwrap();
-    let caps =
-        Capabilities::open(home, lock, world, BTreeMap::new(), Purpose::Serve).await.unwrap();
-    let daemon = caps.daemon.clone();
-    let engine = Engine::with_tools(caps.clone(), transport, tools);
+    introduce(&files, &world).await;
+    let daemon = TestDaemon::open(&files, &world).await;
+    let engine = daemon.engine_with(tools);
     Fixture { files, daemon, engine, upstream: Some(upstream), handles: Some(handles) }
 }
 
@@ -108,55 +85,14 @@ fn address(chat: &str) -> Address {
     }
 }
 
-/// A streamed answer that says `text`.
-pub fn says(text: &str) -> Vec<Step> {
-    let delta = serde_json::json!({ "choices": [{ "index": 0, "delta": { "content": text } }] });
-    let stop = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#;
-    event_stream([&*delta.to_string(), stop, "[DONE]"])
-}
-
-/// A streamed answer that calls a tool.
-pub fn calls(id: &str, tool: &str, arguments: &str) -> Vec<Step> {
-    let function = serde_json::json!({ "name": tool, "arguments": arguments });
-    let call =
-        serde_json::json!({ "index": 0, "id": id, "type": "function", "function": function });
-    let delta =
-        serde_json::json!({ "choices": [{ "index": 0, "delta": { "tool_calls": [call] } }] });
-    let stop = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#;
-    event_stream([&*delta.to_string(), stop, "[DONE]"])
-}
-
 /// A streamed answer that puts this many items on a list, one call each.
 pub fn calls_at_once(number: usize, count: usize) -> Vec<Step> {
-    let call = |index: usize| {
+    calls_all((0..count).map(|index| {
         let item = format!("{number}-{index}");
         let todos =
             serde_json::json!({ "todos": [{ "id": "a", "content": format!("item {item}") }] });
-        let function = serde_json::json!({ "name": "todo", "arguments": todos.to_string() });
-        serde_json::json!({ "index": index, "id": item, "type": "function", "function": function })
-    };
-    let calls: Vec<_> = (0..count).map(call).collect();
-    let delta =
-        serde_json::json!({ "choices": [{ "index": 0, "delta": { "tool_calls": calls } }] });
-    let stop = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#;
-    event_stream([&*delta.to_string(), stop, "[DONE]"])
-}
-
-/// What a request to the model says: role and words of each message after the system's.
-pub fn shown(seen: &Seen) -> Vec<(String, String)> {
-    let body = seen.json();
-    let messages = body["messages"].as_array().cloned().unwrap_or_default();
-    let said = messages.iter().filter(|message| message["role"] != "system").map(|message| {
-        let words = match &message["content"] {
-            serde_json::Value::String(text) => text.clone(),
-            serde_json::Value::Array(parts) => {
-                parts.iter().filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("|")
-            }
-            _ => String::new(),
-        };
-        (message["role"].as_str().unwrap_or_default().to_owned(), words)
-    });
-    said.collect()
+        (item, "todo".to_owned(), todos.to_string())
+    }))
 }
 
 pub async fn end(mut handle: TurnHandle) -> TurnEnd {
@@ -178,8 +114,7 @@ pub async fn reply(handle: TurnHandle) -> String {
 
 impl Fixture {
     pub fn inbound(&self, agent: &str, chat: &str, text: &str) -> (Inbound, SessionKey) {
-        let id = AgentId::new(agent).unwrap();
-        let agent = self.daemon.snapshot().agents[&id].state.context().unwrap().clone();
+        let agent = self.daemon.agent(agent);
         let address = address(chat);
         let session = agent.session_key(&address);
         let inbound = Inbound {
@@ -202,7 +137,7 @@ impl Fixture {
     }
 
     pub fn upstream(&self) -> &Upstream {
-        self.upstream.as_ref().expect("a scripted house")
+        self.upstream.as_ref().expect("a model that is scripted")
     }
 
     pub async fn submit(&self, chat: &str, text: &str) -> TurnHandle {
@@ -227,10 +162,7 @@ impl Fixture {
     }
 
     pub async fn messages(&self, key: &SessionKey) -> Vec<Message> {
-        let store = self.daemon.store.agent(&key.agent);
-        let session = store.session(SessionRef::Key(key.to_string().into())).await.unwrap();
-        let window = Window { messages: 1_000, bytes: 8 << 20 };
-        store.messages_tail(session.unwrap().id, window).await.unwrap()
+        self.daemon.messages(key).await
     }
 
     pub async fn roles(&self, key: &SessionKey) -> Vec<Role> {

@@ -52,7 +52,7 @@ async fn serve(
     at: impl Into<SocketAddr>,
     script: impl Fn(&Seen, usize) -> Vec<Step> + Send + Sync + 'static,
 ) -> Upstream {
-    Upstream::listen(&fixture.daemon.world, at.into(), script).await.unwrap()
+    Upstream::listen(fixture.daemon.world(), at.into(), script).await.unwrap()
 }
 
 fn answer(status: u16, headers: &str, body: &[u8]) -> Vec<Step> {
@@ -70,7 +70,7 @@ fn extract(urls: &[&str]) -> String {
 
 /// Every record of an agent's audit, as one text.
 async fn audit(fixture: &Fixture, agent: &str) -> String {
-    let store = fixture.daemon.store.agent(&AgentId::new(agent).unwrap());
+    let store = fixture.daemon.store_of(&AgentId::new(agent).unwrap());
     let records = store.audit_tail(1_000).await.unwrap();
     records
         .iter()

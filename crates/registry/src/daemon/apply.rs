@@ -1,0 +1,344 @@
+//! Applies a loaded configuration: new generations for agents that changed, and for no other.
+//!
+//! Durable first, visible second: the store commits what changes before the registry shows
+//! it, so that a crash leaves either the old state or the new one, never a generation that
+//! was used and forgotten.
+
+use super::{Actor, Daemon, Ledger, Purpose};
+use crate::context::{AgentContext, Generation};
+use crate::error::RuntimeError;
+use crate::registry::{AgentEntry, AgentState, Snapshot};
+use insula_config::authority::{Applied as AppliedConfig, Authority};
+use insula_config::settings::Setting;
+use insula_config::{AgentConfig, AgentOutcome, Loaded};
+use insula_domain::AgentId;
+use insula_store::{AgentRow, DaemonCommand, Lifecycle, Store};
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// The name under which the store keeps what was last applied beside the agents themselves.
+pub const SHARED: &str = "applied.shared";
+
+/// The digest of an agent that nobody names any more. No configuration has it: should the
+/// agent come back, it is a new generation.
+const GONE: [u8; 32] = [0; 32];
+
+/// What is known about an agent across restarts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Record {
+    pub(crate) state: Lifecycle,
+    pub(crate) generation: u64,
+    pub(crate) digest: [u8; 32],
+}
+
+/// What an application of the configuration changed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Applied {
+    /// Agents that are new.
+    pub added: Vec<AgentId>,
+    /// Agents with a new generation.
+    pub changed: Vec<AgentId>,
+    /// Agents that are gone from the configuration.
+    pub removed: Vec<AgentId>,
+    /// Agents that now can't be built.
+    pub failed: Vec<AgentId>,
+}
+
+impl Applied {
+    fn is_empty(&self) -> bool {
+        self == &Self::default()
+    }
+
+    fn log(&self, actor: &Actor, agents: &BTreeMap<AgentId, AgentEntry>) {
+        let told = |ids: &[AgentId], what: &str| {
+            for id in ids {
+                tracing::info!(agent = %id, %actor, "agent {what}");
+            }
+        };
+        told(&self.added, "added");
+        told(&self.changed, "changed");
+        told(&self.removed, "removed");
+        for id in &self.failed {
+            let reason = agents.get(id).and_then(|entry| entry.state.reason());
+            tracing::error!(agent = %id, %actor, reason = reason.as_deref(), "agent failed");
+        }
+    }
+}
+
+/// Applies `loaded`, to every agent or to `only` one; `batch` is committed with it.
+pub(crate) async fn apply(
+    daemon: &Daemon,
+    ledger: &mut Ledger,
+    loaded: Loaded,
+    only: Option<&AgentId>,
+    actor: &Actor,
+    batch: Vec<DaemonCommand>,
+) -> Result<Applied, RuntimeError> {
+    let now = daemon.snapshot();
+    let shared = AppliedConfig::shared(&loaded).to_json();
+    let shared_before = daemon.parts.store.daemon().value(SHARED).await?;
+    let failed_before = shared_before.as_deref().and_then(AppliedConfig::from_json);
+    let mut work = Work {
+        daemon,
+        actor,
+        before: &now,
+        failed_before: failed_before.unwrap_or_default().failed,
+        records: ledger.records.clone(),
+        batch,
+        applied: Applied::default(),
+    };
+    let mut agents = BTreeMap::new();
+    for (id, outcome) in loaded.agents {
+        if only.is_some_and(|only| *only != id) {
+            continue;
+        }
+        let named = loaded.named_in_config.contains(&id) || loaded.implicit.as_ref() == Some(&id);
+        // Whoever only looks may see an agent whose deletion was cut off: it is gone.
+        let going = ledger.records.get(&id).is_some_and(|it| it.state == Lifecycle::Deleting);
+        if !going || named {
+            let entry = work.agent(&id, outcome, named);
+            agents.insert(id, entry);
+        }
+    }
+    // Whoever is half gone is seen to be, whatever the files say.
+    for (id, reason) in &ledger.stuck {
+        let state = AgentState::Deleting(reason.clone());
+        agents.insert(id.clone(), AgentEntry { generation: Generation(0), state });
+    }
+    match only {
+        None => work.removals(&agents),
+        Some(_) => {
+            for (id, entry) in &now.agents {
+                agents.entry(id.clone()).or_insert_with(|| entry.clone());
+            }
+        }
+    }
+    let Work { records, mut batch, applied, .. } = work;
+    if !applied.is_empty() {
+        let entry = daemon.parts.trail.entry(actor, "config.applied", 0, counts(&applied));
+        batch.push(DaemonCommand::Audit(entry));
+    }
+    if only.is_none() && shared_before.as_deref() != Some(&shared) {
+        batch.push(DaemonCommand::PutValue { key: SHARED.into(), value: shared });
+    }
+    if !batch.is_empty() && daemon.purpose != Purpose::Look {
+        daemon.parts.owner.daemon().commit(batch).await?;
+    }
+    applied.log(actor, &agents);
+    ledger.records = records;
+    let snapshot = match only {
+        Some(_) => Snapshot {
+            router: now.router.clone(),
+            binding_places: now.binding_places.clone(),
+            agents,
+            daemon: now.daemon.clone(),
+        },
+        None => {
+            ledger.named_in_config = loaded.named_in_config;
+            ledger.implicit = loaded.implicit;
+            Snapshot {
+                router: loaded.router,
+                binding_places: loaded.binding_places.into(),
+                agents,
+                daemon: Arc::new(loaded.daemon),
+            }
+        }
+    };
+    daemon.parts.registry.swap(snapshot);
+    daemon.parts.access.tell_of_change().await;
+    Ok(applied)
+}
+
+struct Work<'w> {
+    daemon: &'w Daemon,
+    actor: &'w Actor,
+    before: &'w Snapshot,
+    /// Who had failed when the configuration was last applied, by whichever process.
+    failed_before: BTreeSet<String>,
+    records: BTreeMap<AgentId, Record>,
+    batch: Vec<DaemonCommand>,
+    applied: Applied,
+}
+
+impl Work<'_> {
+    fn agent(&mut self, id: &AgentId, outcome: AgentOutcome, named_in_config: bool) -> AgentEntry {
+        let record = self.records.get(id).copied();
+        let gone =
+            |record: Record| matches!(record.state, Lifecycle::Deleted | Lifecycle::Deleting);
+        let deleted = record.is_some_and(gone);
+        match outcome {
+            _ if deleted && named_in_config => {
+                AgentEntry { generation: Generation(0), state: AgentState::Deleted }
+            }
+            AgentOutcome::Failed(reason) => self.failed(id, record, reason),
+            AgentOutcome::Ready(config) => {
+                // Written anew after it was deleted: a new agent, of which nothing is known.
+                let record = record.filter(|_| !deleted);
+                self.ready(id, record, Arc::unwrap_or_clone(config))
+            }
+        }
+    }
+
+    fn failed(&mut self, id: &AgentId, record: Option<Record>, reason: Arc<str>) -> AgentEntry {
+        let generation = record.map_or(0, |record| record.generation);
+        let known = match self.before.agents.get(id) {
+            Some(entry) => entry.state.reason().as_ref() == Some(&reason),
+            None => self.failed_before.contains(id.as_str()),
+        };
+        if !known {
+            let content = json!({ "reason": &*reason });
+            self.record(id, "agent.failed", generation, content);
+            self.applied.failed.push(id.clone());
+        }
+        AgentEntry { generation: Generation(generation), state: AgentState::Failed(reason) }
+    }
+
+    fn ready(&mut self, id: &AgentId, record: Option<Record>, config: AgentConfig) -> AgentEntry {
+        let lifecycle = record.map_or(Lifecycle::Active, |record| record.state);
+        let before = self.before.agents.get(id);
+        let same = record.is_some_and(|record| record.digest == config.digest);
+        if let (true, Some(context)) = (same, before.and_then(|entry| entry.state.context())) {
+            let generation = context.generation;
+            return AgentEntry { generation, state: state(lifecycle, context.clone()) };
+        }
+        let generation = record.map_or(0, |record| record.generation) + u64::from(!same);
+        if !same {
+            self.new_generation(id, record, lifecycle, generation, &config);
+        } else if before.map_or(self.failed_before.contains(id.as_str()), |entry| {
+            matches!(entry.state, AgentState::Failed(_))
+        }) {
+            self.record(id, "agent.recovered", generation, json!({}));
+            self.applied.changed.push(id.clone());
+        }
+        let store = self.daemon.parts.owner.agent(id);
+        let generation = Generation(generation);
+        let mut context =
+            AgentContext::build(config, generation, store, &self.daemon.surroundings());
+        if let Some(before) = before.and_then(|entry| entry.state.context()) {
+            context.succeed(before);
+        }
+        AgentEntry { generation, state: state(lifecycle, Arc::new(context)) }
+    }
+
+    fn new_generation(
+        &mut self,
+        id: &AgentId,
+        record: Option<Record>,
+        lifecycle: Lifecycle,
+        generation: u64,
+        config: &AgentConfig,
+    ) {
+        let digest = config.digest;
+        let before = self.before.agents.get(id).and_then(|entry| entry.state.context());
+        let kind = if record.is_some() { "agent.changed" } else { "agent.created" };
+        let mut content = json!({ "digest": hex(&digest) });
+        if let Some(before) = before {
+            content["settings"] = json!(changed(&before.config.settings, &config.settings));
+            content["soul_changed"] = json!(before.identity.soul.text != config.soul.text);
+            if before.identity.instructions != config.instructions {
+                content["instructions_changed"] = json!(true);
+            }
+        }
+        self.record(id, kind, generation, content);
+        let new = Record { state: lifecycle, generation, digest };
+        self.batch.push(DaemonCommand::PutAgent(row(id, &new, Authority::of(config).to_json())));
+        self.records.insert(id.clone(), new);
+        match record {
+            Some(_) => self.applied.changed.push(id.clone()),
+            None => self.applied.added.push(id.clone()),
+        }
+    }
+
+    /// Agents that nobody names any more: they stop, and what they own stays where it is.
+    fn removals(&mut self, agents: &BTreeMap<AgentId, AgentEntry>) {
+        let shown = self.before.agents.iter().map(|(id, entry)| (id, entry.generation.0));
+        // Also those that went while no daemon ran.
+        let applied = self.records.iter().filter(|(_, record)| record.digest != GONE);
+        let known = applied.map(|(id, record)| (id, record.generation)).chain(shown);
+        let deleted = |id: &AgentId| {
+            self.records.get(id).is_some_and(|record| record.state == Lifecycle::Deleted)
+        };
+        let gone: BTreeMap<AgentId, u64> = known
+            .filter(|(id, _)| !agents.contains_key(*id) && !deleted(id))
+            .map(|(id, generation)| (id.clone(), generation))
+            .collect();
+        for (id, generation) in &gone {
+            self.record(id, "agent.removed", *generation, json!({}));
+            self.applied.removed.push(id.clone());
+            if let Some(record) = self.records.get_mut(id) {
+                record.digest = GONE;
+                let row = row(id, record, String::new());
+                self.batch.push(DaemonCommand::PutAgent(row));
+            }
+        }
+        let forgotten: Vec<AgentId> = self
+            .records
+            .iter()
+            .filter(|(id, record)| record.state == Lifecycle::Deleted && !agents.contains_key(*id))
+            .map(|(id, _)| id.clone())
+            .collect();
+        for id in forgotten {
+            self.records.remove(&id);
+            self.batch.push(DaemonCommand::ForgetAgent(id));
+        }
+    }
+
+    /// A record for the agent's own chain, which its database takes in when it next opens.
+    fn record(&mut self, id: &AgentId, kind: &str, generation: u64, content: serde_json::Value) {
+        let entry = self.daemon.parts.trail.entry_of(id, self.actor, kind, generation, content);
+        self.batch.push(DaemonCommand::QueueAudit(id.clone(), entry));
+    }
+}
+
+fn row(id: &AgentId, record: &Record, authority: String) -> AgentRow {
+    let Record { state, generation, digest } = *record;
+    AgentRow { id: id.clone(), state, generation, digest, authority }
+}
+
+/// What was last applied, as the store remembers it.
+pub(crate) async fn last_applied(store: &Store) -> Result<AppliedConfig, RuntimeError> {
+    let shared = store.daemon().value(SHARED).await?;
+    let shared = shared.as_deref().and_then(AppliedConfig::from_json).unwrap_or_default();
+    let gone = |state| matches!(state, Lifecycle::Deleting | Lifecycle::Deleted);
+    let rows = store.daemon().agents().await?;
+    let agents = rows
+        .iter()
+        .filter(|row| !gone(row.state) && !shared.failed.contains(row.id.as_str()))
+        .filter_map(|row| Some((row.id.to_string(), Authority::from_json(&row.authority)?)));
+    Ok(AppliedConfig { agents: agents.collect(), ..shared })
+}
+
+/// Where an agent stands whose configuration is good.
+pub(crate) fn state(lifecycle: Lifecycle, context: Arc<AgentContext>) -> AgentState {
+    match lifecycle {
+        Lifecycle::Active => AgentState::Ready(context),
+        Lifecycle::Paused => AgentState::Paused(context),
+        Lifecycle::Archived => AgentState::Archived(context),
+        Lifecycle::Deleting | Lifecycle::Deleted => AgentState::Deleted,
+    }
+}
+
+/// The names of the settings that differ.
+fn changed<'s>(before: &'s [Setting], after: &'s [Setting]) -> Vec<&'s str> {
+    let mut values: BTreeMap<&str, [Option<&serde_json::Value>; 2]> = BTreeMap::new();
+    for (side, settings) in [before, after].into_iter().enumerate() {
+        for setting in settings {
+            values.entry(&setting.path).or_default()[side] = Some(&setting.value);
+        }
+    }
+    values.into_iter().filter(|(_, [a, b])| a != b).map(|(path, _)| path).collect()
+}
+
+fn counts(applied: &Applied) -> serde_json::Value {
+    json!({
+        "added": applied.added.len(),
+        "changed": applied.changed.len(),
+        "removed": applied.removed.len(),
+        "failed": applied.failed.len(),
+    })
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,196 @@
+//! What a backend must provide. The promises that types can't say are in `conformance`.
+
+mod ingress;
+mod memory;
+mod outbox;
+
+pub use ingress::IngressBackend;
+pub use memory::MemoryBackend;
+pub use outbox::OutboxBackend;
+
+use crate::agent::{AgentCommand, Committed};
+use crate::approval::{Approval, Grant};
+use crate::audit::{AuditRecord, AuditReport, Seq};
+use crate::daemon::{AgentRow, DaemonCommand, Due, EventKey, Reserved, Spending};
+use crate::error::Result;
+use crate::feed::Feed;
+use crate::id::{MessageSeq, SessionId, TurnId};
+use crate::lease::{Claim, Lease};
+use crate::message::{Message, Window};
+use crate::seal::Seals;
+use crate::search::Hit;
+use crate::session::{Session, SessionRef};
+use crate::turn::{ChildTurn, Step, Turn, UnfinishedTurn};
+use crate::usage::{Totals, UsageOf, UsageReport};
+use async_trait::async_trait;
+use insula_domain::ScopeName;
+use insula_domain::id::AgentId;
+use insula_world::Timestamp;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Hands out the parts, and owns what they hold open.
+#[async_trait]
+pub trait Backend: Send + Sync {
+    /// Takes over everything there is: an epoch higher than all before, durably.
+    async fn claim(&self, owner: &str) -> Result<u64>;
+
+    /// Gives up what was claimed: from then on nothing is written under it.
+    async fn release(&self, claim: &Claim) -> Result<()>;
+
+    /// What commits change, as told to this process.
+    fn changes(&self) -> Feed;
+
+    /// The daemon's part.
+    fn daemon(&self) -> Arc<dyn DaemonBackend>;
+
+    /// One agent's part, bound to it. Does no I/O.
+    fn agent(&self, id: &AgentId) -> Arc<dyn AgentBackend>;
+
+    /// Closes what nobody used for `idle_for`.
+    async fn close_idle(&self, idle_for: Duration);
+
+    /// How many agents hold something open.
+    fn open_count(&self) -> usize;
+
+    /// Ends an incarnation of an agent; see [`Store::retire`](crate::Store::retire).
+    async fn retire(&self, id: &AgentId);
+
+    /// Writes everything back and closes it.
+    async fn shutdown(&self);
+}
+
+/// One agent's part; see [`AgentStore`](crate::AgentStore) for what each method means.
+#[async_trait]
+pub trait AgentBackend: MemoryBackend + OutboxBackend + IngressBackend + Send + Sync {
+    /// Applies a batch whole or not at all.
+    async fn commit(&self, batch: Vec<AgentCommand>, lease: &Lease) -> Result<Committed>;
+
+    /// How often something was erased.
+    fn erasures(&self) -> u64;
+
+    /// Which life of the agent's name this is; see
+    /// [`AgentStore::incarnation`](crate::AgentStore::incarnation).
+    fn incarnation(&self) -> u64;
+
+    /// How the agent's numbers are called outside.
+    fn seals(&self) -> Seals;
+
+    /// Audit records after a position.
+    async fn audit_after(&self, after: Seq, limit: usize) -> Result<Vec<AuditRecord>>;
+
+    /// The newest audit records.
+    async fn audit_tail(&self, limit: usize) -> Result<Vec<AuditRecord>>;
+
+    /// Checks the audit chain.
+    async fn audit_verify(&self) -> Result<AuditReport>;
+
+    async fn session(&self, session: SessionRef) -> Result<Option<Session>>;
+
+    /// Sessions, newest first.
+    async fn sessions(&self, before: Option<SessionId>, limit: usize) -> Result<Vec<Session>>;
+
+    /// The end of a session.
+    async fn messages_tail(&self, session: SessionId, window: Window) -> Result<Vec<Message>>;
+
+    /// Messages after a place.
+    async fn messages_after(
+        &self,
+        session: SessionId,
+        after: MessageSeq,
+        limit: usize,
+    ) -> Result<Vec<Message>>;
+
+    /// Messages before a place.
+    async fn messages_before(
+        &self,
+        session: SessionId,
+        before: MessageSeq,
+        limit: usize,
+    ) -> Result<Vec<Message>>;
+
+    /// How many messages a session has.
+    async fn message_count(&self, session: SessionId) -> Result<u64>;
+
+    async fn turn(&self, turn: TurnId) -> Result<Option<Turn>>;
+
+    /// The steps of a turn.
+    async fn steps(&self, turn: TurnId) -> Result<Vec<Step>>;
+
+    /// The children that a turn began itself.
+    async fn children(&self, turn: TurnId) -> Result<Vec<ChildTurn>>;
+
+    /// How many turns of children there are below one.
+    async fn count_below(&self, turn: TurnId) -> Result<u32>;
+
+    /// The turns to go on with.
+    async fn unfinished(&self) -> Result<Vec<UnfinishedTurn>>;
+
+    /// Usage since a day.
+    async fn usage_since(&self, since: Timestamp) -> Result<UsageReport>;
+
+    /// Somebody's usage since a day.
+    async fn usage_of(&self, of: UsageOf, since: Timestamp) -> Result<Totals>;
+
+    /// The calls that wait for an answer.
+    async fn approvals(&self) -> Result<Vec<Approval>>;
+
+    /// What allows an invocation in a session.
+    async fn granted(&self, invocation: [u8; 32], session: SessionId) -> Result<Option<Grant>>;
+
+    /// What is allowed for longer than once.
+    async fn grants(&self) -> Result<Vec<Grant>>;
+
+    /// Messages of one scope, by their words.
+    async fn search(&self, scope: &ScopeName, query: &str, limit: usize) -> Result<Vec<Hit>>;
+}
+
+/// The daemon's part; see [`DaemonStore`](crate::DaemonStore) for what each method means.
+#[async_trait]
+pub trait DaemonBackend: Send + Sync {
+    /// Applies a batch whole or not at all.
+    async fn commit(&self, batch: Vec<DaemonCommand>, lease: &Lease) -> Result<Vec<Seq>>;
+
+    /// Every agent, by id.
+    async fn agents(&self) -> Result<Vec<AgentRow>>;
+
+    /// A named value.
+    async fn value(&self, key: &str) -> Result<Option<String>>;
+
+    /// Sets a named value that a loss of power may undo.
+    async fn note(&self, key: &str, value: String, lease: &Lease) -> Result<()>;
+
+    /// Agents to wake.
+    async fn due(&self, now: Timestamp, limit: usize) -> Result<Vec<Due>>;
+
+    /// The earliest wake time.
+    async fn next_wake(&self) -> Result<Option<Timestamp>>;
+
+    /// Agents that may have unfinished turns or deliveries.
+    async fn busy(&self) -> Result<Vec<AgentId>>;
+
+    /// Who used something since a day.
+    async fn spending(&self, since: Timestamp) -> Result<Spending>;
+
+    /// Gives an event to an agent, unless it already is somebody's.
+    async fn reserve_event(
+        &self,
+        key: EventKey,
+        agent: &AgentId,
+        lease: &Lease,
+    ) -> Result<Reserved>;
+
+    async fn event_owner(&self, key: EventKey) -> Result<Option<AgentId>>;
+
+    /// Gives an event to another agent.
+    async fn move_event(&self, key: EventKey, agent: &AgentId, lease: &Lease) -> Result<()>;
+
+    /// Records of the daemon's chain after a position.
+    async fn audit_after(&self, after: Seq, limit: usize) -> Result<Vec<AuditRecord>>;
+
+    /// The newest records of the daemon's chain.
+    async fn audit_tail(&self, limit: usize) -> Result<Vec<AuditRecord>>;
+
+    /// Checks the daemon's chain.
+    async fn audit_verify(&self) -> Result<AuditReport>;
+}

@@ -1,0 +1,53 @@
+//! What a model says over the wire of OpenAI, as a stream of events, and what it was shown.
+
+use crate::upstream::{Seen, Step, Upstream, event_stream};
+use serde_json::{Value, json};
+
+/// A streamed answer that says `text`.
+pub fn says(text: &str) -> Vec<Step> {
+    let delta = json!({ "choices": [{ "index": 0, "delta": { "content": text } }] });
+    let stop = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#;
+    event_stream([&*delta.to_string(), stop, "[DONE]"])
+}
+
+/// A streamed answer that calls a tool.
+pub fn calls(id: &str, tool: &str, arguments: &str) -> Vec<Step> {
+    calls_all([(id, tool, arguments)])
+}
+
+/// A streamed answer that calls tools at once: the id, the name and the arguments of each call.
+pub fn calls_all<T: AsRef<str>>(calls: impl IntoIterator<Item = (T, T, T)>) -> Vec<Step> {
+    let calls = calls.into_iter().enumerate().map(|(index, (id, tool, arguments))| {
+        let function = json!({ "name": tool.as_ref(), "arguments": arguments.as_ref() });
+        json!({ "index": index, "id": id.as_ref(), "type": "function", "function": function })
+    });
+    let calls: Vec<Value> = calls.collect();
+    let delta = json!({ "choices": [{ "index": 0, "delta": { "tool_calls": calls } }] });
+    let stop = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#;
+    event_stream([&*delta.to_string(), stop, "[DONE]"])
+}
+
+/// What a request to the model says: role and words of each message after the system's.
+pub fn shown(seen: &Seen) -> Vec<(String, String)> {
+    let body = seen.json();
+    let messages = body["messages"].as_array().cloned().unwrap_or_default();
+    let said = messages.iter().filter(|message| message["role"] != "system").map(|message| {
+        let words = match &message["content"] {
+            Value::String(text) => text.clone(),
+            Value::Array(parts) => {
+                parts.iter().filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("|")
+            }
+            _ => String::new(),
+        };
+        (message["role"].as_str().unwrap_or_default().to_owned(), words)
+    });
+    said.collect()
+}
+
+/// A configuration whose agents ask this server for `model`, with `rest` after that.
+pub fn configured(upstream: &Upstream, model: &str, rest: &str) -> String {
+    let url = upstream.url("/v1");
+    format!(
+        "model: fake/{model}\nproviders:\n  fake: {{kind: openai, base_url: \"{url}\"}}\n{rest}"
+    )
+}

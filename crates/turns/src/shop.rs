@@ -1,0 +1,185 @@
+//! Everything a turn needs besides its agent.
+
+use crate::approvals::Approvals;
+use crate::budget::Budgets;
+use crate::history::WindowCache;
+use crate::messages::outputs_of;
+use crate::redaction::Redaction;
+use crate::subagents::Gauge;
+use crate::tokens::text_tokens;
+use crate::{compress, prompt};
+use arc_swap::ArcSwap;
+use insula_capabilities::{Capabilities, Opened};
+use insula_config::DaemonConfig;
+use insula_config::model::ModelRef;
+use insula_models::{Chain, Link, RetryPolicy, ToolSchema, Transport};
+use insula_registry::context::AgentContext;
+use insula_registry::forgotten::Forgotten;
+use insula_registry::providers;
+use insula_registry::secrets::{DaemonKeys, SecretBook};
+use insula_registry::trail::Trail;
+use insula_registry::{Access, Environment, Registry};
+use insula_store::Store;
+use insula_tools::Tool;
+use insula_world::World;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The tools that any agent could have.
+pub type Tools = &'static [&'static dyn Tool];
+
+/// Everything a turn needs besides its agent.
+pub(crate) struct Shop {
+    pub(crate) world: World,
+    env: Environment,
+    pub(crate) store: Store,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) secrets: Arc<SecretBook>,
+    pub(crate) access: Arc<Access>,
+    pub(crate) trail: Trail,
+    pub(crate) forgotten: Arc<Forgotten>,
+    /// What the hands of tools are made of.
+    pub(crate) caps: Capabilities,
+    transport: Transport,
+    /// The providers, and the configuration and secrets they were built from.
+    providers: ArcSwap<Built>,
+    /// The tools that this engine runs.
+    pub(crate) built: Tools,
+    pub(crate) schemas: BTreeMap<Box<str>, ToolSchema>,
+    pub(crate) preamble_text: Arc<str>,
+    pub(crate) windows: WindowCache,
+    pub(crate) budgets: Budgets,
+    pub(crate) approvals: Approvals,
+    pub(crate) subagents: Gauge,
+}
+
+struct Built {
+    from: Arc<DaemonConfig>,
+    keys: Arc<DaemonKeys>,
+    built: providers::Built,
+}
+
+impl Shop {
+    /// What turns of the agents of a home that is open need.
+    pub(crate) fn new(opened: &Opened, transport: Transport, tools: Tools) -> Self {
+        let Opened { parts, capabilities: caps, .. } = opened;
+        let schemas = tools.iter().filter_map(|tool| {
+            // The tools' own tests parse every schema.
+            let schema =
+                ToolSchema::new(tool.name(), tool.description(), tool.parameters()).ok()?;
+            Some((tool.name().into(), schema))
+        });
+        let from = parts.registry.snapshot().daemon.clone();
+        let keys = parts.secrets.known().daemon().clone();
+        let built = providers::Built::new(&parts.env, &from, &keys, &transport);
+        Self {
+            providers: ArcSwap::from_pointee(Built { from, keys, built }),
+            budgets: Budgets::new(parts),
+            approvals: Approvals::new(parts),
+            subagents: Gauge::default(),
+            world: parts.world.clone(),
+            env: parts.env.clone(),
+            store: parts.store.clone(),
+            registry: parts.registry.clone(),
+            secrets: parts.secrets.clone(),
+            access: parts.access.clone(),
+            trail: parts.trail.clone(),
+            forgotten: parts.forgotten.clone(),
+            caps: caps.clone(),
+            transport,
+            built: tools,
+            schemas: schemas.collect(),
+            preamble_text: prompt::preamble_text(),
+            windows: WindowCache::default(),
+        }
+    }
+
+    /// What keeps secrets out of a turn of `agent`, as they are now.
+    pub(crate) fn redaction(&self, agent: &AgentContext) -> Redaction {
+        Redaction::of(&agent.id, &self.secrets.known())
+    }
+
+    /// The providers of the configuration and the secrets that hold now, built anew when
+    /// either changed.
+    fn providers(&self) -> Arc<Built> {
+        let from = self.registry.snapshot().daemon.clone();
+        let built = self.providers.load_full();
+        let keys = self.secrets.known().daemon().clone();
+        if Arc::ptr_eq(&built.from, &from) && Arc::ptr_eq(&built.keys, &keys) {
+            return built;
+        }
+        let providers = providers::Built::new(&self.env, &from, &keys, &self.transport);
+        let built = Arc::new(Built { from, keys, built: providers });
+        self.providers.store(built.clone());
+        built
+    }
+
+    /// The models of an agent, in order, of which the generation that holds now leaves it those
+    /// it has too, where that is another; an error says which one leads nowhere.
+    pub(crate) fn chain_under(
+        &self,
+        agent: &AgentContext,
+        now: Option<&AgentContext>,
+    ) -> Result<Chain, String> {
+        let built = self.providers();
+        let providers::Built { providers, unusable } = &built.built;
+        let is_left = |model: &&ModelRef| now.is_none_or(|now| now.leaves(agent, model));
+        let links: Result<Vec<Link>, String> = agent
+            .models
+            .models
+            .iter()
+            .filter(is_left)
+            .map(|model| {
+                if let Some(why) = unusable.get(&*model.provider) {
+                    return Err(format!("provider `{}` can't be used: {why}", model.provider));
+                }
+                let provider = providers.get(&model.provider).cloned();
+                let provider = provider.ok_or_else(|| {
+                    let name = &model.provider;
+                    format!("provider `{name}` can't be used; give it a key under `providers.{name}` in config.yaml")
+                })?;
+                Ok(Link { provider, model: (*model.name).into() })
+            })
+            .collect();
+        let mut links = links?.into_iter();
+        let first = links.next().ok_or_else(|| {
+            format!("agent `{}` may not use the model any more that this turn began with", agent.id)
+        })?;
+        Ok(Chain::new(first, links.collect(), RetryPolicy::default()))
+    }
+
+    /// How large the history of an agent's conversations may get, in tokens: what its smallest
+    /// model can be shown beside the fixed part.
+    pub(crate) fn history_tokens(
+        &self,
+        agent: &AgentContext,
+        chain: &Chain,
+        tools: &[ToolSchema],
+    ) -> usize {
+        let windows = chain.links().map(|link| insula_models::context_window(&link.model));
+        let schemas: usize = tools.iter().map(ToolSchema::size).sum();
+        let told = agent.identity.instructions.as_ref().map_or(0, |it| text_tokens(&it.text));
+        let fixed =
+            text_tokens(&agent.identity.soul.text) + told + text_tokens(&self.preamble_text);
+        compress::limit(windows.min().unwrap_or_default(), fixed + schemas / 4)
+    }
+
+    /// The tools the model is shown: those the table exposes and this version runs.
+    pub(crate) fn tools(&self, agent: &AgentContext) -> Arc<[ToolSchema]> {
+        agent.toolbox.shown(agent.tools(), &self.schemas)
+    }
+
+    /// The same with what was found in this conversation, where tools are held back.
+    pub(crate) fn tools_in(
+        &self,
+        agent: &AgentContext,
+        history: &[insula_store::Message],
+    ) -> Arc<[ToolSchema]> {
+        let shown = self.tools(agent);
+        if !agent.toolbox.holds_back() {
+            return shown;
+        }
+        let results = outputs_of(history, "tool_search");
+        agent.toolbox.shown_with(shown, results.into_iter().flat_map(insula_tools::found))
+    }
+}

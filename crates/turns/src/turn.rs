@@ -1,0 +1,147 @@
+//! One turn: what it was begun with, and what it has come to.
+
+use crate::admitted::Admitted;
+use crate::budget::{BudgetError, BudgetRefusal};
+use crate::live::LiveTurn;
+use crate::made::CallsMade;
+use crate::memory_block::MemoryBlock;
+use crate::pending_step::PendingStep;
+use crate::seen::Seen;
+use crate::shop::Shop;
+use crate::shown::ShownHistory;
+use crate::subagents::Kin;
+use crate::untrusted;
+use insula_domain::{Actor, Integrity, Label, ScopeName, SessionKey, Source};
+use insula_registry::context::{AgentContext, Whereabouts};
+use insula_registry::whole::Whole;
+use insula_store::{Message, MessageSeq, NewMessage, SessionId, StoreError, TurnId, Usage};
+use insula_tools::Files;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Everything one turn carries.
+pub(crate) struct TurnContext {
+    pub(crate) agent: Arc<AgentContext>,
+    pub(crate) session: SessionId,
+    /// The files of this conversation.
+    pub(crate) files: Files,
+    pub(crate) turn: TurnId,
+    pub(crate) principal: Actor,
+    pub(crate) scope: ScopeName,
+    /// The audiences that what it has seen came from.
+    pub(crate) seen: Seen,
+    /// The calls that were made in it and by its children.
+    pub(crate) made: CallsMade,
+    /// The message it answers, while nothing else was said in it; `None` for a turn that goes
+    /// on after a crash.
+    pub(crate) message: Option<(MessageSeq, NewMessage)>,
+    pub(crate) asked: MessageSeq,
+    /// The conversation.
+    pub(crate) key: SessionKey,
+    /// What the scope of its operations depends on.
+    pub(crate) from: Whereabouts,
+    /// Calls that had begun when a crash came, and in which step: what they did is unknown.
+    pub(crate) interrupted: BTreeMap<Box<str>, u32>,
+    pub(crate) live: Arc<LiveTurn>,
+    /// Whose child it is, if it is one, and what is below it.
+    pub(crate) kin: Kin,
+    /// As of when it is known that who began it may talk to the agent.
+    pub(crate) admitted: Admitted,
+}
+
+impl TurnContext {
+    /// It sees words of others, unless the operator takes them for their own.
+    pub(crate) fn see_words_of(&self, source: Source) {
+        let integrity = self.agent.boundary.integrity.untrusted(&Integrity::of(source));
+        self.seen.add(&Label::anyone().with(&integrity));
+    }
+
+    /// It sees messages: whoever could hear them, and whose words they were made of.
+    pub(crate) fn see(&self, messages: &[Message]) {
+        self.seen.add_all(messages.iter().map(|message| &*message.label));
+        // Versions that noted only that words were foreign did not note whose they were.
+        if self.seen.is_own() && untrusted::is_noted(messages) {
+            self.seen.add(&Label::anyone().with(&Integrity::many()));
+        }
+    }
+}
+
+/// Why a turn could not go on.
+pub(super) enum Broken {
+    /// Something a person should read.
+    Said(String),
+    /// Somebody said stop. What the model had said by then, and what that took.
+    Stopped(Option<Box<NewMessage>>, Usage),
+    /// A budget leaves no room.
+    Over(BudgetRefusal),
+    /// The store failed: nothing can be concluded.
+    Store(StoreError),
+}
+
+impl From<StoreError> for Broken {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<BudgetError> for Broken {
+    fn from(error: BudgetError) -> Self {
+        match error {
+            BudgetError::Refused(refusal) => Self::Over(refusal),
+            BudgetError::Store(error) => Self::Store(error),
+            error @ BudgetError::NoPrice { .. } => Self::Said(error.to_string()),
+        }
+    }
+}
+
+/// The skills that were viewed in this turn.
+#[derive(Default)]
+pub(super) struct InUse {
+    pub(super) names: BTreeSet<String>,
+    /// Whether the journal was looked through for what stood there before a crash.
+    pub(super) is_caught_up: bool,
+}
+
+pub(crate) struct Turn<'t> {
+    pub(crate) shop: &'t Arc<Whole<Shop>>,
+    pub(crate) cx: &'t TurnContext,
+    /// Calls that a crash cut off and that were not dealt with yet.
+    pub(super) interrupted: BTreeMap<Box<str>, u32>,
+    pub(super) refused: BTreeMap<(String, String), usize>,
+    /// What each call last gave, and how often in a row.
+    pub(super) same: BTreeMap<(String, String), (blake3::Hash, usize)>,
+    /// What its model calls took so far.
+    pub(super) spent: Usage,
+    /// What the model sees of the conversation's messages.
+    pub(super) shown: ShownHistory,
+    /// The skills that were viewed in it.
+    pub(super) in_use: InUse,
+    /// What it is shown of memory.
+    pub(super) block: MemoryBlock,
+    /// An answer that is journalled with what comes of it.
+    pub(super) pending: PendingStep,
+    /// How often its reply was sent back.
+    pub(super) objections: usize,
+    /// The generation that holds now, where it is another than its own.
+    pub(super) now: Option<Arc<AgentContext>>,
+}
+
+impl<'t> Turn<'t> {
+    pub(super) fn new(shop: &'t Arc<Whole<Shop>>, cx: &'t TurnContext) -> Self {
+        let shown = ShownHistory::default();
+        Self {
+            shop,
+            cx,
+            interrupted: cx.interrupted.clone(),
+            refused: BTreeMap::new(),
+            same: BTreeMap::new(),
+            spent: Usage::default(),
+            shown,
+            in_use: InUse::default(),
+            block: MemoryBlock::default(),
+            pending: PendingStep::default(),
+            objections: 0,
+            now: None,
+        }
+    }
+}
