@@ -145,8 +145,8 @@ fn boundary(boundary: &Boundary) -> Value {
         "integrity": {
             "profile": integrity.profile.as_str(),
             "trusted": integrity.trusted.iter().map(ToString::to_string).collect::<Vec<_>>(),
-            "tainted": integrity.acts.iter().map(|(act, rule)| (act.as_str(), rule.as_str()))
-                .chain(integrity.tools.iter().map(|(tool, rule)| (&**tool, rule.as_str())))
+            "tainted": integrity.acts.iter().map(|(act, rule)| (act.as_str().to_owned(), rule.as_str()))
+                .chain(integrity.tools.iter().map(|(tools, rule)| (tools.to_string(), rule.as_str())))
                 .collect::<BTreeMap<_, _>>(),
         },
         "spawn": {

@@ -12,10 +12,12 @@ mod context;
 mod deliveries;
 mod error;
 mod events;
+mod files;
 mod front;
 mod grants;
 pub mod handler;
 mod id;
+mod integrity;
 mod local;
 mod mcp;
 mod mcp_servers;
@@ -31,6 +33,7 @@ mod sessions;
 mod skills;
 mod submit;
 mod tools;
+mod turns;
 mod usage;
 mod v1;
 
@@ -39,6 +42,7 @@ pub use caller::{Bearer, Caller, Lost, Stranger};
 pub use error::{ApiError, ErrorBody, keep_findings_of};
 pub use front::{Endless, RequestSlot};
 pub use id::Id;
+pub use integrity::IntegrityView;
 pub use local::LocalOwner;
 pub use openapi::described;
 pub use refusal::{not_found, refused_for_good, shaped, wrong_method};
@@ -112,6 +116,7 @@ pub fn router(state: Api) -> Router {
         .route("/agents/{id}/pairing", get(pairing::list).merge(post(pairing::approve)))
         .route("/agents/{id}/pairing/{who}", delete(pairing::revoke))
         .route("/agents/{id}/grants", get(grants::list))
+        .route("/agents/{id}/files/foreign", get(files::list).delete(files::trust))
         .route("/agents/{id}/grants/{grant}", delete(grants::revoke))
         .route("/agents/{id}/context", get(context::context))
         .route("/agents/{id}/tools", get(tools::tools))
@@ -129,6 +134,8 @@ pub fn router(state: Api) -> Router {
         .route("/agents/{id}/sessions/search", get(sessions::search))
         .route("/agents/{id}/sessions/{session}", get(sessions::show))
         .route("/agents/{id}/sessions/{session}", delete(sessions::forget))
+        .route("/agents/{id}/turns", get(turns::list))
+        .route("/agents/{id}/turns/{turn}", get(turns::show))
         .route("/agents/{id}/skills", get(skills::list).merge(post(skills::install)))
         .route("/agents/{id}/skills/{name}", get(skills::show).merge(delete(skills::remove)))
         .route("/agents/{id}/skills-verify", get(skills::verify))

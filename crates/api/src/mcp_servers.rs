@@ -43,6 +43,9 @@ pub struct ServerToolView {
     tool: String,
     shown: bool,
     why: String,
+    /// Whether the server says that it changes nothing. That counts unless it was said later than
+    /// first and nobody has approved it.
+    reads: bool,
     /// Tells its description from another one.
     mark: String,
     description: String,
@@ -93,8 +96,8 @@ impl From<ServerReport> for ServerView {
 
 impl From<ToolReport> for ServerToolView {
     fn from(report: ToolReport) -> Self {
-        let ToolReport { tool, name, is_shown, why, mark, description } = report;
-        Self { name, tool, shown: is_shown, why, mark, description }
+        let ToolReport { tool, name, is_shown, why, claims_to_read, mark, description } = report;
+        Self { name, tool, shown: is_shown, why, reads: claims_to_read, mark, description }
     }
 }
 

@@ -103,6 +103,11 @@ impl Numbers {
         self.read(Counted::Session, text).map(SessionId)
     }
 
+    /// The turn that a caller names.
+    pub fn read_turn(&self, text: &str) -> Option<TurnId> {
+        self.read(Counted::Turn, text).map(TurnId)
+    }
+
     /// The delivery that a caller names.
     pub fn read_delivery(&self, text: &str) -> Option<DeliveryId> {
         self.read(Counted::Delivery, text).map(DeliveryId)

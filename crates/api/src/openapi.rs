@@ -1,8 +1,8 @@
 //! The description of an owner's routes, for the one of the whole API.
 
 use crate::{
-    approvals, audit, context, deliveries, events, grants, mcp, mcp_servers, memory, messages,
-    pairing, secrets, sessions, skills, tools, usage, v1,
+    approvals, audit, context, deliveries, events, files, grants, mcp, mcp_servers, memory,
+    messages, pairing, secrets, sessions, skills, tools, turns, usage, v1,
 };
 use utoipa::OpenApi;
 
@@ -38,6 +38,8 @@ use utoipa::OpenApi;
     pairing::list,
     pairing::approve,
     pairing::revoke,
+    files::list,
+    files::trust,
     grants::list,
     grants::revoke,
     context::context,
@@ -63,6 +65,8 @@ use utoipa::OpenApi;
     sessions::show,
     sessions::search,
     sessions::forget,
+    turns::list,
+    turns::show,
 ))]
 struct Document;
 

@@ -22,7 +22,7 @@ fn verb(method: &Method, path: &str) -> Option<Verb> {
     let reads = method == Method::GET || method == Method::HEAD;
     match what {
         "" | "context" | "tools" | "mcp" | "audit" | "sessions" | "usage" | "events" | "skills"
-        | "skills-verify" | "memory"
+        | "skills-verify" | "memory" | "turns"
             if reads =>
         {
             Some(Verb::Read)
@@ -33,7 +33,7 @@ fn verb(method: &Method, path: &str) -> Option<Verb> {
             Some(Verb::Chat)
         }
         "approvals" if reads || method == Method::POST => Some(Verb::Approve),
-        "grants" if reads || method == Method::DELETE => Some(Verb::Approve),
+        "grants" | "files" if reads || method == Method::DELETE => Some(Verb::Approve),
         "pairing" => Some(Verb::Approve),
         "pause" | "resume" | "reload" if method == Method::POST => Some(Verb::Manage),
         "deliveries" if reads => Some(Verb::Read),
@@ -99,6 +99,9 @@ mod tests {
             (&get, "/api/agents/{id}/memory/{fragment}", Some(Verb::Read)),
             (&get, "/api/agents/{id}/memory/search", Some(Verb::Read)),
             (&get, "/api/agents/{id}/sessions/search", Some(Verb::Read)),
+            (&get, "/api/agents/{id}/turns", Some(Verb::Read)),
+            (&get, "/api/agents/{id}/turns/{turn}", Some(Verb::Read)),
+            (&delete, "/api/agents/{id}/turns/{turn}", None),
             (&post, "/api/agents/{id}/memory/forget", None),
             (&post, "/api/agents/{id}/memory/share", None),
             (&post, "/api/agents/{id}/pause", Some(Verb::Manage)),
@@ -111,6 +114,9 @@ mod tests {
             (&delete, "/api/agents/{id}/pairing/{who}", Some(Verb::Approve)),
             (&get, "/api/pairing", None),
             (&get, "/api/agents/{id}/grants", Some(Verb::Approve)),
+            (&get, "/api/agents/{id}/files/foreign", Some(Verb::Approve)),
+            (&delete, "/api/agents/{id}/files/foreign", Some(Verb::Approve)),
+            (&post, "/api/agents/{id}/files/foreign", None),
             (&delete, "/api/agents/{id}/grants/{grant}", Some(Verb::Approve)),
             (&get, "/api/agents/{id}/deliveries", Some(Verb::Read)),
             (&post, "/api/agents/{id}/deliveries/{delivery}/resend", Some(Verb::Manage)),

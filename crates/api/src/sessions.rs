@@ -131,7 +131,7 @@ impl SessionView {
 }
 
 impl MessageView {
-    fn of(numbers: &Numbers, message: &Message) -> Self {
+    pub(crate) fn of(numbers: &Numbers, message: &Message) -> Self {
         let tools = message.parts.iter().filter_map(|part| match part {
             Part::ToolCall { name, .. } => Some(name.to_string()),
             _ => None,
@@ -158,6 +158,21 @@ impl MessageView {
                 .iter()
                 .any(|part| matches!(part, Part::ToolResult { untrusted: true, .. })),
         }
+    }
+
+    /// The same, told by who takes secrets out.
+    pub(crate) fn without_secrets(self, told: impl FnOnce(String) -> String) -> Self {
+        Self { text: told(self.text), ..self }
+    }
+}
+
+/// How a turn stands, in a word.
+pub(crate) fn status(status: TurnStatus) -> &'static str {
+    match status {
+        TurnStatus::Accepted => "running",
+        TurnStatus::Replied => "replied",
+        TurnStatus::Failed => "failed",
+        TurnStatus::Stopped => "stopped",
     }
 }
 
@@ -242,18 +257,13 @@ pub(crate) async fn transcript(
     let secrets = api.secrets.known();
     let messages = messages.iter().map(|message| {
         let view = MessageView::of(&numbers, message);
-        MessageView { text: secrets.told(&agent.id, view.text), ..view }
+        view.without_secrets(|text| secrets.told(&agent.id, text))
     });
     let messages = messages.collect();
     let turn = named.map(|turn| TurnView {
         name: session.to_owned(),
         number: numbers.turn(turn.id),
-        status: match turn.status {
-            TurnStatus::Accepted => "running",
-            TurnStatus::Replied => "replied",
-            TurnStatus::Failed => "failed",
-            TurnStatus::Stopped => "stopped",
-        },
+        status: status(turn.status),
         error: turn.error.map(|error| secrets.told(&agent.id, error)),
         accepted: turn.accepted_at.to_string(),
     });

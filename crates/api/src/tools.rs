@@ -9,7 +9,9 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use insula_domain::boundary::Boundary;
-use insula_domain::{ChildRequest, Group, Role};
+use insula_domain::{ChildRequest, Group, Role, TaintedRule};
+use insula_registry::AgentContext;
+use insula_turns::acts::{InTaintedTurns, in_tainted_turns};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -34,6 +36,39 @@ pub struct ToolRow {
     group: &'static str,
     /// What it may be called with; nothing stands here where anything may.
     rules: Vec<String>,
+    /// What becomes of its calls in a turn that has read words of others; nothing where none of
+    /// them is an act, and where it is out.
+    tainted: Option<TaintedView>,
+}
+
+/// What becomes of the calls of a tool in a turn that has read words of others.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TaintedView {
+    /// `asks`, `refused` or `allowed`.
+    becomes: &'static str,
+    /// Of which of its calls, as the end of "if it is …"; of each, where nothing stands here.
+    when: Option<String>,
+    /// The rule, and the setting that says so.
+    by: String,
+}
+
+impl TaintedView {
+    fn of(agent: &AgentContext, boundary: &Boundary, tool: &str) -> Option<Self> {
+        let InTaintedTurns { ruling, when, is_closed } = in_tainted_turns(agent, boundary, tool)?;
+        Some(Self {
+            becomes: match ruling.rule {
+                TaintedRule::Deny => "refused",
+                TaintedRule::Ask if is_closed => "refused",
+                TaintedRule::Ask => "asks",
+                TaintedRule::Allow => "allowed",
+            },
+            when: (!when.is_empty()).then(|| when.join(" or ")),
+            by: match is_closed {
+                true => format!("{ruling}; nobody is asked for it"),
+                false => ruling.to_string(),
+            },
+        })
+    }
 }
 
 /// The tool table, and why each tool is in or out.
@@ -49,14 +84,20 @@ pub async fn tools(
     let child = child.map(|role| childs(&context.boundary, &id, &role)).transpose()?;
     let boundary = child.as_ref().unwrap_or(&context.boundary);
     let bounds = |name: &str| boundary.rules.about(name).map(ToString::to_string).collect();
+    let tainted = |name: &str, exposed: bool| {
+        let becomes = exposed.then(|| TaintedView::of(&context, boundary, name));
+        becomes.flatten()
+    };
     let rows = boundary.tools.entries().map(|(tool, verdict)| {
         let is_there = !verdict.is_in() || context.runs(tool.name);
+        let exposed = verdict.is_in() && is_there;
         ToolRow {
             name: tool.name.to_owned(),
-            exposed: verdict.is_in() && is_there,
+            exposed,
             rule: if is_there { verdict.rule().to_string() } else { NOT_YET.to_owned() },
             group: tool.group.as_str(),
             rules: bounds(tool.name),
+            tainted: tainted(tool.name, exposed),
         }
     });
     let servers = api.capabilities.mcp_servers(&context.id)?;
@@ -70,8 +111,8 @@ pub async fn tools(
             }
             (is_shown, _) => (is_shown, tool.why),
         };
-        let rules = bounds(&name);
-        Some(ToolRow { name, exposed, rule, group: Group::Mcp.as_str(), rules })
+        let (rules, tainted) = (bounds(&name), tainted(&name, exposed));
+        Some(ToolRow { name, exposed, rule, group: Group::Mcp.as_str(), rules, tainted })
     });
     Ok(Json(rows.chain(of_servers).collect()))
 }

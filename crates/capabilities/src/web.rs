@@ -2,7 +2,7 @@
 //! one host of the search its operator named. Every decision is on the agent's audit trail.
 
 use crate::Capabilities;
-use crate::programs::egress::Audited;
+use crate::programs::egress::{Audited, KeptFolders};
 use crate::programs::network::conversation_egress;
 use async_trait::async_trait;
 use insula_config::web::{SearchConfig, SearchProvider};
@@ -63,6 +63,7 @@ impl<'c> SessionWeb<'c> {
             audit: self.agent.audit.clone(),
             principal: self.principal.clone(),
             session: Some(self.session),
+            keeps: KeptFolders::default(),
         };
         let tls = self.caps.programs.tls().map_err(|error| failed(&error))?;
         let policy = Policy::new(NetworkGrants::allow([search.host.clone()]));
@@ -92,8 +93,14 @@ impl<'c> SessionWeb<'c> {
 #[async_trait]
 impl Web for SessionWeb<'_> {
     async fn fetch(&self, url: &str) -> Result<Page, ToolError> {
-        let egress =
-            conversation_egress(self.caps, self.agent, self.session, self.principal).await?;
+        let egress = conversation_egress(
+            self.caps,
+            self.agent,
+            self.session,
+            self.principal,
+            KeptFolders::default(),
+        )
+        .await?;
         let client = Client::new(egress, LIMITS);
         let fetch = Fetch::get(url).with("user-agent", USER_AGENT).with("accept", ACCEPT);
         page(client.fetch(fetch).await.map_err(told)?).await

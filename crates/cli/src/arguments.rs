@@ -5,7 +5,7 @@ mod conversation;
 
 pub use access::{Deliveries, Mcp, McpServe, OneSecret, Pairing, Secret, Skills, Token};
 use conversation::CHAT_HELP;
-pub use conversation::{Approvals, Chat, Forgetting, Memory, Sessions};
+pub use conversation::{Approvals, Chat, Files, Forgetting, Memory, Sessions, Turns};
 
 use crate::setting::Answer;
 use clap::{Args, Parser, Subcommand};
@@ -77,12 +77,18 @@ pub enum Command {
     /// List, show, search and forget an agent's conversations
     #[command(subcommand)]
     Sessions(Sessions),
+    /// List and show an agent's turns: what each read, called and was refused
+    #[command(subcommand)]
+    Turns(Turns),
     /// List, show, search, share, forget, export and verify what an agent remembers
     #[command(subcommand)]
     Memory(Memory),
     /// List and answer what waits for approval
     #[command(subcommand)]
     Approvals(Approvals),
+    /// List an agent's files that hold words of others, and take them for its own
+    #[command(subcommand)]
+    Files(Files),
     /// List, resend and drop what an agent could not deliver
     #[command(subcommand)]
     Deliveries(Deliveries),
@@ -159,7 +165,7 @@ pub struct Check {
 /// See which agent a message reaches.
 #[derive(Debug, Subcommand)]
 pub enum Route {
-    /// Print every rule considered, why it lost or won, and the agent, session and scope
+    /// Print every rule considered, why it lost or won, and agent, session, scope and integrity
     Explain(Explain),
 }
 
@@ -196,6 +202,12 @@ pub struct Explain {
     /// Our account on the platform [default: the only one, or `default`]
     #[arg(long, allow_hyphen_values = true)]
     pub account: Option<String>,
+    /// Whose words it replies to, by their id on the platform
+    #[arg(long, value_name = "USER", allow_hyphen_values = true)]
+    pub quotes: Option<String>,
+    /// The name of a file that comes with it; may be given several times
+    #[arg(long = "attachment", value_name = "NAME", allow_hyphen_values = true)]
+    pub attachments: Vec<String>,
 }
 
 /// One agent.

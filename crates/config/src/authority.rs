@@ -200,8 +200,8 @@ impl Authority {
         }
         let integrity = &boundary.integrity;
         integrity.trusted.iter().for_each(|it| self.grant("words of", it.to_string()));
-        let acts = integrity.acts.iter().map(|(act, rule)| (act.as_str(), rule));
-        let tools = integrity.tools.iter().map(|(tool, rule)| (&**tool, rule));
+        let acts = integrity.acts.iter().map(|(act, rule)| (act.as_str().to_owned(), rule));
+        let tools = integrity.tools.iter().map(|(tools, rule)| (tools.to_string(), rule));
         for (what, rule) in acts.chain(tools) {
             match rule {
                 TaintedRule::Allow => self.grant("acting on words of others:", what),

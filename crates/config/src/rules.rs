@@ -8,8 +8,8 @@ use crate::suggest::nearest;
 use insula_domain::percent::Encoded;
 use insula_domain::platform::PLATFORMS;
 use insula_domain::{
-    AccountId, Act, AgentId, ChatId, ChatSelector, FlowSource, HostPattern, Platform, Selector,
-    TopicId, TrustedSource,
+    AccountId, Act, AgentId, ChatId, ChatSelector, FlowSource, HostPattern, Platform, RuledTools,
+    Selector, TopicId, TrustedSource,
 };
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -114,8 +114,7 @@ rule!(
     /// A tool, a group of tools or a pattern of MCP tools.
     TOOL, "a tool, `group:…` or `mcp__…`", "", |text| Selector::parse(text).map(drop).map_err(|_| {
         if text.starts_with("mcp__") {
-            return Problem::new(format!("`{}` is not a pattern of MCP tools", shorten(text)))
-                .help("write `mcp__<server>__<tool>`, with `*` for any run of characters");
+            return no_pattern(text);
         }
         Problem::new(format!("unknown tool `{}`", shorten(text)))
             .suggest(nearest(text, insula_domain::tool::known_names()))
@@ -130,15 +129,18 @@ rule!(
     })
 );
 rule!(
-    /// A tool, or an act that tools have in common.
-    TAINTED, "an act or a tool", "", |text| {
+    /// A tool, a pattern of MCP tools, or an act that tools have in common.
+    TAINTED, "an act, a tool or `mcp__…`", "", |text| {
         let acts = Act::ALL.map(Act::as_str);
-        if acts.contains(&text) || insula_domain::tool::find(text).is_some() || text.starts_with("mcp__") {
+        if acts.contains(&text) || RuledTools::parse(text).is_ok() {
             return Ok(());
+        }
+        if text.starts_with("mcp__") {
+            return Err(no_pattern(text));
         }
         let known = acts.into_iter().chain(insula_domain::tool::known_names());
         Err(Problem::new(format!("`{}` is neither an act nor a tool", shorten(text)))
-            .help(format!("acts are {}", acts.join(", ")))
+            .help(format!("acts are {}; tools of servers are `mcp__<server>__<tool>`", acts.join(", ")))
             .suggest(nearest(text, known)))
     }
 );
@@ -312,6 +314,12 @@ pub fn destination(text: &str) -> Result<ChatDestination, Problem> {
         chat: ChatId::new(plain(chat)).map_err(id)?,
         topic: topic.map(|topic| TopicId::new(plain(topic))).transpose().map_err(id)?,
     })
+}
+
+/// What is wrong with what begins like a pattern of MCP tools.
+fn no_pattern(text: &str) -> Problem {
+    Problem::new(format!("`{}` is not a pattern of MCP tools", shorten(text)))
+        .help("write `mcp__<server>__<tool>`, with `*` for any run of characters")
 }
 
 /// What is wrong with a place. Ids of some platforms have colons in them, and are written in

@@ -105,6 +105,18 @@ impl Source {
         Self { kind, name: plain[..cut].into() }
     }
 
+    /// Somebody whose words a message replies to, by who they are on its platform; nobody where
+    /// they are the sender's own.
+    pub fn quoted(platform: &str, author: Option<&str>, sender: &str) -> Option<Self> {
+        let name = author.map_or("somebody".into(), |id| format!("{platform}:{id}"));
+        (author != Some(sender)).then(|| Self::new(SourceKind::Quoted, &name))
+    }
+
+    /// A file that comes with a message.
+    pub fn attachment(name: &str) -> Self {
+        Self::new(SourceKind::Attachment, name)
+    }
+
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -184,6 +196,15 @@ impl Integrity {
         }
         .into_iter()
         .flatten()
+    }
+
+    /// The same, for people and models.
+    pub fn in_words(&self) -> String {
+        let sources = self.sources().map(|it| format!("{} {}", it.kind.as_str(), it.name()));
+        match self.0 {
+            Sources::Many => "more sources than are told apart".to_owned(),
+            Sources::Known(_) => sources.collect::<Vec<_>>().join(", "),
+        }
     }
 }
 

@@ -136,7 +136,7 @@ fn is_name_byte(byte: u8) -> bool {
 
 /// A pattern of MCP tools: a server and a tool, each with `*` for any run of characters.
 /// `mcp__*` is every tool of every server.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct McpPattern {
     server: Box<str>,
     tool: Box<str>,
@@ -164,6 +164,12 @@ impl McpPattern {
     /// The server, where the pattern names one and not several.
     pub fn server(&self) -> Option<&str> {
         (!self.server.contains('*')).then_some(&*self.server)
+    }
+
+    /// How many characters of a name it fixes: the more, the closer it names a tool.
+    pub(crate) fn fixed_len(&self) -> usize {
+        let fixed = |part: &str| part.bytes().filter(|byte| *byte != b'*').count();
+        fixed(&self.server) + fixed(&self.tool)
     }
 
     /// Whether the tool is one of these.

@@ -1,6 +1,8 @@
 //! What becomes of an act in a turn that foreign words may be steering.
 
 use crate::integrity::{Integrity, Source, SourceKind};
+use crate::selector::{McpName, McpPattern, Selector, UnknownTool};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -11,9 +13,9 @@ pub enum IntegrityProfile {
     /// themselves is no exception.
     Strict,
     /// Acts that reach beyond the agent's own workspace and conversation need a yes.
+    #[default]
     Balanced,
     /// Nothing does. Whose words steer a turn is still noted.
-    #[default]
     Off,
 }
 
@@ -226,6 +228,48 @@ impl fmt::Display for TrustedSource {
     }
 }
 
+/// Tools that an operator has a rule for: one, or those of servers that a pattern covers.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum RuledTools {
+    One(Box<str>),
+    Like(McpPattern),
+}
+
+impl RuledTools {
+    /// Reads them as an operator writes them.
+    pub fn parse(text: &str) -> Result<Self, UnknownTool> {
+        match Selector::parse(text)? {
+            Selector::Mcp(pattern) if text.contains('*') => Ok(Self::Like(pattern)),
+            Selector::Mcp(_) | Selector::Tool(_) => Ok(Self::One(text.into())),
+            Selector::Group(_) => Err(UnknownTool::Name { text: text.to_owned() }),
+        }
+    }
+
+    fn covers(&self, tool: &str) -> bool {
+        match self {
+            Self::One(name) => **name == *tool,
+            Self::Like(pattern) => McpName::parse(tool).is_some_and(|name| pattern.covers(name)),
+        }
+    }
+
+    /// How closely it names a tool; of several that cover one, the closest counts.
+    fn closeness(&self) -> usize {
+        match self {
+            Self::One(_) => usize::MAX,
+            Self::Like(pattern) => pattern.fixed_len(),
+        }
+    }
+}
+
+impl fmt::Display for RuledTools {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::One(name) => f.write_str(name),
+            Self::Like(pattern) => pattern.fmt(f),
+        }
+    }
+}
+
 /// What an operator says about foreign words.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct IntegrityRule {
@@ -233,8 +277,8 @@ pub struct IntegrityRule {
     pub trusted: BTreeSet<TrustedSource>,
     /// What becomes of acts, by act.
     pub acts: BTreeMap<Act, TaintedRule>,
-    /// What becomes of calls of a tool, which counts before its acts.
-    pub tools: BTreeMap<Box<str>, TaintedRule>,
+    /// What becomes of calls of tools, which counts before their acts.
+    pub tools: BTreeMap<RuledTools, TaintedRule>,
 }
 
 impl IntegrityRule {
@@ -244,121 +288,52 @@ impl IntegrityRule {
         integrity.without(is_trusted)
     }
 
-    /// What becomes of a call of `tool` that does this, in a turn that is tainted.
-    pub fn rule(&self, tool: &str, acts: impl IntoIterator<Item = Act>) -> TaintedRule {
-        if let Some(rule) = self.tools.get(tool) {
-            return *rule;
-        }
-        let of = |act: Act| self.acts.get(&act).copied().unwrap_or(act.usual(self.profile));
-        acts.into_iter().map(of).min().unwrap_or(TaintedRule::Allow)
+    /// Has a rule for tools. Where one pattern was written in two ways, the stricter counts.
+    pub fn set(&mut self, tools: RuledTools, rule: TaintedRule) {
+        self.tools.entry(tools).and_modify(|before| *before = rule.min(*before)).or_insert(rule);
+    }
+
+    /// By whatever names the tool most closely; of two that do so alike, by the stricter.
+    pub(crate) fn of_tool(&self, tool: &str) -> Option<(&RuledTools, TaintedRule)> {
+        let covering = self.tools.iter().filter(|(tools, _)| tools.covers(tool));
+        let closest = covering.max_by_key(|(tools, rule)| (tools.closeness(), Reverse(**rule)));
+        closest.map(|(tools, rule)| (tools, *rule))
+    }
+
+    pub(crate) fn of_act(&self, act: Act) -> TaintedRule {
+        self.acts.get(&act).copied().unwrap_or(act.usual(self.profile))
+    }
+
+    /// The strictest that could become of any call.
+    fn strictest(&self) -> TaintedRule {
+        let acts = Act::ALL.into_iter().map(|act| self.of_act(act));
+        acts.chain(self.tools.values().copied()).min().unwrap_or(TaintedRule::Deny)
     }
 
     /// Whether a child with this rule could do what its parent could not.
     pub fn exceeds(&self, parent: &Self) -> bool {
-        let laxer = |of: Act| self.rule("", [of]) > parent.rule("", [of]);
-        let tools = self.tools.keys().chain(parent.tools.keys());
         self.profile > parent.profile
             || !self.trusted.is_subset(&parent.trusted)
-            || Act::ALL.into_iter().any(laxer)
-            || tools.into_iter().any(|tool| {
-                let (own, above) = (self.tools.get(tool), parent.tools.get(tool));
-                own.map_or(TaintedRule::Allow, |it| *it)
-                    > above.map_or(TaintedRule::Allow, |it| *it)
-                    || own.is_some_and(|it| *it > TaintedRule::Ask && above.is_none())
-            })
+            || Act::ALL.into_iter().any(|act| self.of_act(act) > parent.of_act(act))
+            || self.exceeds_in_tools(parent)
+    }
+
+    /// Whether it could be laxer about some tool, whatever that is called and does. What covers
+    /// which names is not compared: a rule that the parent has not may stand in the way of any of
+    /// the parent's, so it has to be as strict as the strictest of them; and one that the parent
+    /// has can be left out where it allows, since nothing is laxer than that.
+    fn exceeds_in_tools(&self, parent: &Self) -> bool {
+        let is_laxer = |(tools, rule): (&RuledTools, &TaintedRule)| match parent.tools.get(tools) {
+            Some(above) => rule > above,
+            None => *rule > parent.strictest(),
+        };
+        let is_missed = |(tools, above): (&RuledTools, &TaintedRule)| {
+            *above < TaintedRule::Allow && !self.tools.contains_key(tools)
+        };
+        self.tools.iter().any(is_laxer) || parent.tools.iter().any(is_missed)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn tainted(kind: SourceKind, name: &str) -> Integrity {
-        Integrity::of(Source::new(kind, name))
-    }
-
-    fn balanced() -> IntegrityRule {
-        IntegrityRule { profile: IntegrityProfile::Balanced, ..IntegrityRule::default() }
-    }
-
-    fn trusting(texts: &[&str]) -> IntegrityRule {
-        let trusted = texts.iter().map(|text| TrustedSource::parse(text).unwrap()).collect();
-        IntegrityRule { trusted, ..balanced() }
-    }
-
-    #[test]
-    fn an_operator_trusts_what_they_name_and_nothing_beside_it() {
-        let rule = trusting(&[
-            "web:docs.rs",
-            "web:*.example.com",
-            "mcp:bank",
-            "mcp:mail/get_unread",
-            "folder:/srv/handbook",
-            "person:telegram:7",
-        ]);
-        for (kind, name) in [
-            (SourceKind::Web, "docs.rs"),
-            (SourceKind::Web, "a.example.com"),
-            (SourceKind::Mcp, "bank/get_balance"),
-            (SourceKind::Description, "bank/send_money"),
-            (SourceKind::Mcp, "mail/get_unread"),
-            (SourceKind::File, "/srv/handbook/a.md"),
-            (SourceKind::Quoted, "telegram:7"),
-        ] {
-            assert!(rule.untrusted(&tainted(kind, name)).is_own(), "{name}");
-        }
-        for (kind, name) in [
-            (SourceKind::Web, "evil-docs.rs"),
-            (SourceKind::Web, "example.com"),
-            (SourceKind::Web, "a.example.com.evil.net"),
-            (SourceKind::Mcp, "banker/get_balance"),
-            (SourceKind::Mcp, "mail/get_unread_all"),
-            (SourceKind::Mcp, "mail/read"),
-            (SourceKind::File, "/srv/handbooks/a.md"),
-            (SourceKind::Quoted, "telegram:77"),
-            (SourceKind::Web, "telegram:7"),
-        ] {
-            assert!(!rule.untrusted(&tainted(kind, name)).is_own(), "{name}");
-        }
-        assert!(!rule.untrusted(&Integrity::many()).is_own(), "what is not known is not trusted");
-    }
-
-    #[test]
-    fn what_is_no_source_is_not_trusted() {
-        for text in ["", "web", "web:", "folder:srv", "person:7", "host:a.com", "web:a b"] {
-            assert_eq!(TrustedSource::parse(text), None, "{text}");
-        }
-        let text = "web:*.example.com";
-        assert_eq!(TrustedSource::parse(text).unwrap().to_string(), text);
-    }
-
-    #[test]
-    fn the_strictest_act_decides_and_a_tool_before_all() {
-        let mut rule = balanced();
-        assert_eq!(rule.rule("x", []), TaintedRule::Allow);
-        assert_eq!(rule.rule("x", [Act::Network]), TaintedRule::Allow);
-        assert_eq!(rule.rule("x", [Act::Network, Act::Send]), TaintedRule::Ask);
-        rule.acts.insert(Act::Send, TaintedRule::Deny);
-        assert_eq!(rule.rule("x", [Act::Network, Act::Send]), TaintedRule::Deny);
-        rule.tools.insert("x".into(), TaintedRule::Allow);
-        assert_eq!(rule.rule("x", [Act::Send]), TaintedRule::Allow);
-        rule.profile = IntegrityProfile::Off;
-        assert_eq!(rule.rule("y", [Act::ChangeSelf]), TaintedRule::Allow);
-        assert_eq!(rule.rule("y", [Act::Send]), TaintedRule::Deny, "what is written holds");
-    }
-
-    #[test]
-    fn a_child_trusts_and_does_no_more_than_its_parent() {
-        let parent = trusting(&["web:docs.rs"]);
-        assert!(!parent.exceeds(&parent));
-        assert!(!trusting(&[]).exceeds(&parent));
-        assert!(trusting(&["web:docs.rs", "mcp:bank"]).exceeds(&parent));
-        let with = |act, rule| IntegrityRule { acts: [(act, rule)].into(), ..parent.clone() };
-        assert!(with(Act::Send, TaintedRule::Allow).exceeds(&parent));
-        assert!(!with(Act::Send, TaintedRule::Deny).exceeds(&parent));
-        let mut tool = parent.clone();
-        tool.tools.insert("send_message".into(), TaintedRule::Allow);
-        assert!(tool.exceeds(&parent));
-        assert!(!parent.exceeds(&tool));
-    }
-}
+#[path = "tainted_tests.rs"]
+mod tainted_tests;

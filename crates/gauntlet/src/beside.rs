@@ -143,6 +143,22 @@ impl Reading {
         Ok(read)
     }
 
+    /// The next event of a stream and its data; `None` at the end.
+    pub fn event(&mut self) -> Result<Option<(String, serde_json::Value)>> {
+        let mut name = String::new();
+        loop {
+            let mut line = String::new();
+            if self.0.read_line(&mut line)? == 0 {
+                return Ok(None);
+            }
+            if let Some(it) = line.strip_prefix("event: ") {
+                it.trim_end().clone_into(&mut name);
+            } else if let Some(data) = line.strip_prefix("data: ") {
+                return Ok(Some((name, serde_json::from_str(data).unwrap_or_default())));
+            }
+        }
+    }
+
     /// All to its end, or `None` where it stays open for longer than it may.
     pub fn rest(mut self, patience: Duration) -> Option<String> {
         self.0.get_ref().set_read_timeout(Some(patience.min(PATIENCE))).ok()?;

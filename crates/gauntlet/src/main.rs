@@ -2,10 +2,13 @@
 
 use anyhow::{Context as _, Result};
 use clap::{Parser, Subcommand};
+use insula_domain::IntegrityProfile;
 use insula_gauntlet::attempt::{Attempt, Section};
+use insula_gauntlet::dojo::attacker::Attacker;
 use insula_gauntlet::dojo::data::Suite;
+use insula_gauntlet::dojo::integrity::measure;
 use insula_gauntlet::dojo::replay::{Order, replay};
-use insula_gauntlet::dojo::report;
+use insula_gauntlet::dojo::{report, tables};
 use insula_gauntlet::runner::{self, Choice};
 use insula_gauntlet::sections::SECTIONS;
 use insula_gauntlet::stage::Stage;
@@ -48,9 +51,29 @@ struct Arguments {
     /// With `--agentdojo`: the attacker's calls come before the task's.
     #[arg(long, requires = "agentdojo")]
     attack_first: bool,
+    /// With `--agentdojo`: without rules, with all tools, and with this profile of integrity: off,
+    /// balanced or strict.
+    #[arg(long, requires = "agentdojo", conflicts_with = "attack_first", value_parser = profile)]
+    integrity: Option<IntegrityProfile>,
+    /// With `--integrity`: only this attacker, such as known-names.
+    #[arg(long, requires = "integrity", default_value = "all", value_parser = attackers)]
+    attacker: Attackers,
     /// Print the isolation matrix instead.
     #[arg(long)]
     matrix: bool,
+}
+
+/// Attackers by one name.
+#[derive(Debug, Clone)]
+struct Attackers(Vec<Attacker>);
+
+fn attackers(text: &str) -> Result<Attackers, String> {
+    Attacker::parse(text).map(Attackers)
+}
+
+fn profile(text: &str) -> Result<IntegrityProfile, String> {
+    let names = IntegrityProfile::ALL.map(IntegrityProfile::as_str).join(", ");
+    IntegrityProfile::parse(text).ok_or_else(|| format!("it has to be one of {names}"))
 }
 
 /// What else there is.
@@ -141,6 +164,16 @@ fn list(choice: &Choice, json: bool) {
 
 /// Whether no attacker's call took effect and few of the tasks' were refused.
 fn agentdojo(arguments: &Arguments, stage: &Stage) -> Result<bool> {
+    if let Some(profile) = arguments.integrity {
+        let suites = Suite::all()?;
+        let all = suites.iter().map(|it| measure(stage, it, profile, &arguments.attacker.0));
+        let all = all.collect::<Result<Vec<_>>>()?;
+        match arguments.json {
+            true => println!("{:#}", tables::json(profile, &all)),
+            false => print!("{}", tables::table(profile, &all)),
+        }
+        return Ok(tables::is_good(profile, &all));
+    }
     let order = if arguments.attack_first { Order::AttackFirst } else { Order::TaskFirst };
     let mut scores = Vec::new();
     for suite in Suite::all()? {

@@ -4,16 +4,18 @@ use crate::Server;
 use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
-use insula_api::{ApiError, ErrorBody};
+use insula_api::{ApiError, ErrorBody, IntegrityView};
 use insula_capabilities::Capabilities;
 use insula_config::DaemonConfig;
 use insula_config::suggest::nearest;
 use insula_domain::platform::PLATFORMS;
 use insula_domain::{
-    AccountId, Address, ChatId, ChatType, Community, GuildId, Platform, RoleId, TopicId, UserId,
+    AccountId, Act, Address, ChatId, ChatType, Community, GuildId, Integrity, IntegrityRule,
+    Platform, RoleId, Source, TopicId, UserId,
 };
 use insula_registry::Snapshot;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
 /// A message, as far as routing looks at it.
@@ -33,6 +35,11 @@ pub struct Probe {
     team: Option<String>,
     /// Without it: `thread` below a parent, `dm` where the chat is the user, else `group`.
     chat_type: Option<String>,
+    /// Whose words it replies to, by their id on the platform.
+    quotes: Option<String>,
+    /// The names of files that come with it.
+    #[serde(default)]
+    attachments: Vec<String>,
 }
 
 /// Where a message goes.
@@ -46,7 +53,38 @@ pub struct RouteAnswer {
     /// Why memory is closed there, where it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     scope_refused: Option<String>,
+    /// Whose words a turn that it begins has read from the start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    integrity: Option<IntegrityView>,
+    /// What becomes of what the agent does once it has read words of others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tainted: Option<TaintedPolicy>,
     considered: Vec<ConsideredView>,
+}
+
+/// What becomes of what an agent does in a turn that has read words of others.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TaintedPolicy {
+    profile: &'static str,
+    /// `ask`, `deny` or `allow`, by act.
+    acts: BTreeMap<&'static str, &'static str>,
+    /// The same by tool, where the operator says so; that counts before the acts.
+    tools: BTreeMap<String, &'static str>,
+    /// Sources whose words are taken for the operator's.
+    trusted: Vec<String>,
+}
+
+impl From<&IntegrityRule> for TaintedPolicy {
+    fn from(rule: &IntegrityRule) -> Self {
+        let acts = Act::ALL.into_iter();
+        let tools = rule.tools.iter();
+        Self {
+            profile: rule.profile.as_str(),
+            acts: acts.map(|it| (it.as_str(), rule.ruling_of(it).rule.as_str())).collect(),
+            tools: tools.map(|(tools, rule)| (tools.to_string(), rule.as_str())).collect(),
+            trusted: rule.trusted.iter().map(ToString::to_string).collect(),
+        }
+    }
 }
 
 /// One rule, and why it won or lost.
@@ -71,11 +109,17 @@ pub async fn explain(
 ) -> Result<Json<RouteAnswer>, ApiError> {
     let Json(probe) = body?;
     let snapshot = server.registry.snapshot();
+    let brought = probe.brought();
     let address = probe.address(&snapshot.daemon).map_err(ApiError::invalid)?;
-    Ok(Json(answer(&server.capabilities, &snapshot, &address)))
+    Ok(Json(answer(&server.capabilities, &snapshot, &address, &brought)))
 }
 
-fn answer(caps: &Capabilities, snapshot: &Snapshot, address: &Address) -> RouteAnswer {
+fn answer(
+    caps: &Capabilities,
+    snapshot: &Snapshot,
+    address: &Address,
+    brought: &Integrity,
+) -> RouteAnswer {
     let explained = snapshot.explain(address);
     let considered = explained.considered.iter().map(|considered| {
         let binding = &snapshot.router.bindings()[considered.binding];
@@ -99,6 +143,7 @@ fn answer(caps: &Capabilities, snapshot: &Snapshot, address: &Address) -> RouteA
                 Ok(scope) => (Some(scope.to_string()), None),
                 Err(denied) => (None, Some(denied.to_string())),
             };
+            let policy = &answering.context.boundary.integrity;
             RouteAnswer {
                 agent: Some(answering.context.id.to_string()),
                 refused: None,
@@ -106,6 +151,8 @@ fn answer(caps: &Capabilities, snapshot: &Snapshot, address: &Address) -> RouteA
                 session_key: Some(answering.session.to_string()),
                 scope,
                 scope_refused,
+                integrity: Some((&policy.untrusted(brought)).into()),
+                tainted: Some(policy.into()),
                 considered,
             }
         }
@@ -116,12 +163,24 @@ fn answer(caps: &Capabilities, snapshot: &Snapshot, address: &Address) -> RouteA
             session_key: None,
             scope: None,
             scope_refused: None,
+            integrity: None,
+            tainted: None,
             considered,
         },
     }
 }
 
 impl Probe {
+    /// Whose words it brings along.
+    fn brought(&self) -> Integrity {
+        let sender = self.user.as_deref().unwrap_or_default();
+        let quoted = self.quotes.as_deref();
+        let quoted = quoted.and_then(|it| Source::quoted(&self.platform, Some(it), sender));
+        let attached = self.attachments.iter().map(|name| Source::attachment(name));
+        let sources = quoted.into_iter().chain(attached);
+        sources.fold(Integrity::own(), |all, it| all.join(&Integrity::of(it)))
+    }
+
     fn address(self, daemon: &DaemonConfig) -> Result<Address, String> {
         fn maybe<T, E: ToString>(
             text: Option<String>,

@@ -19,6 +19,8 @@ pub struct Offer {
     pub description: String,
     /// The JSON schema of its arguments, as JSON text.
     pub parameters: String,
+    /// Whether it says that it changes nothing (`readOnlyHint`).
+    pub only_reads: bool,
     /// Why it can't be used, whatever it says.
     pub unfit: Option<String>,
 }
@@ -26,7 +28,10 @@ pub struct Offer {
 impl Offer {
     pub(crate) fn of(tool: rmcp::model::Tool) -> Self {
         let said = tool.description.as_deref().or(tool.title.as_deref()).unwrap_or_default();
-        Self::known(Self::new(&tool.name, said, &Value::Object((*tool.input_schema).clone())))
+        let mut offer = Self::new(&tool.name, said, &Value::Object((*tool.input_schema).clone()));
+        let hint = tool.annotations.and_then(|it| it.read_only_hint);
+        offer.only_reads = offer.unfit.is_none() && hint == Some(true);
+        Self::known(offer)
     }
 
     /// A tool out of an entry of a list, by what of it is used here; nothing where it has no
@@ -37,11 +42,14 @@ impl Offer {
         let description = text("description").or_else(|| text("title"));
         let said = description.map_or(Some(""), Value::as_str);
         let schema = entry.get("inputSchema").unwrap_or(&Value::Null);
-        let mut offer = Self::known(Self::new(name, said.unwrap_or_default(), schema));
+        let mut offer = Self::new(name, said.unwrap_or_default(), schema);
         if said.is_none() {
             offer.unfit.get_or_insert_with(|| "its description is not text".to_owned());
         }
-        Some(offer)
+        // What is no claim claims nothing: then it counts as one that acts.
+        let hint = entry.pointer("/annotations/readOnlyHint");
+        offer.only_reads = offer.unfit.is_none() && hint == Some(&Value::Bool(true));
+        Some(Self::known(offer))
     }
 
     fn known(offer: Self) -> Self {
@@ -67,19 +75,20 @@ impl Offer {
         if unfit.is_some() {
             // Nobody is shown it, so nothing of it is kept.
             let empty = r#"{"type":"object"}"#.to_owned();
-            return Self { name, description: String::new(), parameters: empty, unfit };
+            let description = String::new();
+            return Self { name, description, parameters: empty, only_reads: false, unfit };
         }
-        Self { name, description, parameters, unfit }
+        Self { name, description, parameters, only_reads: false, unfit }
     }
 
     /// Tells two descriptions apart, whatever order the members of the schema stand in.
     pub fn mark(&self) -> blake3::Hash {
-        mark(&self.description, &self.parameters)
+        mark(&self.description, &self.parameters, self.only_reads)
     }
 }
 
 /// Tells two descriptions of a tool apart.
-pub(crate) fn mark(description: &str, parameters: &str) -> blake3::Hash {
+pub(crate) fn mark(description: &str, parameters: &str, only_reads: bool) -> blake3::Hash {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&(description.len() as u64).to_le_bytes());
     hasher.update(description.as_bytes());
@@ -91,6 +100,10 @@ pub(crate) fn mark(description: &str, parameters: &str) -> blake3::Hash {
         Err(_) => {
             hasher.update(parameters.as_bytes());
         }
+    }
+    if only_reads {
+        // No text of JSON ends so.
+        hasher.update(b"\0only reads");
     }
     hasher.finalize()
 }
@@ -134,6 +147,49 @@ mod tests {
     }
 
     #[test]
+    fn it_only_reads_where_its_server_says_so_in_so_many_words() {
+        let both = |tool: Value| {
+            let read = Offer::read(&tool).unwrap();
+            if let Ok(tool) = serde_json::from_value(tool) {
+                assert_eq!(Offer::of(tool), read);
+            }
+            read.only_reads
+        };
+        let tool = |annotations: Value| {
+            both(
+                json!({"name": "a", "inputSchema": {"type": "object"}, "annotations": annotations}),
+            )
+        };
+        assert!(tool(json!({"readOnlyHint": true})));
+        assert!(tool(json!({"readOnlyHint": true, "title": 7, "destructiveHint": "no"})));
+        assert!(!both(json!({"name": "a", "inputSchema": {"type": "object"}})));
+        for other in [
+            json!(null),
+            json!(true),
+            json!("readOnlyHint"),
+            json!([true]),
+            json!([{"readOnlyHint": true}]),
+            json!({}),
+            json!({"readOnlyHint": false}),
+            json!({"readOnlyHint": null}),
+            json!({"readOnlyHint": 1}),
+            json!({"readOnlyHint": "true"}),
+            json!({"readOnlyHint": [true]}),
+            json!({"readonlyhint": true}),
+            json!({"destructiveHint": false}),
+        ] {
+            assert!(!tool(other.clone()), "{other}");
+        }
+        let annotations = json!({"readOnlyHint": true});
+        for unfit in [
+            json!({"name": "a", "inputSchema": {"type": "array"}, "annotations": annotations}),
+            json!({"name": "a", "description": 7, "inputSchema": {"type": "object"}, "annotations": annotations}),
+        ] {
+            assert!(!both(unfit.clone()), "{unfit}");
+        }
+    }
+
+    #[test]
     fn the_order_of_members_makes_no_difference() {
         let one = Offer::new("a", "d", &json!({"type": "object", "properties": {"x": 1, "y": 2}}));
         let other =
@@ -141,5 +197,6 @@ mod tests {
         assert_ne!(one.parameters, other.parameters);
         assert_eq!(one.mark(), other.mark());
         assert_ne!(one.mark(), Offer { description: "e".to_owned(), ..one.clone() }.mark());
+        assert_ne!(one.mark(), Offer { only_reads: true, ..one.clone() }.mark());
     }
 }

@@ -4,7 +4,8 @@
 //! The first list of a server is taken as it is, but for what the scanner finds. After that a
 //! tool that is new or described otherwise waits for an operator, or is shown and reported,
 //! as configured. A pin is of one description: when that changes, what an operator said about
-//! the one before holds no longer.
+//! the one before holds no longer. Whether the tool is said to only read belongs to it: else a
+//! server could first offer what acts, and call it harmless once it is in use.
 
 use crate::name::full_name;
 use crate::offer::{Offer, TOOLS_MAX, mark};
@@ -41,8 +42,16 @@ pub struct Pinned {
     pub description: String,
     /// The JSON schema of its arguments, as JSON text.
     pub parameters: String,
+    /// Whether the server says that it changes nothing. `None` was pinned before anybody asked:
+    /// the first to say something about it is taken at its word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub only_reads: Option<bool>,
     /// Whether a model may be shown it.
     pub standing: Standing,
+    /// Whether an operator has looked at it as it is. What nobody looked at may be shown, and its
+    /// words are the server's all the same.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub looked_at: bool,
     /// Whether the server had it when last asked.
     pub offered: bool,
 }
@@ -50,7 +59,23 @@ pub struct Pinned {
 impl Pinned {
     /// Tells two descriptions apart.
     pub fn mark(&self) -> blake3::Hash {
-        mark(&self.description, &self.parameters)
+        mark(&self.description, &self.parameters, self.claims_to_read())
+    }
+
+    /// Whether the server says that it changes nothing.
+    pub fn claims_to_read(&self) -> bool {
+        self.only_reads == Some(true)
+    }
+
+    /// Whether that counts: the first list is taken at its word, and what was said later when an
+    /// operator has looked at it, also where the tool is shown meanwhile.
+    pub fn only_reads(&self) -> bool {
+        self.claims_to_read() && self.standing == Standing::Shown
+    }
+
+    fn is_described_as(&self, offer: &Offer) -> bool {
+        let only_reads = self.only_reads.unwrap_or(offer.only_reads);
+        mark(&self.description, &self.parameters, only_reads) == offer.mark()
     }
 }
 
@@ -151,7 +176,7 @@ pub fn revise(
     for offer in offers.into_iter().take(TOOLS_MAX) {
         let name = full_name(server, &offer.name);
         let known = before.and_then(|before| before.tools.get(&offer.name));
-        let same = known.filter(|known| known.mark() == offer.mark());
+        let same = known.filter(|known| known.is_described_as(&offer));
         let unfit = match (&offer.unfit, &name) {
             (Some(why), _) => Some(why.clone()),
             (None, None) => Some("no model could call it by its name".to_owned()),
@@ -189,7 +214,10 @@ pub fn revise(
             Some(same) => (same.description.clone(), same.parameters.clone()),
             None => (offer.description, offer.parameters),
         };
-        let pinned = Pinned { description, parameters, standing, offered: true };
+        let only_reads = Some(offer.only_reads);
+        let looked_at = same.is_some_and(|same| same.looked_at);
+        let pinned =
+            Pinned { description, parameters, only_reads, standing, looked_at, offered: true };
         tools.insert(offer.name, pinned);
     }
     for (name, known) in before.iter().flat_map(|before| &before.tools) {
@@ -242,8 +270,8 @@ fn texts(schema: &str) -> String {
 }
 
 impl ServerPins {
-    /// An operator has looked: at all that waits, or at one tool, whatever stood against it
-    /// but that it can't be used. The tools it concerned.
+    /// An operator has looked: at all that waits or is shown, or at one tool, whatever stood
+    /// against it but that it can't be used. The tools it concerned.
     pub fn approve(&mut self, only: Option<&str>) -> Vec<String> {
         let mut approved = Vec::new();
         for (name, pinned) in &mut self.tools {
@@ -252,10 +280,14 @@ impl ServerPins {
                 (Standing::New | Standing::Changed | Standing::Suspect(_), Some(only)) => {
                     only == name
                 }
+                (Standing::Shown, only) => {
+                    !pinned.looked_at && only.is_none_or(|only| only == name)
+                }
                 _ => false,
             };
             if waits {
                 pinned.standing = Standing::Shown;
+                pinned.looked_at = true;
                 approved.push(name.clone());
             }
         }
@@ -294,8 +326,23 @@ mod tests {
         assert_eq!(kinds, ["a described otherwise", "c added"]);
         let (again, changes) = revise(Some(&after), "s", "one", offers);
         assert_eq!((again, changes), (after.clone(), vec![]));
-        assert_eq!(after.approve(None), ["a", "c"]);
+        assert_eq!(after.approve(None), ["a", "b", "c"]);
         assert!(after.tools.values().all(|tool| tool.standing == Standing::Shown));
+        assert!(after.tools.values().all(|tool| tool.looked_at));
+        assert!(after.approve(None).is_empty(), "once is enough");
+    }
+
+    #[test]
+    fn what_an_operator_looked_at_is_that_for_as_long_as_it_says_the_same() {
+        let mut pins = first(vec![offer("a", "reads"), offer("b", "writes")]);
+        assert_eq!(pins.approve(Some("a")), ["a"]);
+        let offers = vec![offer("a", "reads"), offer("b", "writes")];
+        let (pins, _) = revise(Some(&pins), "s", "one", offers);
+        assert!(pins.tools["a"].looked_at && !pins.tools["b"].looked_at);
+        let text = Pins { servers: BTreeMap::from([("s".to_owned(), pins.clone())]) }.to_text();
+        assert_eq!(Pins::parse(&text).unwrap().servers["s"], pins);
+        let (pins, _) = revise(Some(&pins), "s", "one", vec![offer("a", "reads, and obeys")]);
+        assert!(!pins.tools["a"].looked_at);
     }
 
     #[test]
@@ -344,6 +391,82 @@ mod tests {
         assert!(matches!(standing(&pins, "read_file"), Standing::Unfit(_)));
         assert_eq!(standing(&pins, "c"), &Standing::Shown);
         assert!(matches!(standing(&first(vec![offer("…", "")]), "…"), Standing::Unfit(_)));
+    }
+
+    fn that_reads(name: &str, description: &str) -> Offer {
+        Offer { only_reads: true, ..offer(name, description) }
+    }
+
+    #[test]
+    fn what_first_says_that_it_only_reads_does_for_as_long_as_it_says_so() {
+        let before = first(vec![that_reads("a", "looks"), offer("b", "does")]);
+        let read: Vec<bool> = before.tools.values().map(Pinned::only_reads).collect();
+        assert_eq!(read, [true, false]);
+        let offers = vec![that_reads("a", "looks"), offer("b", "does")];
+        assert_eq!(revise(Some(&before), "s", "one", offers), (before.clone(), vec![]));
+        let pins = Pins { servers: BTreeMap::from([("s".to_owned(), before)]) };
+        assert_eq!(Pins::parse(&pins.to_text()), Ok(pins));
+    }
+
+    #[test]
+    fn what_later_says_that_it_only_reads_waits_for_somebody_to_look() {
+        let before = first(vec![offer("a", "does"), that_reads("b", "looks")]);
+        let offers = vec![that_reads("a", "does"), offer("b", "looks"), that_reads("c", "new")];
+        let (mut after, changes) = revise(Some(&before), "s", "one", offers.clone());
+        let kinds: Vec<String> =
+            changes.iter().map(|it| format!("{} {}", it.tool, it.kind)).collect();
+        assert_eq!(kinds, ["a described otherwise", "b described otherwise", "c added"]);
+        assert_eq!(standing(&after, "a"), &Standing::Changed);
+        assert_eq!(standing(&after, "b"), &Standing::Changed);
+        for tool in ["a", "c"] {
+            let pinned = &after.tools[tool];
+            assert!(pinned.claims_to_read() && !pinned.only_reads(), "{tool}");
+        }
+        let (again, changes) = revise(Some(&after), "s", "one", offers);
+        assert_eq!((&again, changes), (&after, vec![]));
+        assert_ne!(before.tools["a"].mark(), after.tools["a"].mark());
+        assert_eq!(after.approve(None), ["a", "b", "c"]);
+        assert!(after.tools["a"].only_reads() && after.tools["c"].only_reads());
+        assert!(!after.tools["b"].only_reads());
+    }
+
+    #[test]
+    fn a_tool_that_goes_and_comes_back_claiming_to_read_waits() {
+        let before = first(vec![offer("a", "does")]);
+        let (gone, _) = revise(Some(&before), "s", "one", vec![]);
+        let (back, _) = revise(Some(&gone), "s", "one", vec![that_reads("a", "does")]);
+        assert_eq!(standing(&back, "a"), &Standing::Changed);
+    }
+
+    #[test]
+    fn what_was_pinned_before_anybody_asked_takes_the_first_claim_and_keeps_to_it() {
+        let tool = |name: &str, standing: &str| {
+            format!(
+                r#""{name}": {{"description": "looks", "parameters": "{{\"type\":\"object\"}}", "standing": "{standing}", "offered": true}}"#
+            )
+        };
+        let text = format!(
+            r#"{{"version": 1, "servers": {{"s": {{"identity": "one", "tools": {{{}, {}, {}}}}}}}}}"#,
+            tool("a", "shown"),
+            tool("b", "shown"),
+            tool("c", "changed"),
+        );
+        let pins = Pins::parse(&text).unwrap();
+        let before = &pins.servers["s"];
+        assert!(before.tools.values().all(|it| it.only_reads.is_none() && !it.only_reads()));
+        assert!(!pins.to_text().contains("only_reads"), "what is not known is not written");
+        let offers = vec![that_reads("a", "looks"), offer("b", "looks"), that_reads("c", "looks")];
+        let (after, changes) = revise(Some(before), "s", "one", offers);
+        assert_eq!(changes, vec![]);
+        let known: Vec<_> =
+            after.tools.values().map(|it| (it.only_reads, it.standing.clone())).collect();
+        let (shown, changed) = (Standing::Shown, Standing::Changed);
+        let wanted = [(Some(true), shown.clone()), (Some(false), shown), (Some(true), changed)];
+        assert_eq!(known, wanted);
+        let (later, _) = revise(Some(&after), "s", "one", vec![that_reads("b", "looks")]);
+        assert_eq!(standing(&later, "b"), &Standing::Changed);
+        let strange = text.replacen(r#""offered""#, r#""only_reads": "yes", "offered""#, 1);
+        assert!(Pins::parse(&strange).is_err());
     }
 
     #[test]

@@ -4,9 +4,10 @@
 //! Where the agent's own tools are too much for every prompt, the model is shown a search for
 //! them instead, and those it found in this conversation.
 
-use insula_domain::ToolTable;
+use insula_domain::argument::ArgumentRules;
+use insula_domain::{ToolTable, tool};
 use insula_models::ToolSchema;
-use insula_tools::{Tool, ToolRef, ToolSearch};
+use insula_tools::{Quarantined, Tool, ToolRef, ToolSearch};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -28,6 +29,24 @@ pub struct Toolbox {
 }
 
 impl Toolbox {
+    /// The same with tools that `rules` have read in quarantine, the agent's own and built-in
+    /// ones, which then stand in the place of what they stand before.
+    pub fn under(
+        rules: &ArgumentRules,
+        table: &ToolTable,
+        own: impl IntoIterator<Item = Arc<dyn Tool>>,
+    ) -> Self {
+        let quarantined = |tool: ToolRef| Some(Arc::new(Quarantined::new(tool)?) as Arc<dyn Tool>);
+        let own = own.into_iter().filter_map(|tool| match rules.quarantines(tool.name()) {
+            true => quarantined(ToolRef::Own(tool)),
+            false => Some(tool),
+        });
+        let built_in = insula_tools::BUILT_IN.iter().copied();
+        let built_in = built_in.filter(|tool| rules.quarantines(tool.name()));
+        let built_in = built_in.filter_map(|tool| quarantined(ToolRef::BuiltIn(tool)));
+        Self::new(table, own.chain(built_in))
+    }
+
     /// A toolbox with those of these tools that `table` exposes. One whose schema is not JSON
     /// is left out: no model could be shown it.
     pub fn new(table: &ToolTable, own: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
@@ -36,7 +55,8 @@ impl Toolbox {
             .filter(|tool| table.verdict(tool.name()).is_in())
             .filter_map(|tool| Some((tool.name().into(), described(tool)?)))
             .collect();
-        let size: usize = own.values().map(|(_, schema)| schema.size()).sum();
+        let sizes = own.iter().filter(|(name, _)| !is_built_in(name));
+        let size: usize = sizes.map(|(_, (_, schema))| schema.size()).sum();
         let search = (size >= HELD_BACK_FROM && table.verdict("tool_search").is_in()).then(|| {
             let tools = own.values().map(|(tool, _)| (tool.name(), tool.description()));
             described(Arc::new(ToolSearch::new(tools)))
@@ -76,10 +96,15 @@ impl Toolbox {
     ) -> Arc<[ToolSchema]> {
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         let make = || {
-            let known = table.exposed().filter_map(|name| built_in.get(name));
+            let quarantined = |name: &str| {
+                self.own.get(name).filter(|_| is_built_in(name)).map(|(_, schema)| schema)
+            };
+            let known = table.exposed().filter(|name| built_in.contains_key(*name));
+            let known = known.filter_map(|name| quarantined(name).or(built_in.get(name)));
+            let own = self.own.iter().filter(|(name, _)| !is_built_in(name));
             let own: Box<dyn Iterator<Item = &ToolSchema>> = match &self.search {
                 Some((_, search)) => Box::new(std::iter::once(search)),
-                None => Box::new(self.own.values().map(|(_, schema)| schema)),
+                None => Box::new(own.map(|(_, (_, schema))| schema)),
             };
             known.chain(own).cloned().collect()
         };
@@ -107,6 +132,10 @@ impl Toolbox {
         let found = last.iter().filter_map(|name| self.own.get(*name)).map(|(_, schema)| schema);
         base.iter().chain(found).cloned().collect()
     }
+}
+
+fn is_built_in(name: &str) -> bool {
+    tool::find(name).is_some()
 }
 
 fn described(tool: Arc<dyn Tool>) -> Option<(Arc<dyn Tool>, ToolSchema)> {

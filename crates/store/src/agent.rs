@@ -12,7 +12,7 @@ use crate::message::NewMessage;
 use crate::outbox::{DeliveryId, OutboxCommand};
 use crate::session::{OpenSession, SessionRef, Summary};
 use crate::turn::{Accept, AcceptChild, Accepted, Conclude, Join, NewStep};
-use insula_domain::ScopeName;
+use insula_domain::{Integrity, ScopeName};
 use insula_world::Timestamp;
 use std::ops::RangeInclusive;
 
@@ -83,6 +83,10 @@ pub enum AgentCommand {
         /// The grant.
         id: Box<str>,
     },
+    /// Adds to whose words are in a file, or in a folder and all below it.
+    NoteForeign { path: Box<str>, integrity: Integrity },
+    /// Says that nobody else's words are in a file any more; without a path, in none.
+    ForgetForeign { path: Option<Box<str>> },
     /// Sets the entries of one scope's list of memory. Answers [`CommandOutcome::Remembered`].
     Remember(Box<Remember>),
     /// Erases fragments of memory, for good, and everything they were found or shown by;

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a suite of tests: a broken promise is a panic")]
 
 mod approvals;
+mod foreign;
 mod ingress;
 mod lease;
 mod lineage;
@@ -46,6 +47,7 @@ pub async fn run(opener: &dyn Opener) {
     sessions::run(opener).await;
     turns::run(opener).await;
     approvals::run(opener).await;
+    foreign::run(opener).await;
     ingress::run(opener).await;
     lineage::run(opener).await;
     memory::run(opener).await;

@@ -4,6 +4,7 @@ use crate::agent::{AgentCommand, BATCH_MAX};
 use crate::approval::APPROVAL_BYTES_MAX;
 use crate::audit::{AUDIT_CONTENT_BYTES_MAX, AUDIT_NAME_BYTES_MAX, AuditEntry};
 use crate::error::{Result, StoreError};
+use crate::foreign::FOREIGN_PATH_BYTES_MAX;
 use crate::memory::{
     FRAGMENT_BYTES_MAX, FRAGMENTS_MAX, MEMORY_BLOCK_BYTES_MAX, MemoryEntry, MemoryOrigin, Remember,
 };
@@ -73,6 +74,9 @@ fn command(command: &AgentCommand) -> Result<()> {
             let what = grant.as_ref().map_or(0, |grant| grant.what.len());
             within("what a grant is about", what, APPROVAL_BYTES_MAX)
         }
+        AgentCommand::NoteForeign { path, .. } => {
+            within("the path of a file", path.len(), FOREIGN_PATH_BYTES_MAX)
+        }
         AgentCommand::Remember(new) => remember(new),
         AgentCommand::ForgetMemory { fragments, origin: by } => {
             within("a list of fragments", fragments.len(), FRAGMENTS_MAX)?;
@@ -93,6 +97,7 @@ fn command(command: &AgentCommand) -> Result<()> {
             None => Ok(()),
         },
         AgentCommand::RevokeGrant { .. }
+        | AgentCommand::ForgetForeign { .. }
         | AgentCommand::ThawMemory { .. }
         | AgentCommand::EraseAuditContent(_)
         | AgentCommand::ReplaceTurn { .. }

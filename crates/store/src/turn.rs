@@ -31,6 +31,9 @@ pub const MESSAGES_AT_ONCE_MAX: usize = 64;
 /// Most turns one read of unfinished ones returns; conclude some, then read again.
 pub const UNFINISHED_MAX: usize = 1_000;
 
+/// Most turns one read returns; read on from the last one for more.
+pub const TURN_PAGE_MAX: usize = 1_000;
+
 /// What makes a request the same request when it comes again.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct IdempotencyKey {

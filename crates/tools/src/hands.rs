@@ -7,6 +7,7 @@ use crate::delegate::Delegate;
 use crate::files::Files;
 use crate::memory::Memory;
 use crate::outbox::Outbox;
+use crate::reader::Reader;
 use crate::servers::Servers;
 use crate::shell::Shell;
 use crate::skills::Skills;
@@ -35,6 +36,8 @@ pub struct Hands<'h> {
     pub memory: Option<&'h dyn Memory>,
     /// Messages to other conversations, where the agent may send any.
     pub outbox: Option<&'h dyn Outbox>,
+    /// Who reads in quarantine.
+    pub reader: Option<&'h dyn Reader>,
 }
 
 impl<'h> Hands<'h> {
@@ -51,6 +54,7 @@ impl<'h> Hands<'h> {
             delegate: None,
             memory: None,
             outbox: None,
+            reader: None,
         }
     }
 }
@@ -89,6 +93,11 @@ impl Hands<'_> {
     /// The outbox, or why there is none.
     pub(crate) fn outbox(&self) -> Result<&dyn Outbox, HandError> {
         self.outbox.ok_or_else(|| HandError("nothing is sent from here".to_owned()))
+    }
+
+    /// Who reads in quarantine, or why nobody does.
+    pub(crate) fn reader(&self) -> Result<&dyn Reader, HandError> {
+        self.reader.ok_or_else(|| HandError("nobody reads in quarantine here".to_owned()))
     }
 
     /// The way to children, or why there is none.

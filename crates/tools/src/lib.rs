@@ -17,7 +17,9 @@ mod output;
 mod patch;
 mod printed;
 mod process;
+mod quarantine;
 mod read_file;
+mod reader;
 mod remember;
 mod search;
 pub mod send_message;
@@ -48,7 +50,9 @@ pub use patch::Patch;
 #[cfg(fuzzing)]
 pub use patch::fuzzing as patch_fuzzing;
 pub use process::Process;
+pub use quarantine::Quarantined;
 pub use read_file::ReadFile;
+pub use reader::Reader;
 pub use remember::{MemorySearch, Remember};
 pub use search::SearchFiles;
 pub use send_message::SendMessage;
@@ -108,8 +112,24 @@ pub trait Tool: Send + Sync {
         Some(Source::new(SourceKind::Program, self.name()))
     }
 
+    /// Whether nothing of what it read comes back but a value of a given shape.
+    fn is_quarantined(&self) -> bool {
+        false
+    }
+
+    /// The files that a call would write.
+    fn writes(&self, _arguments: &Value) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Whether what a call writes can be read in every conversation of the agent.
     fn reaches_everywhere(&self, _arguments: &Value) -> bool {
+        false
+    }
+
+    /// Whether a call changes nothing, for tools that the catalogue does not know: what it does not
+    /// know and nobody speaks for counts as something that acts.
+    fn only_reads(&self) -> bool {
         false
     }
 
@@ -133,6 +153,15 @@ impl Cleared {
 
     pub fn tool(&self) -> &ToolRef {
         &self.tool
+    }
+
+    /// The same call of the tool behind this one, without what is for this one alone.
+    pub(crate) fn without(&self, inner: &ToolRef, names: &[&str]) -> Self {
+        let mut arguments = self.arguments.clone();
+        if let Some(members) = arguments.as_object_mut() {
+            members.retain(|name, _| !names.contains(&name.as_str()));
+        }
+        Self { tool: inner.clone(), arguments }
     }
 
     /// Makes the call.

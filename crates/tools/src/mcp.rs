@@ -20,6 +20,8 @@ pub struct McpTool {
     pub description: String,
     /// The JSON schema of its arguments.
     pub parameters: String,
+    /// Whether its server says that it changes nothing, as it was pinned.
+    pub only_reads: bool,
 }
 
 #[async_trait]
@@ -38,6 +40,10 @@ impl Tool for McpTool {
 
     fn source(&self, _shown: &str) -> Option<Source> {
         Some(Source::new(SourceKind::Mcp, &format!("{}/{}", self.server, self.tool)))
+    }
+
+    fn only_reads(&self) -> bool {
+        self.only_reads
     }
 
     async fn run(&self, hands: &Hands<'_>, arguments: &Cleared) -> Result<Output, ToolError> {

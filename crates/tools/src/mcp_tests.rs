@@ -36,6 +36,7 @@ async fn run(answered: CallOutcome) -> Result<Output, ToolError> {
         tool: "read".to_owned(),
         description: String::new(),
         parameters: "{}".to_owned(),
+        only_reads: false,
     };
     let call = Cleared::by_the_gate(ToolRef::Own(Arc::new(tool)), json!({}));
     call.run(&Hands { servers: Some(&servers), ..Hands::bare(&servers) }).await

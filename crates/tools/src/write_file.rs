@@ -34,6 +34,10 @@ impl Tool for WriteFile {
         path_argument(arguments)
     }
 
+    fn writes(&self, arguments: &Value) -> Vec<String> {
+        arguments.get("path").and_then(Value::as_str).map(str::to_owned).into_iter().collect()
+    }
+
     async fn run(&self, hands: &Hands<'_>, value: &Cleared) -> Result<Output, ToolError> {
         let Arguments { path, content } = arguments(value)?;
         let wish = Wish { path, act: Act::Write(content.into_bytes()) };

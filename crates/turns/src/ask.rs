@@ -118,6 +118,24 @@ impl Turn<'_> {
         }
     }
 
+    /// One question beside the conversation, asked once.
+    pub(super) async fn ask_aside(
+        &self,
+        chain: &Chain,
+        request: &Request,
+        purpose: &str,
+    ) -> Result<(Answer, Usage), ModelCallFailure> {
+        match self.hear_out(chain, request, purpose, false).await? {
+            Heard::Whole(answer, usage) => Ok((answer, usage)),
+            Heard::BrokenOff { error, usage, .. } => match self.spent_in_vain(usage).await {
+                Err(Broken::Store(error)) => {
+                    Err(ModelCallFailure::OverBudget(BudgetError::Store(error)))
+                }
+                _ => Err(ModelCallFailure::Failed(error.to_string())),
+            },
+        }
+    }
+
     /// Asks a chain once, and listens until the answer is whole or breaks off.
     async fn hear_out(
         &self,

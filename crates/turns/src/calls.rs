@@ -5,6 +5,8 @@ use crate::facts::InTurn;
 use crate::gate::{self, Call, Denial, NotPassed};
 use crate::history::unanswered;
 use crate::messages::last_output;
+use crate::provenance::Provenance;
+use crate::quarantine::TurnReader;
 use crate::remember::TurnMemory;
 use crate::run::calls;
 use crate::send::TurnOutbox;
@@ -18,6 +20,7 @@ use insula_capabilities::skills::AgentSkills;
 use insula_capabilities::web::SessionWeb;
 use insula_domain::hook::HookEvent;
 use insula_domain::tool::ToolSpec;
+use insula_domain::{Integrity, IntegrityProfile};
 use insula_registry::events::turn::{TurnEnd, TurnEvent};
 use insula_store::{CommandOutcome, Message, MessageSeq, NewMessage, NewStep, Part, Role, Usage};
 use insula_tools::{Cleared, Course, Hands, Output, Piece, Recall, ToolError};
@@ -67,7 +70,7 @@ impl Turn<'_> {
             self.interrupted.remove(id.as_str());
             let result = self.result(&id, text.to_owned(), true);
             let ended = NewStep::CallEnded { call: id.as_str().into(), message: result.clone() };
-            let audit = self.audit(&name, "interrupted", None);
+            let audit = self.audit((&id, &name), "interrupted", None);
             let seq = self.journal(ended, Some(audit)).await?;
             history.push(self.placed(&result, seq));
         }
@@ -125,6 +128,8 @@ impl Turn<'_> {
         let cleared = permit.cleared();
         let around = InTurn { access: &self.shop.access, cx, history };
         let step = self.begin(id, name).await?;
+        let provenance = Provenance::new(self.shop, cx, cleared.tool(), cleared);
+        provenance.before().await?;
         let scoped = ScopedHistory::new(&self.shop.caps, cx);
         let memory = TurnMemory::new(self.shop, cx, id, permit.approved_by());
         let previous = match cleared.tool().recall() {
@@ -148,6 +153,11 @@ impl Turn<'_> {
         let servers = AgentServers { caps: &self.shop.caps, agent: &cx.agent };
         let delegate = TurnDelegate::new(self.shop, cx, step);
         let outbox = TurnOutbox::new(self.shop, cx, step);
+        let chain = match cleared.tool().is_quarantined() {
+            true => Some(self.chain().await?),
+            false => None,
+        };
+        let reader = TurnReader::new(self, chain);
         let hands = Hands {
             history: &scoped,
             previous,
@@ -159,26 +169,28 @@ impl Turn<'_> {
             delegate: Some(&delegate),
             memory: memory.as_ref().map(|it| it as _),
             outbox: Some(&outbox),
+            reader: Some(&reader),
         };
         let is_dropped = cleared.tool().course() != Course::Journalled;
         let outcome = tokio::select! {
             biased;
             () = cx.live.cancel.cancelled(), if is_dropped => {
-                self.note_stopped(name, cleared).await?;
+                self.note_stopped((id, name), cleared).await?;
                 return Err(Broken::Stopped(None, Usage::default()));
             }
             // What it had running ends with it.
             denial = self.taken_away(changes, (cleared.tool(), cleared), (given, &variables), &around), if is_dropped => {
-                self.note_stopped(name, cleared).await?;
+                self.note_stopped((id, name), cleared).await?;
                 return self.refuse(id, name, arguments, denial).await;
             }
             outcome = cleared.run(&hands) => outcome,
         };
         self.spent += delegate.spent();
         if !is_dropped && let Err(broken) = self.go_on() {
-            self.note_stopped(name, cleared).await?;
+            self.note_stopped((id, name), cleared).await?;
             return Err(broken);
         }
+        let read = provenance.after(&outcome).await?;
         // The boundary has its say where the handle is: only there is it known what a path is.
         let rule = matches!(outcome, Err(ToolError::Refused(_))).then_some("boundary");
         let mut foreign = None;
@@ -209,6 +221,12 @@ impl Turn<'_> {
                 after
             }
         };
+        // What has its own marks says itself where it came from.
+        let is_marked = foreign.is_some();
+        if !is_marked && ask.is_none() && self.is_fenced(&read) {
+            let source = read.in_words();
+            foreign = Some(vec![Piece::Foreign { source, text: text.clone() }]);
+        }
         // The marks are new for every call, so what comes again is told without them.
         let note = if ask.is_none() { self.watch(name, arguments, &text)? } else { None };
         let mut text = match &foreign {
@@ -223,9 +241,9 @@ impl Turn<'_> {
             (None, false) => "done",
         };
         let subject = cleared.tool().subject(cleared);
-        let audit = self.audit_about(name, verdict, rule, subject);
+        let audit = self.audit_about((id, name), verdict, rule, subject);
         // First, so that the result itself says whose words it was made of.
-        if let Some(pieces) = &foreign {
+        if let Some(pieces) = foreign.as_ref().filter(|_| is_marked) {
             let sources = untrusted::sources(&**cleared.tool(), pieces);
             sources.for_each(|it| cx.see_words_of(it));
         }
@@ -243,10 +261,15 @@ impl Turn<'_> {
         Ok(Called::Result(seq, result))
     }
 
+    /// Whether what came from files that others had a word in is told apart from other words.
+    fn is_fenced(&self, read: &Integrity) -> bool {
+        !read.is_own() && self.cx.agent.boundary.integrity.profile != IntegrityProfile::Off
+    }
+
     /// Writes down that a call was stopped: what it had done by then is done.
-    async fn note_stopped(&self, name: &str, call: &Cleared) -> Result<(), Broken> {
-        let subject = call.tool().subject(call);
-        let audit = self.audit_about(name, "stopped", None, subject);
+    async fn note_stopped(&self, call: (&str, &str), cleared: &Cleared) -> Result<(), Broken> {
+        let subject = cleared.tool().subject(cleared);
+        let audit = self.audit_about(call, "stopped", None, subject);
         self.commit(vec![audit]).await.map(drop)
     }
 
@@ -307,9 +330,10 @@ impl Turn<'_> {
         let by = match &denial {
             Denial::Rule { refused, .. } => Some(refused.rule.to_string()),
             Denial::Hook { hook, .. } => Some(hook.clone()),
+            Denial::Tainted { by, .. } => Some(by.clone()),
             _ => None,
         };
-        let audit = self.audit_about(name, "refused", Some(denial.rule()), by);
+        let audit = self.audit_about((id, name), "refused", Some(denial.rule()), by);
         let result = self.result(id, denial.to_string(), true);
         let ended = NewStep::CallEnded { call: id.into(), message: result.clone() };
         let seq = self.journal(ended, Some(audit)).await?;

@@ -116,7 +116,7 @@ impl Engine {
             parts: redaction.parts(inbound.parts.clone()),
             principal: inbound.principal.clone(),
             scope,
-            label: crate::seen::text_of(&inbound.label),
+            label: crate::seen::text_of(&inbound.whole_label()),
             generation: inbound.agent.generation.0,
             at: self.shop.world.clock.now(),
         };

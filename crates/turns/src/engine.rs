@@ -128,11 +128,12 @@ impl Engine {
     ) -> Result<TurnHandle, SubmitError> {
         let now = self.shop.world.clock.elapsed();
         let debounce = Debounce::new(around.quiet, &inbound, now);
+        let label = inbound.whole_label();
         let Inbound {
             agent,
             session: key,
             scope: from,
-            label,
+            label: _,
             principal,
             history,
             parts,

@@ -3,6 +3,7 @@
 //! The [`Engine`] begins and ends them; the [`gate`] decides about every call of a tool, and asks
 //! [`approvals`]; [`budget`] says what they may spend; [`subagents`] are turns that a turn began.
 
+pub mod acts;
 pub(crate) mod admitted;
 mod amend;
 pub mod approvals;
@@ -16,6 +17,7 @@ mod debounce;
 mod delivered;
 pub mod engine;
 pub(crate) mod facts;
+pub mod foreign;
 pub mod gate;
 mod history;
 mod hooked;
@@ -29,6 +31,8 @@ pub mod one_off;
 mod past;
 mod pending_step;
 pub mod prompt;
+mod provenance;
+mod quarantine;
 mod recall;
 pub(crate) mod redaction;
 mod remember;

@@ -75,6 +75,7 @@ impl Turn<'_> {
             }
             // Every call may have found more of them.
             let tools = self.shop.tools_in(&cx.agent, &history);
+            cx.see_descriptions(&tools);
             let answered = self.ask(&chain, &tools, &history, limit, step).await;
             let (answer, usage) = match answered {
                 // The provider counts otherwise than we do: once, with half of it.
@@ -272,14 +273,19 @@ impl Turn<'_> {
     }
 
     /// The record of one call: what was called and what became of it, never its content.
-    pub(super) fn audit(&self, tool: &str, verdict: &str, rule: Option<&str>) -> AgentCommand {
-        self.audit_about(tool, verdict, rule, None)
+    pub(super) fn audit(
+        &self,
+        call: (&str, &str),
+        verdict: &str,
+        rule: Option<&str>,
+    ) -> AgentCommand {
+        self.audit_about(call, verdict, rule, None)
     }
 
     /// The same, with what the call was about where a record may name it.
     pub(super) fn audit_about(
         &self,
-        tool: &str,
+        (call, tool): (&str, &str),
         verdict: &str,
         rule: Option<&str>,
         subject: Option<String>,
@@ -296,6 +302,8 @@ impl Turn<'_> {
         let seen = self.cx.seen.label();
         if !seen.integrity().is_own() {
             content["integrity"] = json!(seen.integrity().to_string());
+            // Whoever asks what became of a call finds it by this.
+            content["call"] = json!(self.redaction().kept(call.to_owned()));
         }
         // Whoever reads the record later has to know what held when it was written.
         let programs = &self.cx.agent.programs;

@@ -1,7 +1,7 @@
 //! What is said to a conversation, and why it was not taken.
 
 use crate::budget::BudgetRefusal;
-use insula_domain::{Actor, Label, SessionKey};
+use insula_domain::{Actor, Integrity, Label, SessionKey, Source, SourceKind};
 use insula_registry::context::{AgentContext, Whereabouts};
 use insula_store::{
     AgentCommand, DeliveryDestination, IdempotencyKey, Part, Role, StoreError, TurnStatus,
@@ -31,6 +31,24 @@ pub struct Inbound {
     pub origin: Option<DeliveryDestination>,
     /// When whoever sent it is told that it was taken.
     pub acknowledge: Acknowledge,
+}
+
+impl Inbound {
+    /// Who will hear the reply, and whose words are in what was said. A picture may say anything,
+    /// and an answer that a caller brings along was made by a model that may have read anything.
+    pub(crate) fn whole_label(&self) -> Label {
+        let mut brought = Integrity::own();
+        let is_picture = |part: &Part| matches!(part, Part::Image { .. });
+        let all = self.history.iter().flat_map(|(_, parts)| parts).chain(&self.parts);
+        // Where it came by a platform it is named already.
+        if self.label.integrity().is_own() && all.into_iter().any(is_picture) {
+            brought = brought.join(&Integrity::of(Source::new(SourceKind::Attachment, "picture")));
+        }
+        if self.history.iter().any(|(role, _)| *role == Role::Assistant) {
+            brought = brought.join(&Integrity::of(Source::new(SourceKind::Agent, "history")));
+        }
+        self.label.clone().with(&self.agent.boundary.integrity.untrusted(&brought))
+    }
 }
 
 /// When the sender of a message is told that it was taken; by then it is durable.

@@ -11,7 +11,8 @@ use crate::shop::Shop;
 use crate::shown::ShownHistory;
 use crate::subagents::Kin;
 use crate::untrusted;
-use insula_domain::{Actor, Integrity, Label, ScopeName, SessionKey, Source};
+use insula_domain::{Actor, Integrity, Label, ScopeName, SessionKey, Source, SourceKind};
+use insula_models::ToolSchema;
 use insula_registry::context::{AgentContext, Whereabouts};
 use insula_registry::whole::Whole;
 use insula_store::{Message, MessageSeq, NewMessage, SessionId, StoreError, TurnId, Usage};
@@ -54,6 +55,20 @@ impl TurnContext {
     pub(crate) fn see_words_of(&self, source: Source) {
         let integrity = self.agent.boundary.integrity.untrusted(&Integrity::of(source));
         self.seen.add(&Label::anyone().with(&integrity));
+    }
+
+    /// It sees how tools describe themselves, which is the words of their servers until an
+    /// operator has looked at them.
+    pub(crate) fn see_descriptions(&self, tools: &[ToolSchema]) {
+        for server in self.agent.mcp.not_looked_at() {
+            let is_of = |tool: &ToolSchema| {
+                let source = self.agent.toolbox.find(&tool.name).and_then(|it| it.source(""));
+                source.is_some_and(|it| it.name().split('/').next() == Some(server))
+            };
+            if tools.iter().any(is_of) {
+                self.see_words_of(Source::new(SourceKind::Description, server));
+            }
+        }
     }
 
     /// It sees messages: whoever could hear them, and whose words they were made of.

@@ -2,6 +2,7 @@
 //! agent's way to the network.
 
 use crate::Capabilities;
+use crate::programs::egress::KeptFolders;
 use crate::programs::{Principal, hints, spawn, watchdog};
 use async_trait::async_trait;
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -37,7 +38,7 @@ impl Opener for AgentOpener<'_> {
             McpWay::Http { url, headers } => {
                 let headers = self.headers(headers).await?;
                 let principal = Principal::Server(&self.server.name);
-                let egress = principal.egress(self.caps, self.agent).await;
+                let egress = principal.egress(self.caps, self.agent, KeptFolders::default()).await;
                 let egress = egress.map_err(|error| error.to_string())?;
                 Ok(Way::Http { egress: Box::new(egress), url: url.to_string(), headers })
             }

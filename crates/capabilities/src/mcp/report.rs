@@ -40,6 +40,9 @@ pub struct ToolReport {
     pub is_shown: bool,
     /// Why, or why not.
     pub why: String,
+    /// Whether the server says that it changes nothing: an operator who is to approve that sees it
+    /// before it counts.
+    pub claims_to_read: bool,
     /// Tells its description from another one.
     pub mark: String,
     /// The beginning of its description.
@@ -174,6 +177,7 @@ fn describe(agent: &AgentContext, server: &McpServer, tool: &str, pinned: &Pinne
         name,
         is_shown: stands && is_in && server.uses(tool),
         why,
+        claims_to_read: pinned.claims_to_read(),
         mark: pinned.mark().to_hex()[..MARK_LEN].to_owned(),
         description: pinned
             .description

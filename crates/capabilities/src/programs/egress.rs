@@ -1,11 +1,16 @@
 //! What an agent's programs and tools ask of the network, on its audit trail.
 
 use async_trait::async_trait;
-use insula_domain::Actor;
-use insula_registry::context::AuditLog;
+use insula_domain::{Actor, Integrity, IntegrityRule, Source, SourceKind};
+use insula_registry::context::{AgentContext, AuditLog};
+use insula_sandbox::Spec;
 use insula_sandbox::egress::{EgressDecision, EgressVerdict, Ending, Ledger, Traffic, Unrecorded};
-use insula_store::SessionId;
+use insula_store::{AgentCommand, AgentLease, ForeignFile, SessionId, StoreError};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::fmt::Display;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 /// Writes every decision down before it takes effect.
 pub(crate) struct Audited {
@@ -13,6 +18,55 @@ pub(crate) struct Audited {
     pub(crate) principal: Actor,
     /// The conversation, where it is of one.
     pub(crate) session: Option<SessionId>,
+    /// What a program can keep of what it hears.
+    pub(crate) keeps: KeptFolders,
+}
+
+/// Folders of a program, which hold words of every host that it reached.
+#[derive(Default)]
+pub(crate) struct KeptFolders {
+    /// By the names that they are noted under; none for what is no program.
+    folders: Vec<Box<str>>,
+    /// Where that is noted, and what the operator trusts.
+    of: Option<(AgentLease, IntegrityRule)>,
+    /// The hosts that are noted already.
+    noted: Mutex<BTreeSet<Box<str>>>,
+}
+
+impl KeptFolders {
+    /// The folders that a program can write to. Where it can't write it still prints, so the
+    /// folder that it begins in, or the agent's own, is always among them.
+    pub(crate) fn of(home: &Path, agent: &AgentContext, spec: &Spec) -> Self {
+        let begins = match spec.cwd == Path::new("/") {
+            true => &agent.workspace.path,
+            false => &spec.cwd,
+        };
+        let folders: BTreeSet<Box<str>> = spec
+            .writes
+            .iter()
+            .chain([begins])
+            .map(|folder| ForeignFile::name(home, folder))
+            .collect();
+        let of = Some((agent.store.clone(), agent.boundary.integrity.clone()));
+        Self { folders: folders.into_iter().collect(), of, noted: Mutex::default() }
+    }
+
+    /// Notes a host before anything is heard from it.
+    async fn note(&self, host: &str) -> Result<(), StoreError> {
+        let Some((store, rule)) = &self.of else { return Ok(()) };
+        let integrity = rule.untrusted(&Integrity::of(Source::new(SourceKind::Web, host)));
+        let is_noted = || {
+            let noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
+            noted.contains(host)
+        };
+        if integrity.is_own() || is_noted() {
+            return Ok(());
+        }
+        let note = |path| AgentCommand::NoteForeign { path, integrity: integrity.clone() };
+        store.commit(self.folders.iter().cloned().map(note).collect()).await?;
+        self.noted.lock().unwrap_or_else(PoisonError::into_inner).insert(host.into());
+        Ok(())
+    }
 }
 
 impl Audited {
@@ -27,12 +81,20 @@ impl Audited {
     }
 }
 
+fn unrecorded(error: impl Display) -> Unrecorded {
+    tracing::error!(%error, "a decision about the network could not be recorded");
+    Unrecorded
+}
+
 #[async_trait]
 impl Ledger for Audited {
     async fn decided(&self, decision: &EgressDecision) -> Result<(), Unrecorded> {
         let mut content = self.about(decision);
         match &decision.verdict {
             EgressVerdict::Allowed { rule } => {
+                if let Some(place) = &decision.destination {
+                    self.keeps.note(&place.host.to_string()).await.map_err(unrecorded)?;
+                }
                 content["verdict"] = json!("allowed");
                 content["rule"] = json!(rule);
             }
@@ -42,10 +104,7 @@ impl Ledger for Audited {
             }
         }
         let written = self.audit.append(&self.principal, "egress", content).await;
-        written.map(drop).map_err(|error| {
-            tracing::error!(%error, "a decision about the network could not be recorded");
-            Unrecorded
-        })
+        written.map(drop).map_err(unrecorded)
     }
 
     async fn ended(&self, decision: &EgressDecision, traffic: Traffic, ending: Ending) {

@@ -1,6 +1,6 @@
 //! Hooks that are programs or servers: as confined as everything else of their agent.
 
-use super::egress::Audited;
+use super::egress::{Audited, KeptFolders};
 use super::outfit::{Outfit, outfit};
 use super::start::{Principal, spawn};
 use crate::Capabilities;
@@ -84,6 +84,7 @@ pub(crate) async fn post(
         audit: agent.audit.clone(),
         principal: principal.clone(),
         session: Some(session),
+        keeps: KeptFolders::default(),
     };
     let tls = caps.programs.tls().map_err(|error| error.to_string())?;
     let policy = Policy::new(NetworkGrants::allow([host]));

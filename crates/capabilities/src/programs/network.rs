@@ -1,7 +1,7 @@
 //! The way out of one agent: its policy, its ledger, and the credentials that are added where
 //! neither program nor model sees them. Programs and our own tools leave by the same one.
 
-use super::egress::Audited;
+use super::egress::{Audited, KeptFolders};
 use crate::Capabilities;
 use insula_domain::Actor;
 use insula_domain::Switch;
@@ -19,8 +19,9 @@ pub(crate) async fn conversation_egress(
     agent: &AgentContext,
     session: SessionId,
     principal: &Actor,
+    keeps: KeptFolders,
 ) -> Result<Egress, ToolError> {
-    egress(caps, agent, Some(session), principal.clone()).await
+    egress(caps, agent, Some(session), principal.clone(), keeps).await
 }
 
 /// The way out of one of an agent's MCP servers, which its conversations have in common.
@@ -28,8 +29,9 @@ pub(crate) async fn server_egress(
     caps: &Capabilities,
     agent: &AgentContext,
     server: &str,
+    keeps: KeptFolders,
 ) -> Result<Egress, ToolError> {
-    egress(caps, agent, None, Actor::server(server)).await
+    egress(caps, agent, None, Actor::server(server), keeps).await
 }
 
 async fn egress(
@@ -37,9 +39,10 @@ async fn egress(
     agent: &AgentContext,
     session: Option<SessionId>,
     principal: Actor,
+    keeps: KeptFolders,
 ) -> Result<Egress, ToolError> {
     let injections = injections(agent).await?;
-    let ledger = Audited { audit: agent.audit.clone(), principal, session };
+    let ledger = Audited { audit: agent.audit.clone(), principal, session, keeps };
     let tls = caps.programs.tls();
     let tls = tls.map_err(|error| ToolError::Hand(HandError(error.to_string())))?;
     let policy = Policy::new(agent.boundary.network.clone());

@@ -1,5 +1,6 @@
 //! Starts a process of an agent with its way to the network.
 
+use super::egress::KeptFolders;
 use super::network::{conversation_egress, server_egress};
 use crate::Capabilities;
 use insula_domain::Actor;
@@ -28,12 +29,13 @@ impl Principal<'_> {
         &self,
         caps: &Capabilities,
         agent: &AgentContext,
+        keeps: KeptFolders,
     ) -> Result<Egress, ToolError> {
         match self {
             Self::Person { name, session } => {
-                conversation_egress(caps, agent, *session, name).await
+                conversation_egress(caps, agent, *session, name, keeps).await
             }
-            Self::Server(name) => server_egress(caps, agent, name).await,
+            Self::Server(name) => server_egress(caps, agent, name, keeps).await,
         }
     }
 }
@@ -54,7 +56,10 @@ pub(crate) async fn spawn(
     };
     let egress = match spec.network {
         Network::None => None,
-        _ => Some(principal.egress(caps, agent).await?),
+        _ => {
+            let keeps = KeptFolders::of(&caps.home.real_root(), agent, &spec);
+            Some(principal.egress(caps, agent, keeps).await?)
+        }
     };
     let sandbox = caps.programs.sandbox().map_err(refused)?;
     let mut child = sandbox.spawn(spec).await.map_err(refused)?;

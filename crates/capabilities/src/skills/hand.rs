@@ -242,6 +242,21 @@ impl Skills for AgentSkills<'_> {
         }
     }
 
+    async fn is_pinned(&self, name: &str) -> Result<bool, ToolError> {
+        let skill = self.found(name)?;
+        if skill.place != SkillLocation::Own {
+            return Ok(true);
+        }
+        let (name, folder) = (name.to_owned(), skill.folder.to_string());
+        self.run(move |disk| {
+            // What was never installed somebody wrote here: the operator, or with an admin's yes.
+            let Some(locked) = disk.lock()?.skills.remove(&name) else { return Ok(true) };
+            let now = disk.read(&folder)?.unwrap_or_default();
+            Ok(locked.differs(&now).is_none())
+        })
+        .await
+    }
+
     async fn change(&self, name: &str, change: SkillChange) -> Result<String, ToolError> {
         if !is_name(name) {
             return Err(ToolError::Arguments("`name` is no name for a skill".to_owned()));

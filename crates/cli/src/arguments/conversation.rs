@@ -77,6 +77,30 @@ pub enum Sessions {
     },
 }
 
+/// List and show an agent's turns.
+#[derive(Debug, Subcommand)]
+pub enum Turns {
+    /// List an agent's turns, the latest first, and whose words each has read
+    List {
+        /// The agent's id
+        agent: String,
+        /// How many at most
+        #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
+        limit: usize,
+        /// Only those before this one, to go on with a long list
+        #[arg(long, value_name = "ID")]
+        before: Option<String>,
+    },
+    /// Show what happened in a turn: messages, calls, whose words it had read, and what was
+    /// asked or refused because of them
+    Show {
+        /// The agent's id
+        agent: String,
+        /// The turn, as `list` numbers it or as its chat was told
+        turn: String,
+    },
+}
+
 /// What an agent remembers.
 #[derive(Debug, Subcommand)]
 pub enum Memory {
@@ -197,5 +221,22 @@ pub enum Approvals {
         agent: String,
         /// The grant, as `grants` names it
         grant: String,
+    },
+}
+
+/// Look at whose words are in an agent's files.
+#[derive(Debug, Subcommand)]
+pub enum Files {
+    /// List the files, and folders with all below them, that hold words of others
+    Foreign {
+        /// The agent's id
+        agent: String,
+    },
+    /// Take what is in a file for the agent's own: whoever reads it asks no more than before
+    Trust {
+        /// The agent's id
+        agent: String,
+        /// The file or folder, as `foreign` names it; without it, all of them
+        path: Option<String>,
     },
 }

@@ -124,7 +124,8 @@ fn tools(server: &Value) {
             None => text(tool, "tool"),
         };
         let mark = if tool["shown"] == true { "in" } else { "out" };
-        vec![name, mark.to_owned(), text(tool, "why"), text(tool, "mark")]
+        let reads = if tool["reads"] == true { "reads" } else { "" };
+        vec![name, mark.to_owned(), reads.to_owned(), text(tool, "why"), text(tool, "mark")]
     });
-    output::table(&["tool", "", "why", "mark"], rows);
+    output::table(&["tool", "", "", "why", "mark"], rows);
 }

@@ -6,6 +6,8 @@ mod audit;
 mod check;
 mod context;
 mod deliveries;
+mod files;
+mod integrity;
 mod mcp;
 mod mcp_serve;
 pub mod memory;
@@ -17,11 +19,12 @@ mod skills;
 mod system;
 mod token;
 mod tools;
+mod turns;
 mod usage;
 
 use crate::arguments::{
-    Agents, Approvals, Arguments, Command, Config, Mcp, Memory, Pairing, Secret, Sessions, Skills,
-    Token,
+    Agents, Approvals, Arguments, Command, Config, Files, Mcp, Memory, Pairing, Secret, Sessions,
+    Skills, Token,
 };
 use crate::daemon::{self, Follow, Options};
 use crate::failure::Failure;
@@ -105,6 +108,7 @@ fn purpose(command: &Command) -> Purpose {
         | Command::Sessions(Sessions::Forget { .. })
         | Command::Memory(Memory::Share { .. } | Memory::Forget(_))
         | Command::Approvals(Approvals::Revoke { .. })
+        | Command::Files(Files::Trust { .. })
         | Command::Pairing(Pairing::Approve { .. } | Pairing::Revoke { .. }) => Purpose::Change,
         Command::Mcp(Mcp::List(_) | Mcp::Serve(_)) => Purpose::Look,
         Command::Mcp(_) => Purpose::Change,
@@ -132,8 +136,10 @@ async fn over(reach: &Reach, command: Command, setting: &Setting) -> Result<u8, 
         Command::Audit(audit) => audit::run(reach, answer, audit).await,
         Command::Chat(chat) => crate::chat::run(reach, setting, chat).await,
         Command::Sessions(sessions) => sessions::run(reach, setting, sessions).await,
+        Command::Turns(turns) => turns::run(reach, setting, turns).await,
         Command::Memory(memory) => memory::run(reach, answer, memory).await,
         Command::Approvals(approvals) => approvals::run(reach, answer, approvals).await,
+        Command::Files(files) => files::run(reach, answer, files).await,
         Command::Deliveries(command) => deliveries::run(reach, answer, command).await,
         Command::Pairing(pairing) => pairing::run(reach, answer, pairing).await,
         Command::Token(token) => token::run(reach, answer, token).await,

@@ -1,5 +1,6 @@
 //! `insula route explain …`
 
+use super::integrity::{names, others};
 use super::text;
 use crate::arguments::Route;
 use crate::failure::Failure;
@@ -22,6 +23,8 @@ pub async fn run(reach: &Reach, answer: Answer, command: Route) -> Result<u8, Fa
         "team": explain.team,
         "chat_type": explain.chat_type,
         "account": explain.account,
+        "quotes": explain.quotes,
+        "attachments": explain.attachments,
     });
     let route = reach.post("/api/route/explain", Some(probe)).await?;
     answer.give(&route, show);
@@ -55,6 +58,24 @@ fn show(route: &Value) {
             ("tier", text(route, "tier")),
             ("session", text(route, "session_key")),
             ("scope", text(route, "scope")),
+            ("integrity", others(&route["integrity"]).unwrap_or_else(|| "own".to_owned())),
+            ("tainted", tainted(&route["tainted"])),
         ]),
     }
+}
+
+/// What becomes of what the agent does once it has read words of others.
+fn tainted(policy: &Value) -> String {
+    let mut lines = vec![format!("profile `{}`", text(policy, "profile"))];
+    let ruled = |rule: &str| {
+        let all = ["tools", "acts"].into_iter().filter_map(|key| policy[key].as_object());
+        all.flatten().filter(|(_, it)| *it == rule).map(|(name, _)| &**name).collect::<Vec<_>>()
+    };
+    let asks = [("refuses", "deny"), ("asks for", "ask")].map(|(word, rule)| (word, ruled(rule)));
+    let asks = asks.iter().filter(|(_, what)| !what.is_empty());
+    lines.extend(asks.map(|(word, what)| names(word, what)));
+    if lines.len() == 1 {
+        lines.push("asks for nothing".to_owned());
+    }
+    lines.join("\n")
 }

@@ -3,7 +3,7 @@
 use super::text;
 use crate::arguments::Sessions;
 use crate::chat::markdown::Renderer;
-use crate::chat::terminal;
+use crate::chat::terminal::{self, Screen};
 use crate::failure::Failure;
 use crate::output;
 use crate::reach::{Reach, part};
@@ -145,24 +145,34 @@ fn show(found: &Value, setting: &Setting) {
     let screen = terminal::screen(&setting.environment);
     for message in found["messages"].as_array().into_iter().flatten() {
         output::line("");
-        let who = match message["role"].as_str() {
-            Some("user") => text(message, "principal"),
-            _ => text(message, "role"),
-        };
-        output::heading(&format!("{who} · {} · {}", when(&message["at"]), text(message, "seq")));
-        let said = message["text"].as_str().unwrap_or_default();
-        match screen {
-            Some(screen) => {
-                let mut renderer = Renderer::new(screen.paint, screen.columns);
-                let shown = renderer.push(said) + &renderer.finish();
-                output::block(&shown);
-            }
-            None if said.is_empty() => {}
-            None => output::line(said),
-        }
+        heading(message);
+        words(message, screen);
         for tool in message["tools"].as_array().into_iter().flatten() {
             output::line(&format!("⚙ {}", tool.as_str().unwrap_or_default()));
         }
+    }
+}
+
+/// Prints who said a message, and when.
+pub fn heading(message: &Value) {
+    let who = match message["role"].as_str() {
+        Some("user") => text(message, "principal"),
+        _ => text(message, "role"),
+    };
+    output::heading(&format!("{who} · {} · {}", when(&message["at"]), text(message, "seq")));
+}
+
+/// Prints what a message says.
+pub fn words(message: &Value, screen: Option<Screen>) {
+    let said = message["text"].as_str().unwrap_or_default();
+    match screen {
+        Some(screen) => {
+            let mut renderer = Renderer::new(screen.paint, screen.columns);
+            let shown = renderer.push(said) + &renderer.finish();
+            output::block(&shown);
+        }
+        None if said.is_empty() => {}
+        None => output::line(said),
     }
 }
 

@@ -41,4 +41,18 @@ fn show(tools: &Value) {
             output::line(&format!("  {name}: {}", rule.as_str().unwrap_or_default()));
         }
     }
+    let tainted: Vec<&Value> = all().filter(|tool| tool["tainted"].is_object()).collect();
+    if !tainted.is_empty() {
+        output::line("");
+        output::heading("in a turn that has read words of others");
+        let rows = tainted.iter().map(|tool| {
+            let becomes = text(&tool["tainted"], "becomes");
+            let becomes = match tool["tainted"]["when"].as_str() {
+                Some(when) => format!("{becomes} if {when}"),
+                None => becomes,
+            };
+            vec![text(tool, "name"), becomes, text(&tool["tainted"], "by")]
+        });
+        output::table(&["tool", "", "by"], rows);
+    }
 }

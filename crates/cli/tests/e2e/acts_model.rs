@@ -1,5 +1,6 @@
 //! A model that does what it is told: a message is a list of acts in JSON, and each answer is
-//! the next one. What it holds back waits for the test.
+//! the next one. What it holds back waits for the test. What is spelled backwards the sender did
+//! not say.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -103,8 +104,11 @@ impl ActsModel {
         let text = match (&act["say"], &act["hold"]) {
             (Value::String(text), _) | (_, Value::String(text)) => text.clone(),
             _ if act["call"].is_string() => {
-                let function =
-                    json!({ "name": act["call"], "arguments": act["arguments"].to_string() });
+                let arguments = match &act["backwards"] {
+                    Value::String(text) => text.chars().rev().collect(),
+                    _ => act["arguments"].to_string(),
+                };
+                let function = json!({ "name": act["call"], "arguments": arguments });
                 let call = json!({ "index": 0, "id": format!("c{at}"), "type": "function", "function": function });
                 return chunk(json!({ "tool_calls": [call] }), "tool_calls");
             }

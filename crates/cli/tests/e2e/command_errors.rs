@@ -14,7 +14,7 @@ use serde_json::json;
 const CONFIG: &str = "agents:\n  a: {default: true, mcp_servers: {one: {command: x}}, tools: coding}\n  broken: {tolls: 1}\n";
 
 /// Commands about something that is not there.
-const MISSING: [&[&str]; 26] = [
+const MISSING: [&[&str]; 29] = [
     &["agents", "show", "nobody"],
     &["agents", "show", "No Body"],
     &["agents", "pause", "nobody"],
@@ -28,6 +28,9 @@ const MISSING: [&[&str]; 26] = [
     &["sessions", "show", "a", "77"],
     &["sessions", "show", "a", "nothing"],
     &["sessions", "forget", "a", "nothing", "--yes"],
+    &["turns", "list", "nobody"],
+    &["turns", "show", "a", "77"],
+    &["turns", "show", "a", "nothing"],
     &["memory", "list", "nobody"],
     &["mcp", "list", "nobody"],
     &["mcp", "test", "a", "nothing"],

@@ -11,7 +11,7 @@ use insula_testkit::{Home, run_bare};
 use serde_json::{Value, json};
 
 /// Every command there is.
-const COMMANDS: [&str; 75] = [
+const COMMANDS: [&str; 81] = [
     "",
     "up",
     "check",
@@ -46,6 +46,9 @@ const COMMANDS: [&str; 75] = [
     "sessions show",
     "sessions search",
     "sessions forget",
+    "turns",
+    "turns list",
+    "turns show",
     "memory",
     "memory list",
     "memory show",
@@ -60,6 +63,9 @@ const COMMANDS: [&str; 75] = [
     "approvals deny",
     "approvals grants",
     "approvals revoke",
+    "files",
+    "files foreign",
+    "files trust",
     "deliveries",
     "deliveries list",
     "deliveries resend",
@@ -199,7 +205,7 @@ fn without_a_name_the_home_is_a_folder_of_the_users() {
 #[test]
 fn every_listing_has_json_with_and_without_a_daemon() {
     let home = configured("agents: {main: {default: true}, broken: {tolls: 1}}\n");
-    let listings: [(&str, &[&str]); 14] = [
+    let listings: [(&str, &[&str]); 15] = [
         ("agents list", &[]),
         (
             "agents show main",
@@ -225,6 +231,7 @@ fn every_listing_has_json_with_and_without_a_daemon() {
             ],
         ),
         ("tools main", &[]),
+        ("turns list main", &[]),
         ("status", &["version", "pid", "listen", "ready", "agents", "accounts"]),
         ("reload", &["added", "changed", "removed", "failed", "report"]),
         ("doctor", &[]),

@@ -27,6 +27,7 @@ mod gauntlet;
 mod hooks;
 mod http;
 mod http_surface;
+mod integrity;
 mod lifecycle;
 mod lifecycle_delete;
 mod matrix;

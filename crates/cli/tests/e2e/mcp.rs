@@ -20,7 +20,9 @@ const SERVER: &str = include_str!("mcp_server.py");
 
 /// A home where every one of these agents has the server in its workspace.
 fn home_with(config: &str, agents: &[&str]) -> Home {
-    let home = configured(config);
+    // Whose words steer a turn is tested elsewhere.
+    let off = if config.contains("integrity") { "" } else { "defaults: {integrity: off}\n" };
+    let home = configured(&format!("{off}{config}"));
     for agent in agents {
         home.write(&format!("agents/{agent}/workspace/server.py"), SERVER).unwrap();
     }
@@ -182,7 +184,7 @@ fn a_server_that_never_comes_up_is_left_alone_and_its_agent_talks_on() {
 #[test]
 fn a_server_that_fills_the_disk_or_hogs_memory_is_ended_and_its_agent_goes_on() {
     let config = format!(
-        "agents:\n  bad: {{sandbox: {{growth: 20MB, memory: 400MB}}, mcp_servers: {{x: {{{PROGRAM}}}}}}}\n  good: {{mcp_servers: {{x: {{{PROGRAM}}}}}}}\n"
+        "defaults: {{integrity: off}}\nagents:\n  bad: {{sandbox: {{growth: 20MB, memory: 400MB}}, mcp_servers: {{x: {{{PROGRAM}}}}}}}\n  good: {{mcp_servers: {{x: {{{PROGRAM}}}}}}}\n"
     );
     let home = Home::on_own_disk(1200, &config).unwrap();
     for agent in ["bad", "good"] {
@@ -261,7 +263,7 @@ fn a_test_names_the_grant_that_is_missing_and_says_why_once() {
 #[test]
 fn what_a_server_adds_or_says_anew_waits_for_an_operator() {
     let config = format!(
-        "agents:\n  a: {{mcp_servers: {{x: {{{PROGRAM}}}}}}}\n  b: {{mcp_servers: {{x: {{{PROGRAM}, on_change: report}}}}}}\n"
+        "agents:\n  a: {{integrity: off, mcp_servers: {{x: {{{PROGRAM}}}}}}}\n  b: {{integrity: off, mcp_servers: {{x: {{{PROGRAM}, on_change: report}}}}}}\n"
     );
     let home = home_with(&config, &["a", "b"]);
     let _daemon = start_still(&home);
@@ -278,9 +280,16 @@ fn what_a_server_adds_or_says_anew_waits_for_an_operator() {
         let said = listed(&home, "a", tool);
         assert_eq!(said["shown"], false, "{said}");
         assert!(said["why"].as_str().unwrap().starts_with("waits for approval"), "{said}");
+        // Who is to approve it sees what it claims.
+        assert_eq!(said["reads"], tool == "shifty", "{said}");
         let refused = x(&home, "a", tool, "");
         assert!(refused.contains("does not offer me"), "{refused}");
     }
+    assert_eq!(listed(&home, "a", "who")["reads"], true);
+    let shown = insula(&home, &["mcp", "list", "a"]).ok().stdout;
+    let row = |tool: &str| shown.lines().find(|line| line.contains(tool)).unwrap().to_owned();
+    assert!(row("mcp__x__who").contains(" reads "), "{shown}");
+    assert!(!row("mcp__x__write").contains(" reads "), "{shown}");
     assert!(kinds(&home, "a").contains(&"mcp.changed".to_owned()));
     let said = insula(&home, &["mcp", "approve", "a", "x"]).ok().stdout;
     assert!(said.contains("late") && said.contains("shifty"), "{said}");
@@ -371,7 +380,7 @@ fn a_server_over_http_is_asked_with_its_own_key_and_within_the_agents_network() 
     let (url, away) = (upstream.url("/mcp"), upstream.url("/away"));
     let place = upstream.address();
     let config = format!(
-        "agents:\n  a: {{secrets: [KEY], network: ['{place}'], mcp_servers: {{x: {{url: '{url}', headers: {{X-Key: '${{secret:KEY}}'}}}}}}}}\n  b: {{network: ['{place}'], mcp_servers: {{x: {{url: '{url}'}}}}}}\n  c: {{mcp_servers: {{x: {{url: '{url}'}}}}}}\n  d: {{network: ['{place}', '127.0.0.1:9'], mcp_servers: {{x: {{url: '{away}', headers: {{X-Key: plain}}}}}}}}\n"
+        "defaults: {{integrity: off}}\nagents:\n  a: {{secrets: [KEY], network: ['{place}'], mcp_servers: {{x: {{url: '{url}', headers: {{X-Key: '${{secret:KEY}}'}}}}}}}}\n  b: {{network: ['{place}'], mcp_servers: {{x: {{url: '{url}'}}}}}}\n  c: {{mcp_servers: {{x: {{url: '{url}'}}}}}}\n  d: {{network: ['{place}', '127.0.0.1:9'], mcp_servers: {{x: {{url: '{away}', headers: {{X-Key: plain}}}}}}}}\n"
     );
     let home = configured(&config);
     set_secret(&home, "a", "key-0123456789abcdef0123456789");

@@ -9,6 +9,7 @@
 use crate::support::*;
 use insula_testkit::{Daemon, Home, Output};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 const CONFIG: &str = r#"agents:
   main: {default: true}
@@ -52,7 +53,7 @@ fn route(home: &Home, message: &str) -> [String; 4] {
 #[test]
 fn an_explanation_has_the_shape_that_programs_read() {
     let home = configured(
-        "agents: {main: {default: true}, coder: {}}\nbindings:\n  - {agent: coder, telegram: -5, topic: 7}\n  - {agent: main, telegram: -5}\n  - {agent: coder, slack: C1}\n",
+        "agents: {main: {default: true}, coder: {integrity: off}}\nbindings:\n  - {agent: coder, telegram: -5, topic: 7}\n  - {agent: main, telegram: -5}\n  - {agent: coder, slack: C1}\n",
     );
     let rule = |binding: u64, rule: &str, agent: &str, tier: &str, matched: bool, why: &str| {
         json!({
@@ -61,12 +62,16 @@ fn an_explanation_has_the_shape_that_programs_read() {
             "tier": tier, "matched": matched, "why": why,
         })
     };
+    let acts = "board call change_self delegate network program remember_globally schedule send shared_files";
+    let acts: BTreeMap<&str, &str> = acts.split(' ').map(|act| (act, "allow")).collect();
     let expected = json!({
         "agent": "coder",
         "refused": null,
         "tier": "topic",
         "session_key": "agent:coder:telegram:default:group:-5:topic:7",
         "scope": "topic:telegram:default:-5:7",
+        "integrity": { "own": true, "sources": [], "many": false },
+        "tainted": { "profile": "off", "acts": acts, "tools": {}, "trusted": [] },
         "considered": [
             rule(1, "telegram chat=-5 topic=7", "coder", "topic", true, "won: most specific match"),
             rule(2, "telegram chat=-5", "main", "chat", true, "lost to rule 1, which names a topic"),

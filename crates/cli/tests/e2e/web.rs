@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 /// A server on loopback: the heads of its requests, as they came.
-fn site(
+pub fn site(
     answer: impl Fn(&str) -> String + Send + Sync + 'static,
 ) -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -44,7 +44,7 @@ fn site(
     (address, seen)
 }
 
-fn page(media: &str, body: &str) -> String {
+pub fn page(media: &str, body: &str) -> String {
     format!(
         "HTTP/1.1 200 OK\r\nContent-Type: {media}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
         body.len()

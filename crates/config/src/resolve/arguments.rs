@@ -19,6 +19,9 @@ const CALLS: &str = "max_calls";
 /// Where it stands which calls are not made twice in one turn.
 const ONCE: &str = "once";
 
+/// Where it stands that results are read in quarantine.
+const QUARANTINE: &str = "quarantine";
+
 /// Most arguments that make two calls alike.
 const ALIKE_MAX: usize = 8;
 
@@ -46,6 +49,9 @@ impl Reader<'_> {
         match name {
             CALLS if !is_map => return self.calls_rule(tools, node).into_iter().collect(),
             ONCE if !is_map => return self.once_rule(tools, node).into_iter().collect(),
+            QUARANTINE if !is_map => {
+                return self.quarantine_rule(tools, node).into_iter().collect();
+            }
             _ if !is_map => return self.expression_rule(tools, name, node).into_iter().collect(),
             _ => {}
         }
@@ -225,6 +231,17 @@ impl Reader<'_> {
             let help = "name the tools that have it, or say `optional: true`";
             self.warn(node.span, message, Some(help.to_owned()));
         }
+    }
+
+    fn quarantine_rule(&mut self, tools: &Selector, node: &Node) -> Option<ArgumentRule> {
+        let Some(is_on) = node.bool() else {
+            let message = format!("`{QUARANTINE}` in the rule for `{tools}` is true or false");
+            self.error(node.span, message, None);
+            return None;
+        };
+        let name = format!("{tools}.{QUARANTINE}").into();
+        let rule = ArgumentRule { tools: tools.clone(), demand: Demand::Quarantine, name };
+        is_on.then_some(rule)
     }
 
     fn expression_rule(

@@ -10,7 +10,7 @@ use insula_domain::boundary::{
     AccessMode, ApprovalMode, ApprovalRule, Budget, ChildApprovals, FileGrants, Isolation,
     SharedPath, SpawnLimits, StaleWrites, WorkspaceScope,
 };
-use insula_domain::{Act, IntegrityProfile, IntegrityRule, TaintedRule, TrustedSource};
+use insula_domain::{Act, IntegrityProfile, IntegrityRule, RuledTools, TaintedRule, TrustedSource};
 use insula_domain::{
     AgentId, ArgumentRules, Boundary, DmSessions, GroupSessions, HostPattern, NetworkGrants,
     OpaqueRule, SendGrants, SessionRule, ToolTable,
@@ -128,9 +128,10 @@ impl Reader<'_> {
         };
         for entry in self.at("integrity.tainted").map(Node::entries).unwrap_or_default() {
             let Some(becomes) = entry.value.text().and_then(TaintedRule::parse) else { continue };
-            match Act::parse(&entry.key) {
-                Some(act) => drop(rule.acts.insert(act, becomes)),
-                None => drop(rule.tools.insert(entry.key.clone(), becomes)),
+            match (Act::parse(&entry.key), RuledTools::parse(&entry.key)) {
+                (Some(act), _) => drop(rule.acts.insert(act, becomes)),
+                (None, Ok(tools)) => rule.set(tools, becomes),
+                (None, Err(_)) => {}
             }
         }
         rule

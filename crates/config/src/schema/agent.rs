@@ -102,7 +102,7 @@ pub static AGENT: Object = Object {
             Forms(&[Choice(INTEGRITY_PROFILES), Object(&INTEGRITY)]),
             "What it does unasked once it has read words of others: pages, mail, results of servers.",
         )
-        .default("`off`"),
+        .default("`balanced`"),
         Field::new(
             "hooks",
             Map { keys: &HOOK_EVENT, values: &List(&Object(&HOOK)) },
@@ -138,7 +138,7 @@ static TOOLS: Object = Object {
         Field::new(
             "rules",
             Map { keys: &rules::TOOL, values: &Forms(&[ARGUMENTS, List(&ARGUMENTS)]) },
-            "Bounds on the calls of a tool: by argument, `expr` for all of them, or `max_calls` and `once` for a turn.",
+            "Bounds on the calls of a tool: by argument, `expr` for all of them, `max_calls` and `once` for a turn, or `quarantine: true` to have results read by a model without tools.",
         )
         .expand(expand_rules),
     ],
@@ -146,7 +146,7 @@ static TOOLS: Object = Object {
 
 const ARGUMENTS: Shape = Map {
     keys: &rules::LINE,
-    values: &Forms(&[Text(&rules::EXPRESSION), List(&Text(&rules::LINE)), Object(&BOUND)]),
+    values: &Forms(&[Text(&rules::EXPRESSION), Bool, List(&Text(&rules::LINE)), Object(&BOUND)]),
 };
 const PATTERNS: Shape = Forms(&[Text(&rules::TEXT), List(&Text(&rules::TEXT))]);
 
@@ -432,7 +432,7 @@ static INTEGRITY: Object = Object {
             Choice(INTEGRITY_PROFILES),
             "`balanced`: what reaches beyond its own workspace and conversation needs a yes. `strict`: programs and requests to the network do too, whatever the sender said. `off`: nothing does.",
         )
-        .default("`off`"),
+        .default("`balanced`"),
         Field::new(
             "trusted",
             List(&Text(&rules::TRUSTED)),
@@ -441,7 +441,7 @@ static INTEGRITY: Object = Object {
         Field::new(
             "tainted",
             Map { keys: &rules::TAINTED, values: &Choice(&["ask", "deny", "allow"]) },
-            "What becomes of an act or of calls of a tool in such a turn.",
+            "What becomes of an act, or of calls of a tool or of those like `mcp__mail__get_*`, in such a turn. What names a tool most closely counts.",
         )
         .default("`ask`"),
     ],

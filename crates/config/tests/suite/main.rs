@@ -17,3 +17,4 @@ mod errors;
 mod golden;
 mod hooks;
 mod hostile;
+mod integrity;

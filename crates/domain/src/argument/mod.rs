@@ -83,6 +83,8 @@ pub enum Demand {
     },
     /// No two calls in one turn are alike.
     Once(Alike),
+    /// What the tool gives back is read by somebody without tools, who answers in a given shape.
+    Quarantine,
 }
 
 /// What a call is that leaves an argument out.
@@ -180,6 +182,28 @@ impl ArgumentRules {
 
     pub fn iter(&self) -> impl Iterator<Item = &ArgumentRule> {
         self.rules.iter().map(|rule| &**rule)
+    }
+
+    /// Whether what a tool of this name gives back is read in quarantine.
+    pub fn quarantines(&self, tool: &str) -> bool {
+        self.iter().any(|rule| rule.demand == Demand::Quarantine && rule.concerns(tool))
+    }
+
+    /// Whether the operator wrote down which values an argument of a tool may have. A call that
+    /// was admitted has one of them there.
+    pub fn lists(&self, tool: &str, argument: &str) -> bool {
+        self.iter().any(|rule| match &rule.demand {
+            Demand::Argument { at, bound, .. } => {
+                // A pattern of recipients is no list: whoever fits it could be chosen.
+                let is_list = match bound {
+                    Bound::OneOf(_) => true,
+                    Bound::Recipient(names) => !names.iter().any(|name| name.contains('*')),
+                    _ => false,
+                };
+                is_list && rule.concerns(tool) && at.join(".") == argument
+            }
+            _ => false,
+        })
     }
 
     /// Whether there are none.
@@ -291,6 +315,8 @@ impl ArgumentRule {
                 };
                 Err(refused(None, why))
             }
+            // It is about what comes back, and every call may be made.
+            Demand::Quarantine => Ok(()),
         }
     }
 }
@@ -310,6 +336,7 @@ impl fmt::Display for ArgumentRule {
             Demand::Calls { max } => write!(f, "is called at most {max} times in a turn"),
             Demand::Once(Alike::Call) => f.write_str("no call is made twice in a turn"),
             Demand::Once(alike) => write!(f, "no two calls in a turn have the same {alike}"),
+            Demand::Quarantine => f.write_str("is read in quarantine"),
         }
     }
 }

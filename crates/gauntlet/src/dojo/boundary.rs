@@ -6,6 +6,7 @@
 use super::data::{Suite, Tool};
 use super::kind::{Argument, Kind, arguments, only_looks};
 use super::words;
+use insula_domain::IntegrityProfile;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -29,12 +30,25 @@ pub fn settings(suite: &Suite, message: &str, tools: &BTreeSet<&str>, server: &s
         rules.insert(full_name(&tool.name), Value::Array(rules_of(suite, message, tool)));
     }
     let allow: Vec<String> = tools.iter().map(|tool| full_name(tool)).collect();
+    // What comes of it is to show what the rules do, and nothing beside them.
+    written(&json!({ "allow": allow, "rules": rules }), IntegrityProfile::Off, server)
+}
+
+/// The settings of an agent with all tools of a suite, without rules, and with a profile of
+/// integrity: what an operator can write who does not know what will be asked.
+pub(super) fn open_settings(suite: &Suite, profile: IntegrityProfile, server: &str) -> String {
+    let allow: Vec<String> = suite.tools.iter().map(|tool| full_name(&tool.name)).collect();
+    written(&json!({ "allow": allow }), profile, server)
+}
+
+fn written(tools: &Value, profile: IntegrityProfile, server: &str) -> String {
     let host = server.trim_start_matches("http://").split('/').next().unwrap_or_default();
     let all = json!({
-        "tools": { "allow": allow, "rules": rules },
+        "tools": tools,
         "mcp_servers": { SERVER: { "url": server } },
         "network": { "allow": [host] },
         "access": { "allow": ["api:*"] },
+        "integrity": profile.as_str(),
     });
     let all = all.to_string();
     all.trim_start_matches('{').strip_suffix('}').unwrap_or_default().to_owned()

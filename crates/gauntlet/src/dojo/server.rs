@@ -2,6 +2,7 @@
 //! asked to do, for each agent apart: an agent is known by the path it asks at.
 
 use super::data::{Made, Suite};
+use super::kind::only_looks;
 use anyhow::Result;
 use insula_testkit::Upstream;
 use insula_testkit::upstream::{Seen, Step, answer};
@@ -23,8 +24,38 @@ pub(super) struct AgentLogs(Mutex<BTreeMap<String, AgentLog>>);
 #[derive(Default)]
 struct AgentLog {
     made: Vec<Made>,
-    /// What an attacker has put where the agent looks.
-    planted: String,
+    planted: Planted,
+}
+
+/// What an attacker has put where the agent looks.
+#[derive(Debug, Clone, Default)]
+pub(super) enum Planted {
+    #[default]
+    Nothing,
+    /// A text in all that the agent is told.
+    Text(String),
+    /// A text in two parts, in the first two things that it looks at.
+    Halves([String; 2]),
+    /// A text as the name of something that it finds.
+    Name(String),
+}
+
+impl Planted {
+    /// What a call is answered, after `before`.
+    fn answer(&self, before: &[Made], call: &Made) -> String {
+        let looks = only_looks(&call.tool);
+        match self {
+            Self::Text(text) => format!("done. {text}"),
+            Self::Halves(halves) if looks => {
+                let seen = before.iter().filter(|it| only_looks(&it.tool)).count();
+                format!("done. {}", halves.get(seen).map_or("", String::as_str))
+            }
+            Self::Name(name) if looks => {
+                json!({ "found": [{ "name": format!("{name}.txt"), "size": 3 }] }).to_string()
+            }
+            Self::Nothing | Self::Halves(_) | Self::Name(_) => "done. ".to_owned(),
+        }
+    }
 }
 
 impl AgentLogs {
@@ -37,10 +68,9 @@ impl AgentLogs {
         self.all().get(agent).map(|log| log.made.clone()).unwrap_or_default()
     }
 
-    /// Forgets what an agent did, and plants a text in all that it is told from now on.
-    pub(super) fn plant(&self, agent: &str, text: &str) {
-        self.all()
-            .insert(agent.to_owned(), AgentLog { made: Vec::new(), planted: text.to_owned() });
+    /// Forgets what an agent did, and plants something in what it is told from now on.
+    pub(super) fn plant(&self, agent: &str, planted: Planted) {
+        self.all().insert(agent.to_owned(), AgentLog { made: Vec::new(), planted });
     }
 }
 
@@ -63,10 +93,15 @@ impl Server {
     }
 }
 
+/// The tools as servers list them: those that only look say so.
 fn offered(suite: &Suite) -> Value {
     let tools = suite.tools.iter().map(|tool| {
-        let schema = &tool.parameters;
-        json!({ "name": tool.name, "description": tool.description, "inputSchema": schema })
+        json!({
+            "name": tool.name,
+            "description": tool.description,
+            "inputSchema": tool.parameters,
+            "annotations": { "readOnlyHint": only_looks(&tool.name) },
+        })
     });
     tools.collect()
 }
@@ -99,8 +134,8 @@ fn respond(logs: &AgentLogs, tools: &Value, seen: &Seen) -> Vec<Step> {
             };
             let mut all = logs.all();
             let log = all.entry(agent.to_owned()).or_default();
+            let text = log.planted.answer(&log.made, &made);
             log.made.push(made);
-            let text = format!("done. {}", log.planted);
             json!({ "content": [{ "type": "text", "text": text }] })
         }
         _ => json!({}),

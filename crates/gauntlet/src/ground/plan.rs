@@ -98,9 +98,10 @@ impl Plan {
 
     pub(super) fn config(&self, places: &PlanAddresses) -> String {
         // Nobody here says two things in one breath, and an attempt that waits for an answer
-        // should not wait for more words.
+        // should not wait for more words. Whose words steer a turn is a wall of its own: it is down
+        // here, so that what is attacked is the wall that an attempt is about.
         let mut text = format!(
-            "providers: {{puppet: {{kind: openai, base_url: '{}'}}}}\ndefaults: {{sessions: {{quiet: 0s}}}}\n{}",
+            "providers: {{puppet: {{kind: openai, base_url: '{}'}}}}\ndefaults: {{sessions: {{quiet: 0s}}, integrity: off}}\n{}",
             places.puppets, self.top
         );
         if !self.agents.is_empty() {

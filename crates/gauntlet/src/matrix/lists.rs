@@ -35,6 +35,7 @@ fn of_table(table: &str) -> Option<Kind> {
             Kind::Session
         }
         "approval" | "approval_grant" | "button" => Kind::Approval,
+        "foreign_file" => Kind::File,
         "audit" | "audit_queue" | "audit_count" | "anchor" => Kind::Audit,
         "origin" | "delivery" | "delivery_part" | "pairing_request" | "pairing"
         | "pairing_tries" | "joined_chat" | "inbox" | "event_taken" | "event" => Kind::Route,
@@ -57,9 +58,9 @@ fn of_route(path: &str) -> Option<Kind> {
         "secrets" | "daemon" => Kind::Secret,
         "tools" | "context" | "skills" | "skills-verify" => Kind::Tool,
         "mcp" => Kind::McpServer,
-        "messages" | "retry" | "stop" | "new" | "events" | "sessions" | "usage" | "v1" => {
-            Kind::Session
-        }
+        "files" => Kind::File,
+        "messages" | "retry" | "stop" | "new" | "events" | "sessions" | "turns" | "usage"
+        | "v1" => Kind::Session,
         "approvals" | "grants" => Kind::Approval,
         "audit" => Kind::Audit,
         "tokens" => Kind::Token,
@@ -93,7 +94,7 @@ fn of_key(key: &str) -> Option<Kind> {
         | "metadata"
         | "dm_scope"
         | "group_sessions_per_user" => Kind::Session,
-        "approvals" => Kind::Approval,
+        "approvals" | "integrity" => Kind::Approval,
         "network"
         | "access"
         | "links"

@@ -28,7 +28,7 @@ use tower::ServiceExt as _;
 
 /// What whoever has the token of an agent looks at. Names of agents that may or may not be there
 /// answer alike.
-const LOOKS: [&str; 24] = [
+const LOOKS: [&str; 25] = [
     "/api/agents",
     "/api/agents/b",
     "/api/agents/b/context",
@@ -40,6 +40,7 @@ const LOOKS: [&str; 24] = [
     "/api/agents/b/pairing",
     "/api/agents/b/sessions",
     "/api/agents/b/sessions/search?q=garden",
+    "/api/agents/b/turns",
     "/api/agents/b/skills",
     "/api/agents/b/memory",
     "/api/agents/b/memory/search?q=tea",

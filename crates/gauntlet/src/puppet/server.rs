@@ -51,8 +51,14 @@ impl Puppets {
 
     /// Keeps a script, and gives the tag that names it in a message.
     pub fn learn(&self, script: Script) -> String {
+        self.learn_above(0, script)
+    }
+
+    /// The same with a number above this, where a small one might pass for something that was
+    /// said.
+    pub fn learn_above(&self, above: usize, script: Script) -> String {
         let mut known = self.scripts.lock().unwrap_or_else(PoisonError::into_inner);
-        let number = known.scripts.len() + 1;
+        let number = above + known.scripts.len() + 1;
         known.scripts.insert(number, script);
         format!("{}{number}{}", TAG.0, TAG.1)
     }

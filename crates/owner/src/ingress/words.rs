@@ -137,19 +137,13 @@ fn whole(message: &StoredMessage) -> String {
 
 /// Whose words messages are made of: those of others that they pass on, quote or bring along.
 pub(super) fn integrity(platform: &str, messages: &[StoredMessage]) -> Integrity {
-    let source = |kind, name: &str| Integrity::of(Source::new(kind, name));
     messages.iter().fold(Integrity::own(), |all, message| {
         let quoted = message.quoted.as_ref().filter(|it| !it.is_ours);
-        let by_others = quoted.filter(|it| it.author.as_deref() != Some(&message.known));
-        let quoted = by_others.map(|it| {
-            let author =
-                it.author.as_deref().map_or("somebody".into(), |id| format!("{platform}:{id}"));
-            source(SourceKind::Quoted, &author)
-        });
-        let attached =
-            message.attachments.iter().map(|it| source(SourceKind::Attachment, it.name()));
+        let quoted =
+            quoted.and_then(|it| Source::quoted(platform, it.author.as_deref(), &message.known));
+        let attached = message.attachments.iter().map(|it| Source::attachment(it.name()));
         let all = all.join(&message.words.integrity());
-        quoted.into_iter().chain(attached).fold(all, |all, it| all.join(&it))
+        quoted.into_iter().chain(attached).fold(all, |all, it| all.join(&Integrity::of(it)))
     })
 }
 

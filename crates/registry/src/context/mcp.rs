@@ -41,6 +41,18 @@ impl Mcp {
         (pins.identity == server.identity()).then_some(pins)
     }
 
+    /// The servers of which a tool is shown that no operator has looked at.
+    pub fn not_looked_at(&self) -> impl Iterator<Item = &str> {
+        let of_servers =
+            self.servers.iter().filter_map(|server| Some((server, self.pins(server)?)));
+        let unseen = of_servers.filter(|(server, pins)| {
+            pins.tools.iter().any(|(tool, pinned)| {
+                !pinned.looked_at && is_shown(server, pinned) && server.uses(tool)
+            })
+        });
+        unseen.map(|(server, _)| &*server.name)
+    }
+
     /// The tools that a model may be shown, as far as the servers are concerned.
     pub fn tools(&self) -> impl Iterator<Item = Arc<dyn Tool>> {
         let of_servers =
@@ -54,6 +66,7 @@ impl Mcp {
                     tool: tool.clone(),
                     description: pinned.description.clone(),
                     parameters: pinned.parameters.clone(),
+                    only_reads: pinned.only_reads(),
                 };
                 Some(Arc::new(made) as Arc<dyn Tool>)
             })

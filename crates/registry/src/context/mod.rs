@@ -224,7 +224,7 @@ impl AgentContext {
                 digest: config.digest,
                 metadata: config.metadata,
             },
-            toolbox: Toolbox::new(&boundary.tools, mcp.tools()),
+            toolbox: Toolbox::under(&boundary.rules, &boundary.tools, mcp.tools()),
             mcp,
             boundary,
             programs: config.programs,

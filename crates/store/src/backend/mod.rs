@@ -14,6 +14,7 @@ use crate::audit::{AuditRecord, AuditReport, Seq};
 use crate::daemon::{AgentRow, DaemonCommand, Due, EventKey, Reserved, Spending};
 use crate::error::Result;
 use crate::feed::Feed;
+use crate::foreign::ForeignFile;
 use crate::id::{MessageSeq, SessionId, TurnId};
 use crate::lease::{Claim, Lease};
 use crate::message::{Message, Window};
@@ -114,6 +115,9 @@ pub trait AgentBackend: MemoryBackend + OutboxBackend + IngressBackend + Send + 
 
     async fn turn(&self, turn: TurnId) -> Result<Option<Turn>>;
 
+    /// Turns, newest first.
+    async fn turns(&self, before: Option<TurnId>, limit: usize) -> Result<Vec<Turn>>;
+
     /// The steps of a turn.
     async fn steps(&self, turn: TurnId) -> Result<Vec<Step>>;
 
@@ -140,6 +144,9 @@ pub trait AgentBackend: MemoryBackend + OutboxBackend + IngressBackend + Send + 
 
     /// What is allowed for longer than once.
     async fn grants(&self) -> Result<Vec<Grant>>;
+
+    /// The files that hold words of others.
+    async fn foreign_files(&self) -> Result<Vec<ForeignFile>>;
 
     /// Messages of one scope, by their words.
     async fn search(&self, scope: &ScopeName, query: &str, limit: usize) -> Result<Vec<Hit>>;

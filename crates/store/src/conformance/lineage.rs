@@ -37,6 +37,8 @@ async fn a_child_is_no_conversation_and_its_parent_pays(opener: &dyn Opener) {
 
     let listed: Vec<_> = a.sessions(None, 10).await.unwrap().iter().map(|it| it.id).collect();
     assert_eq!(listed, [parent.session()]);
+    let listed: Vec<_> = a.turns(None, 10).await.unwrap().iter().map(|it| it.id).collect();
+    assert_eq!(listed, [parent.turn()]);
     assert!(a.search(&"custom:1".parse().unwrap(), "heliotrope", 10).await.unwrap().is_empty());
     let unfinished = a.unfinished().await.unwrap();
     assert_eq!(unfinished.iter().map(|it| it.turn.id).collect::<Vec<_>>(), [parent.turn()]);

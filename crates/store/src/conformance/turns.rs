@@ -10,6 +10,7 @@ use crate::{
 /// Runs every check.
 pub(super) async fn run(opener: &dyn Opener) {
     a_message_becomes_a_turn_and_a_turn_a_reply(opener).await;
+    turns_are_listed_newest_first(opener).await;
     a_turn_is_concluded_once(opener).await;
     a_repeated_message_is_known_and_writes_nothing(opener).await;
     a_replaced_turn_is_kept_and_left_out(opener).await;
@@ -58,6 +59,29 @@ async fn a_message_becomes_a_turn_and_a_turn_a_reply(opener: &dyn Opener) {
     let over = a.turn(other).await.unwrap().unwrap();
     assert_eq!((over.status, over.error.as_deref()), (TurnStatus::Failed, Some("no model")));
     assert_eq!(a.turn(TurnId(99)).await.unwrap(), None);
+    store.shutdown().await;
+}
+
+async fn turns_are_listed_newest_first(opener: &dyn Opener) {
+    let store = opener.open("turns").await;
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
+    assert_eq!(a.turns(None, 10).await.unwrap(), []);
+    let first = turn(&a, "k", "one").await;
+    let second = take(&a, "l", "two").await;
+    let third = take(&a, "k", "three").await;
+    let listed = async |before, limit| {
+        let turns = a.turns(before, limit).await.unwrap();
+        turns.into_iter().map(|turn| turn.id).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(None, 10).await, [third.turn(), second.turn(), first.turn()]);
+    assert_eq!(listed(None, 1).await, [third.turn()]);
+    assert_eq!(listed(Some(third.turn()), 1).await, [second.turn()]);
+    let whole = a.turns(Some(second.turn()), 10).await.unwrap();
+    assert_eq!(whole, [a.turn(first.turn()).await.unwrap().unwrap()]);
+    let forget = AgentCommand::ForgetSession { session: second.session(), at: at(9) };
+    a.commit(vec![forget]).await.unwrap();
+    assert_eq!(listed(None, 10).await, [third.turn(), first.turn()]);
     store.shutdown().await;
 }
 

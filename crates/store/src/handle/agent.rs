@@ -4,6 +4,7 @@ use crate::approval::{Approval, Grant};
 use crate::audit::{AuditRecord, AuditReport, Seq};
 use crate::backend::AgentBackend;
 use crate::error::Result;
+use crate::foreign::ForeignFile;
 use crate::id::{MessageSeq, SessionId, TurnId};
 use crate::limits;
 use crate::message::{Message, Window};
@@ -111,6 +112,12 @@ impl AgentStore {
         self.backend.turn(turn).await
     }
 
+    /// Turns begun before this one, newest first, at most `limit`; `None` for the newest. Those of
+    /// children, and of sessions that were forgotten, are left out.
+    pub async fn turns(&self, before: Option<TurnId>, limit: usize) -> Result<Vec<Turn>> {
+        self.backend.turns(before, limit).await
+    }
+
     /// The steps of a turn, in order.
     pub async fn steps(&self, turn: TurnId) -> Result<Vec<Step>> {
         self.backend.steps(turn).await
@@ -154,6 +161,11 @@ impl AgentStore {
     /// What is allowed for longer than once, the newest first.
     pub async fn grants(&self) -> Result<Vec<Grant>> {
         self.backend.grants().await
+    }
+
+    /// The files that hold words of others, by path.
+    pub async fn foreign_files(&self) -> Result<Vec<ForeignFile>> {
+        self.backend.foreign_files().await
     }
 
     /// Messages of one scope that match some words of `query`, the best first, at most

@@ -9,13 +9,14 @@ use super::anchors::ToAnchor;
 use super::group::{self, Answers, Waiting};
 use super::open::Absent;
 use super::pool::{Pool, Slot, SlotGuard};
-use super::{approvals, audit, find, lineage, messages, sessions, turn_reads, usage};
+use super::{approvals, audit, find, foreign, lineage, messages, sessions, turn_reads, usage};
 use crate::agent::{AgentCommand, Committed};
 use crate::approval::{Approval, Grant};
 use crate::audit::{AuditRecord, AuditReport, Seq};
 use crate::backend::AgentBackend;
 use crate::chain::{Chain, Walk};
 use crate::error::{Result, StoreError};
+use crate::foreign::ForeignFile;
 use crate::id::{MessageSeq, SessionId, TurnId};
 use crate::lease::{Lease, Owned};
 use crate::message::{Message, Window};
@@ -302,6 +303,10 @@ impl AgentBackend for SqliteAgent {
         self.read(move |sql| turn_reads::get(sql, turn)).await
     }
 
+    async fn turns(&self, before: Option<TurnId>, limit: usize) -> Result<Vec<Turn>> {
+        self.read(move |sql| turn_reads::page(sql, before, limit)).await
+    }
+
     async fn steps(&self, turn: TurnId) -> Result<Vec<Step>> {
         self.read(move |sql| turn_reads::steps(sql, turn)).await
     }
@@ -336,6 +341,10 @@ impl AgentBackend for SqliteAgent {
 
     async fn grants(&self) -> Result<Vec<Grant>> {
         self.read(approvals::grants).await
+    }
+
+    async fn foreign_files(&self) -> Result<Vec<ForeignFile>> {
+        self.read(foreign::all).await
     }
 
     async fn search(&self, scope: &ScopeName, query: &str, limit: usize) -> Result<Vec<Hit>> {

@@ -3,7 +3,7 @@
 use super::means::Means;
 use super::memory::write as memory;
 use super::sql::CommandFault;
-use super::{approvals, audit, forget, index, ingress, messages, outbox, sessions, turns};
+use super::{approvals, audit, foreign, forget, index, ingress, messages, outbox, sessions, turns};
 use crate::agent::{AgentCommand, CommandOutcome, Committed};
 use crate::ingress::IngressCommand;
 use crate::message::NewMessage;
@@ -80,6 +80,8 @@ impl Traits {
                 | AgentCommand::AskApproval(_)
                 | AgentCommand::SettleApproval { .. }
                 | AgentCommand::RevokeGrant { .. }
+                | AgentCommand::NoteForeign { .. }
+                | AgentCommand::ForgetForeign { .. }
                 | AgentCommand::MirrorErased { .. }
                 | AgentCommand::FreezeMemory { .. }
                 | AgentCommand::ThawMemory { .. }
@@ -195,6 +197,8 @@ fn one(
             approvals::settle(sql, id, grant.as_ref())?;
         }
         AgentCommand::RevokeGrant { id } => approvals::revoke(sql, id)?,
+        AgentCommand::NoteForeign { path, integrity } => foreign::note(sql, path, integrity)?,
+        AgentCommand::ForgetForeign { path } => foreign::forget(sql, path.as_deref())?,
         AgentCommand::Remember(new) => return memory::remember(sql, means, new),
         AgentCommand::ForgetMemory { fragments, origin } => {
             return memory::forget(sql, means, fragments, origin);

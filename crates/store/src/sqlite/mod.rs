@@ -10,6 +10,7 @@ mod busy;
 mod daemon;
 mod directory;
 mod find;
+mod foreign;
 mod forget;
 mod group;
 mod index;

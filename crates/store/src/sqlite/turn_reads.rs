@@ -5,7 +5,9 @@ use super::steps::{self, kind};
 use super::usage;
 use crate::id::{MessageSeq, SessionId, TurnId};
 use crate::sqlite::sql::actor;
-use crate::turn::{Cut, Step, StepKind, Turn, TurnStatus, UNFINISHED_MAX, UnfinishedTurn};
+use crate::turn::{
+    Cut, Step, StepKind, TURN_PAGE_MAX, Turn, TurnStatus, UNFINISHED_MAX, UnfinishedTurn,
+};
 use insula_world::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
@@ -21,6 +23,23 @@ pub(crate) fn get(sql: &Connection, turn: TurnId) -> rusqlite::Result<Option<Tur
     sql.prepare_cached(&format!("SELECT {COLUMNS} FROM turn WHERE id = ?1"))?
         .query_row([turn.0], read)
         .optional()
+}
+
+/// Turns of conversations before this one, newest first. Of what was forgotten none is there.
+pub(crate) fn page(
+    sql: &Connection,
+    before: Option<TurnId>,
+    limit: usize,
+) -> rusqlite::Result<Vec<Turn>> {
+    let before = before.map_or(i64::MAX, |turn| turn.0);
+    let limit = i64::try_from(limit.min(TURN_PAGE_MAX)).unwrap_or(i64::MAX);
+    sql.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM turn JOIN session ON session.id = turn.session
+         WHERE turn.id < ?1 AND NOT session.forgotten AND session.parent IS NULL
+         ORDER BY turn.id DESC LIMIT ?2"
+    ))?
+    .query_map((before, limit), read)?
+    .collect()
 }
 
 /// The steps of a turn, in order.

@@ -9,7 +9,8 @@ pub(crate) use change::{Act, Edited, Wish};
 use crate::output::{HandError, QuotedSource, ToolError};
 use crate::workspace::states::{FileReader, FileStates, LineRange, Replaces, Seen, Version};
 use crate::workspace::{
-    AgentFolders, FileError, GivenFolder, Granted, Loaded, Parents, ResolvedPath, Workspace,
+    AgentFolders, FileError, FilePlace, GivenFolder, Granted, Loaded, Parents, ResolvedPath,
+    Workspace,
 };
 use insula_domain::disk::Floor;
 use insula_domain::{AccessMode, StaleWrites};
@@ -124,6 +125,20 @@ impl Files {
     /// and are not made are left out.
     pub async fn folders(&self) -> Result<Vec<GivenFolder>, ToolError> {
         self.work(|access, _| access.workspace()?.given()).await
+    }
+
+    /// Where paths lead that a tool is called with. Those that lead nowhere are left out.
+    pub async fn places_of(&self, paths: Vec<String>) -> Result<Vec<FilePlace>, ToolError> {
+        self.work(move |access, _| {
+            let workspace = access.workspace()?;
+            Ok(paths.iter().filter_map(|path| workspace.place(path)).collect())
+        })
+        .await
+    }
+
+    /// All folders that can be reached.
+    pub async fn places(&self) -> Result<Vec<FilePlace>, ToolError> {
+        self.work(|access, _| Ok(access.workspace()?.places())).await
     }
 
     /// Keeps what a program printed, or what came from outside, in a file of this

@@ -58,6 +58,13 @@ impl Tool for Patch {
         })
     }
 
+    fn writes(&self, arguments: &Value) -> Vec<String> {
+        let path = arguments.get("path").and_then(Value::as_str).map(str::to_owned);
+        let patch = arguments.get("patch").and_then(Value::as_str);
+        let files = patch.and_then(|text| parse::patch(text).ok()).unwrap_or_default();
+        path.into_iter().chain(files.iter().flat_map(FilePatch::paths)).collect()
+    }
+
     async fn run(&self, hands: &Hands<'_>, value: &Cleared) -> Result<Output, ToolError> {
         let wishes = wishes(arguments(value)?)?;
         let report = hands.files()?.work(move |access, _| access.change(wishes)).await?;

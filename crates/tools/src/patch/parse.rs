@@ -11,6 +11,15 @@ pub(super) enum FilePatch {
 }
 
 impl FilePatch {
+    /// The files that are other afterwards.
+    pub(super) fn paths(&self) -> Vec<String> {
+        let to = match self {
+            Self::Update { to, .. } => to.clone(),
+            Self::Add { .. } | Self::Delete { .. } => None,
+        };
+        [self.path().to_owned()].into_iter().chain(to).collect()
+    }
+
     /// The file it is about.
     pub(super) fn path(&self) -> &str {
         match self {

@@ -70,6 +70,9 @@ pub trait Skills: Send + Sync {
     /// The text of a skill, or of a file of it.
     async fn view(&self, name: &str, file: Option<&str>) -> Result<String, ToolError>;
 
+    /// Whether a skill reads as it did when the operator installed or wrote it.
+    async fn is_pinned(&self, name: &str) -> Result<bool, ToolError>;
+
     /// Changes one of the agent's own; what was done, in words.
     async fn change(&self, name: &str, change: SkillChange) -> Result<String, ToolError>;
 }

@@ -2,8 +2,9 @@
 
 use crate::hands::Hands;
 use crate::output::{Output, ToolError};
-use crate::{Cleared, Tool, arguments};
+use crate::{Cleared, Piece, Tool, arguments};
 use async_trait::async_trait;
+use insula_domain::{Source, SourceKind};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -35,9 +36,17 @@ impl Tool for SkillView {
         crate::skill_argument(arguments)
     }
 
+    fn source(&self, shown: &str) -> Option<Source> {
+        Some(Source::new(SourceKind::Skill, shown))
+    }
+
     async fn run(&self, hands: &Hands<'_>, values: &Cleared) -> Result<Output, ToolError> {
         let Arguments { name, file_path } = arguments(values)?;
-        let text = hands.skills()?.view(&name, file_path.as_deref()).await?;
-        Ok(Output::Text(text))
+        let skills = hands.skills()?;
+        let text = skills.view(&name, file_path.as_deref()).await?;
+        match skills.is_pinned(&name).await? {
+            true => Ok(Output::Text(text)),
+            false => Ok(Output::Pieces(vec![Piece::Foreign { source: name, text }])),
+        }
     }
 }

@@ -107,6 +107,8 @@ pub(crate) struct Root {
     pub(crate) path: PathBuf,
     pub(crate) folder: OwnedFd,
     pub(crate) mode: AccessMode,
+    /// Whether others have it too: it was granted besides the agent's own.
+    pub(crate) is_shared: bool,
     identity: FileIdentity,
     /// Folders inside it for which something else holds.
     fences: Vec<Fence>,
@@ -235,9 +237,10 @@ impl AgentFolders {
     fn open_common(&self) -> Result<Common, FileError> {
         let mut common = self.open_home()?;
         let mut roots = Vec::new();
-        for granted in &self.common {
+        for (place, granted) in self.common.iter().enumerate() {
             match common.open(granted) {
-                Ok(root) => roots.push(root),
+                // The first one is the agent's own.
+                Ok(root) => roots.push(Root { is_shared: place > 0, ..root }),
                 Err(why) => common.absent.push(why),
             }
         }
@@ -304,7 +307,8 @@ impl Common {
         let (folder, identity) = folder
             .and_then(|folder| FileIdentity::of(&folder).map(|identity| (folder, identity)))
             .map_err(|error| unusable(&path, error))?;
-        let root = Root { path, folder, mode: granted.mode, identity, fences: Vec::new() };
+        let (mode, is_shared, fences) = (granted.mode, false, Vec::new());
+        let root = Root { path, folder, mode, is_shared, identity, fences };
         match granted.site {
             Site::Home(_) => Ok(root),
             Site::Path(_) => root.outside(self.identity, self.own),

@@ -114,6 +114,8 @@ pub struct Question<'q> {
     pub widest: ApprovalDuration,
     /// The rule by which it needs an answer.
     pub rule: &'q str,
+    /// What says so, where that is a setting among others.
+    pub by: Option<&'q str>,
     /// All of what it would do, as people are shown it and without secrets.
     pub what: &'q str,
     /// Who began the turn.
@@ -396,6 +398,10 @@ impl Approvals {
         });
         if let (Some(content), Value::Object(more)) = (content.as_object_mut(), more) {
             content.extend(more);
+            if let Some(by) = question.by {
+                content.insert("about".to_owned(), by.into());
+                content.insert("call".to_owned(), question.call.into());
+            }
         }
         self.entry(actor, kind, question.agent, content)
     }

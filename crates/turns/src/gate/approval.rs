@@ -98,8 +98,8 @@ pub(super) async fn of_steered(
     let Some(steered) = &judged.steered else { return Ok(None) };
     not_refused_before(turn, call)?;
     let deny = |why| {
-        let (name, sources) = (call.name.to_owned(), steered.sources());
-        Err(Denial::Tainted { name, sources, why: Some(why) }.into())
+        let (name, sources, by) = (call.name.to_owned(), steered.sources(), steered.by());
+        Err(Denial::Tainted { name, sources, by, why: Some(why) }.into())
     };
     if turn.mode() == ApprovalMode::Deny {
         return deny(Unapproved::Nobody);
@@ -116,8 +116,10 @@ pub(super) async fn of_steered(
     let said = around(turn, call.history).said();
     let why = redaction.told(steered.told(&judged.arguments, call.history, &said));
     let what = format!("{shown}\n{why}");
+    let by = steered.by();
     let question = Question {
         rule: INTEGRITY,
+        by: Some(&by),
         what: &what,
         // Other words may be behind it the next time, so no earlier yes counts and none is kept.
         widest: ApprovalDuration::Once,
@@ -200,6 +202,7 @@ fn asked_for<'q>(cx: &'q TurnContext, call: Call<'q>, judged: &'q Judged) -> Que
         place: None,
         widest: ApprovalDuration::Always,
         rule: "",
+        by: None,
         what: "",
         principal: &cx.principal,
     }

@@ -61,6 +61,8 @@ pub enum Denial {
         name: String,
         /// Whose words.
         sources: String,
+        /// What says that somebody has to, or that nobody may.
+        by: String,
         /// Why nobody did; `None` where nobody may.
         why: Option<Unapproved>,
     },
@@ -193,11 +195,11 @@ impl fmt::Display for Denial {
                 found(name, finding),
                 finding.rule.instead()
             ),
-            Self::Tainted { name, sources, why: Some(why) } => write!(
+            Self::Tainted { name, sources, why: Some(why), .. } => write!(
                 f,
                 "refused: this turn has read words of others ({sources}), so this call of `{name}` needs the approval of an admin of this agent; {why}; do not try to get around it; instead, tell the user what you would do and why"
             ),
-            Self::Tainted { name, sources, why: None } => write!(
+            Self::Tainted { name, sources, why: None, .. } => write!(
                 f,
                 "refused: this turn has read words of others ({sources}), and `integrity` of this agent does not let it call `{name}` then; nobody in this conversation can allow it, so tell the user what you would have done"
             ),

@@ -1,12 +1,12 @@
 //! Integrity: whether words of others may be why a call is made, and what becomes of it then.
 
 use super::{Call, Denial, around, generations};
+use crate::acts::{PossibleAct, When, possible};
 use crate::facts::Surroundings as _;
 use crate::turn::Turn;
 use insula_domain::argument::stands_in;
-use insula_domain::tool::{self, ToolSpec};
 use insula_domain::{
-    AccessMode, Act, Audience, Effect, Integrity, IntegrityProfile, Switch, TaintedRule,
+    Act, Audience, Integrity, IntegrityProfile, Ruling, Source, SourceKind, TaintedRule,
 };
 use insula_registry::context::AgentContext;
 use insula_store::{Message, Part};
@@ -16,6 +16,8 @@ use std::path::Path;
 
 /// Longest piece of foreign words that a question shows, in characters.
 const EXCERPT_CHARS_MAX: usize = 240;
+/// Letters and digits from which on a word names something, wherever it was said.
+const MEANT_CHARS_MIN: usize = 4;
 /// Arguments whose origin a question tells.
 const ARGUMENTS_MAX: usize = 12;
 
@@ -23,6 +25,7 @@ const ARGUMENTS_MAX: usize = 12;
 pub(super) struct Steered {
     acts: Vec<Act>,
     integrity: Integrity,
+    ruling: Ruling,
 }
 
 /// Whether a call may be made in a turn that has read what this one has: it may, or somebody has
@@ -45,20 +48,23 @@ pub(super) fn examine(
             continue;
         }
         let acts = acts(turn, agent, tool, arguments);
-        let rule = policy.rule(tool.name(), acts.iter().copied());
+        let Some(ruling) = policy.ruling(tool.name(), acts.iter().copied()) else { continue };
         let by_sender = policy.profile != IntegrityProfile::Strict
-            && are_said(arguments, &around(turn, call.history).said());
-        match rule {
+            && are_given(arguments, &around(turn, call.history).said(), |argument| {
+                agent.boundary.rules.lists(tool.name(), argument)
+            });
+        match ruling.rule {
             TaintedRule::Allow => {}
             TaintedRule::Deny => {
                 return Err(Denial::Tainted {
                     name: call.name.to_owned(),
-                    sources: in_words(&integrity),
+                    sources: integrity.in_words(),
+                    by: ruling.to_string(),
                     why: None,
                 });
             }
             TaintedRule::Ask if by_sender => {}
-            TaintedRule::Ask => steered = Some(Steered { acts, integrity }),
+            TaintedRule::Ask => steered = Some(Steered { acts, integrity, ruling }),
         }
     }
     Ok(steered)
@@ -66,30 +72,15 @@ pub(super) fn examine(
 
 /// What a call does that words of others should not bring about.
 fn acts(turn: &Turn<'_>, agent: &AgentContext, tool: &ToolRef, arguments: &Value) -> Vec<Act> {
-    // What a server's tool does nobody here knows.
-    let Some(spec) = tool::find(tool.name()) else { return vec![Act::Call] };
-    let act = |effect: &Effect| match effect {
-        Effect::Send => (!is_here(turn, arguments)).then_some(Act::Send),
-        Effect::RunProgram | Effect::RunCode => {
-            (tool.risk(arguments) != Risk::None && reaches(agent)).then_some(Act::Program)
-        }
-        Effect::WriteFiles => is_shared(agent, arguments).then_some(Act::SharedFiles),
-        Effect::Remember => tool.reaches_everywhere(arguments).then_some(Act::RememberGlobally),
-        Effect::Schedule => Some(Act::Schedule),
-        Effect::Delegate => has_hands(agent, spec).then_some(Act::Delegate),
-        Effect::ChangeSelf => Some(Act::ChangeSelf),
-        Effect::Board => Some(Act::Board),
-        Effect::Network => Some(Act::Network),
-        Effect::ReadFiles
-        | Effect::Recall
-        | Effect::ReadHistory
-        | Effect::ReadSkills
-        | Effect::AskUser
-        | Effect::Plan
-        | Effect::FindTools
-        | Effect::Media => None,
+    let is_done = |it: &PossibleAct| match it.when {
+        When::Always => true,
+        When::Elsewhere => !is_here(turn, arguments),
+        When::Runs | When::Input => tool.risk(arguments) != Risk::None,
+        When::SharedFolder => is_shared(agent, arguments),
+        When::Everywhere => tool.reaches_everywhere(arguments),
     };
-    spec.effects.iter().filter_map(act).collect()
+    let possible = possible(agent, &agent.boundary, tool.name());
+    possible.into_iter().filter(is_done).map(|it| it.act).collect()
 }
 
 /// Whether it is said where the sender hears it anyway, or nothing is said at all.
@@ -98,22 +89,8 @@ fn is_here(turn: &Turn<'_>, arguments: &Value) -> bool {
     target.parse().is_ok_and(|to: Audience| to == Audience::of(&turn.cx.from.address))
 }
 
-/// Whether programs of an agent can tell somebody something, or change what others have.
-fn reaches(agent: &AgentContext) -> bool {
-    let writes = |mode: AccessMode| mode == AccessMode::Rw;
-    agent.boundary.integrity.profile == IntegrityProfile::Strict
-        || agent.programs.sandbox == Switch::Off
-        || !agent.boundary.network.is_none()
-        || agent.boundary.files.shared.iter().any(|shared| writes(shared.mode))
-}
-
 /// Whether a file that is written may be one that others have too.
 fn is_shared(agent: &AgentContext, arguments: &Value) -> bool {
-    let shared = agent.boundary.files.shared.iter().filter(|it| it.mode == AccessMode::Rw);
-    let shared: Vec<&Path> = shared.map(|it| Path::new(&*it.path)).collect();
-    if shared.is_empty() {
-        return false;
-    }
     // A path that is named otherwise than in the workspace may lead anywhere.
     let is_own = |path: &str| {
         let path = Path::new(path);
@@ -123,22 +100,15 @@ fn is_shared(agent: &AgentContext, arguments: &Value) -> bool {
     !arguments.get("path").and_then(Value::as_str).is_some_and(is_own)
 }
 
-/// Whether a child of an agent could do more than read.
-fn has_hands(agent: &AgentContext, delegate: &ToolSpec) -> bool {
-    let reads = |effect: &Effect| {
-        effect.only_looks() || matches!(effect, Effect::Network | Effect::Plan | Effect::AskUser)
-    };
-    agent.tools().exposed().any(|name| match tool::find(name) {
-        Some(spec) => spec.name != delegate.name && !spec.effects.iter().all(reads),
-        None => true,
-    })
-}
-
-/// Whether the sender said all that a call is made with, and there is something that they said.
-fn are_said(arguments: &Value, said: &str) -> bool {
+/// Whether all that a call is made with was said by the sender or listed by the operator, and some
+/// of it says what is meant: a `13` that stands in a date names no file.
+fn are_given(arguments: &Value, said: &str, is_listed: impl Fn(&str) -> bool) -> bool {
     let mut leaves = Vec::new();
     collect(arguments, &mut String::new(), &mut leaves);
-    !leaves.is_empty() && leaves.iter().all(|(_, value)| stands_in(value, said))
+    let is_meant =
+        |value: &str| value.chars().filter(|it| it.is_alphanumeric()).count() >= MEANT_CHARS_MIN;
+    leaves.iter().all(|(name, value)| is_listed(name) || stands_in(value, said))
+        && leaves.iter().any(|(name, value)| is_listed(name) || is_meant(value))
 }
 
 /// The texts and numbers of arguments, each with its name.
@@ -161,20 +131,14 @@ fn collect(value: &Value, name: &mut String, leaves: &mut Vec<(String, String)>)
     }
 }
 
-/// Sources, for people and models.
-pub(super) fn in_words(integrity: &Integrity) -> String {
-    let sources: Vec<String> =
-        integrity.sources().map(|it| format!("{} {}", it.kind.as_str(), it.name())).collect();
-    if sources.is_empty() {
-        "more sources than are told apart".to_owned()
-    } else {
-        sources.join(", ")
-    }
-}
-
 impl Steered {
     pub(super) fn sources(&self) -> String {
-        in_words(&self.integrity)
+        self.integrity.in_words()
+    }
+
+    /// What says that somebody has to agree.
+    pub(super) fn by(&self) -> String {
+        self.ruling.to_string()
     }
 
     /// Why somebody is asked: whose words may be steering the turn, what they say, what the call
@@ -182,11 +146,18 @@ impl Steered {
     pub(super) fn told(&self, arguments: &Value, history: &[Message], said: &str) -> String {
         let acts: Vec<&str> = self.acts.iter().map(|act| act.in_words()).collect();
         let foreign = foreign(history);
+        let described = self.integrity.sources().filter(|it| it.kind == SourceKind::Description);
+        let described = described.map(Source::name);
         let mut told = format!(
             "This turn has read words of others, who may be steering it: {}.\nIt would {}.",
             self.sources(),
             if acts.is_empty() { "do this".to_owned() } else { acts.join(" and ") },
         );
+        for server in described {
+            told.push_str(&format!(
+                "\nNobody has looked at how the tools of {server} describe themselves yet; `insula mcp approve AGENT {server}` says that somebody has."
+            ));
+        }
         if let Some(last) = foreign.last() {
             let excerpt: String = last.chars().take(EXCERPT_CHARS_MAX).collect();
             let excerpt = excerpt.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -225,6 +196,7 @@ mod tests {
 
     #[test]
     fn what_the_sender_said_is_all_or_nothing() {
+        let are_said = |arguments: &Value, said: &str| are_given(arguments, said, |_| false);
         let said = "Send 20 to DE89 3704 for lunch, please";
         assert!(are_said(&json!({ "to": "DE89 3704", "amount": 20 }), said));
         assert!(are_said(&json!({ "to": "de89 3704", "urgent": true, "note": "" }), said));
@@ -234,5 +206,17 @@ mod tests {
         assert!(!are_said(&json!({ "nested": { "to": "US12" } }), said));
         assert!(!are_said(&json!({}), said), "nobody said what has no words");
         assert!(!are_said(&json!({ "all": true }), said));
+        assert!(!are_said(&json!({ "file_id": "13" }), "What is on June 13?"));
+        assert!(are_said(&json!({ "file_id": "13", "name": "budget" }), "delete 13, the budget"));
+    }
+
+    #[test]
+    fn what_the_operator_listed_counts_as_said() {
+        let is_listed = |name: &str| name == "to";
+        let given = |arguments: Value| are_given(&arguments, "20 for lunch", is_listed);
+        assert!(given(json!({ "to": "the landlord", "amount": 20 })));
+        assert!(!given(json!({ "to": "the landlord", "amount": 200 })));
+        assert!(!given(json!({ "to": "the landlord", "note": "and more" })));
+        assert!(!given(json!({ "of": { "to": "the landlord" } })), "another argument");
     }
 }

@@ -32,8 +32,9 @@ pub(super) async fn exposed(turn: &mut Turn<'_>, call: Call<'_>) -> Result<ToolR
         return Err(Denial::NotExposed { name: name.to_owned(), rule }.into());
     }
     let mut tools = turn.shop.built.iter().copied();
-    let built_in = tools.find(|tool| tool.name() == name).map(ToolRef::BuiltIn);
-    let found = built_in.or_else(|| agent.toolbox.find(name));
+    let built_in = || tools.find(|tool| tool.name() == name).map(ToolRef::BuiltIn);
+    // The agent's own first: what is read in quarantine stands before what is built in.
+    let found = agent.toolbox.find(name).or_else(built_in);
     found.ok_or_else(|| Denial::NotBuilt { name: name.to_owned() }.into())
 }
 

@@ -25,6 +25,8 @@ pub fn c07_a_token_of_one_agent_sees_nothing_of_anothers_chats<S: Stage>() {
         ("GET", "/sessions/1"),
         ("GET", "/sessions/search?query=canary"),
         ("DELETE", "/sessions/1"),
+        ("GET", "/turns"),
+        ("GET", "/turns/1"),
         ("GET", "/memory"),
         ("GET", "/memory/search?query=canary"),
         ("GET", "/memory/export"),

@@ -232,7 +232,7 @@ impl Arena {
         let host = HostSetup::new(
             level,
             &format!(
-                "approvals: {{mode: off}}\nagents:\n  a: {{default: true, tools: coding, {LIMITS}, {shares}}}\n  b: {{tools: coding, secrets: [KEY], env: {{SECRET: {CANARY}, TOKEN: \"${{secret:KEY}}\"}}}}\n  proxied: {{tools: coding, {LIMITS}, network: {{allow: [\"192.0.2.7\"]}}}}\n  open: {{tools: coding, sandbox: off, {shares}}}\n"
+                "approvals: {{mode: off}}\ndefaults: {{integrity: off}}\nagents:\n  a: {{default: true, tools: coding, {LIMITS}, {shares}}}\n  b: {{tools: coding, secrets: [KEY], env: {{SECRET: {CANARY}, TOKEN: \"${{secret:KEY}}\"}}}}\n  proxied: {{tools: coding, {LIMITS}, network: {{allow: [\"192.0.2.7\"]}}}}\n  open: {{tools: coding, sandbox: off, {shares}}}\n"
             ),
         );
         host.secret("b", "KEY", &format!("{CANARY}-secret"));

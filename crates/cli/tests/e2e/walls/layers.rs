@@ -26,7 +26,7 @@ fn machine_without(level: Level, layer: &str) -> Stage {
         _ => layer,
     };
     let config = format!(
-        "approvals: {{mode: off}}\nagents:\n  strict: {{default: true, tools: coding}}\n  lenient: {{tools: coding, sandbox: {{optional: [{accepted}]}}}}\n  open: {{tools: coding, sandbox: off}}\n"
+        "approvals: {{mode: off}}\ndefaults: {{integrity: off}}\nagents:\n  strict: {{default: true, tools: coding}}\n  lenient: {{tools: coding, sandbox: {{optional: [{accepted}]}}}}\n  open: {{tools: coding, sandbox: off}}\n"
     );
     let before = format!(
         "if [ -z \"$WITHOUT\" ]; then export WITHOUT=1; exec python3 -I \"$(dirname \"$0\")/without.py\" {layer} \"$0\" \"$@\"; fi"

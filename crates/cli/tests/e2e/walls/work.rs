@@ -60,7 +60,7 @@ fn a_repository_is_cloned_and_a_crate_built(level: Level) {
         "env: {{PATH: \"{tools}/bin:/usr/local/bin:/usr/bin:/bin\", CARGO_HOME: /tmp/cargo}}"
     );
     let config = format!(
-        "approvals: {{mode: off}}\nagents:\n  coder: {{default: true, tools: coding, {env}, files: {{shared: [{tools}, {place}]}}}}\n  no-repository: {{tools: coding, {env}, files: {{shared: [{tools}]}}}}\n  no-toolchain: {{tools: coding, files: {{shared: [{place}]}}}}\n  read-only: {{tools: coding, files: {{shared: [{place}]}}}}\n"
+        "approvals: {{mode: off}}\ndefaults: {{integrity: off}}\nagents:\n  coder: {{default: true, tools: coding, {env}, files: {{shared: [{tools}, {place}]}}}}\n  no-repository: {{tools: coding, {env}, files: {{shared: [{tools}]}}}}\n  no-toolchain: {{tools: coding, files: {{shared: [{place}]}}}}\n  read-only: {{tools: coding, files: {{shared: [{place}]}}}}\n"
     );
     let host = HostSetup::around(level, &config, &before);
     let agents = ["coder", "no-repository", "no-toolchain", "read-only"];

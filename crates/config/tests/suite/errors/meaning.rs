@@ -20,6 +20,24 @@ pub const MEANING: &[Case] = &[
         CODER,
     ),
     Case(
+        "agents: {main: {}, coder: {integrity: {tainted: {sends: ask}}}}",
+        "1:50",
+        "`sends` is neither an act nor a tool in `integrity.tainted` of agent `coder`",
+        CODER,
+    ),
+    Case(
+        "agents: {main: {}, coder: {integrity: {tainted: {mcp__mail: ask}}}}",
+        "1:50",
+        "`mcp__mail` is not a pattern of MCP tools in `integrity.tainted` of agent `coder`",
+        CODER,
+    ),
+    Case(
+        "agents: {main: {}, coder: {integrity: {tainted: {'get_*': ask}}}}",
+        "1:50",
+        "`get_*` is neither an act nor a tool in `integrity.tainted` of agent `coder`",
+        CODER,
+    ),
+    Case(
         "agents: {main: {}, coder: {toolsets: [hermes-cli]}}",
         "1:39",
         "unknown tool `hermes-cli` in `toolsets` of agent `coder`",

@@ -82,6 +82,7 @@ fn by_token(ground: &Ground) -> Outcome {
         "sessions".to_owned(),
         format!("sessions/{session}"),
         "sessions/search?q=dhole".to_owned(),
+        "turns".to_owned(),
         "events".to_owned(),
         "memory/export".to_owned(),
     ] {

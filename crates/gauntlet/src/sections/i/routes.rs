@@ -62,6 +62,7 @@ fn need(method: &str, path: &str) -> Option<Need> {
         "" if reads => Need::Verb("read"),
         "" if ends => Need::Daemon,
         "context" | "tools" | "audit" | "usage" | "events" | "skills-verify" | "memory"
+        | "turns"
             if reads =>
         {
             Need::Verb("read")
@@ -72,7 +73,7 @@ fn need(method: &str, path: &str) -> Option<Need> {
             Need::Verb("chat")
         }
         "approvals" if reads || says => Need::Verb("approve"),
-        "grants" if reads || ends => Need::Verb("approve"),
+        "grants" | "files" if reads || ends => Need::Verb("approve"),
         "pairing" => Need::Verb("approve"),
         "pause" | "resume" | "reload" if says => Need::Verb("manage"),
         "deliveries" | "skills" if reads => Need::Verb("read"),
@@ -241,7 +242,7 @@ fn ids_of_another(ground: &Ground) -> Outcome {
     let remember = json!({ "action": "add", "target": "memory", "content": canary.text });
     ground.turn("b", "things", obey::one("memory", remember))?;
     let mut ids: Vec<String> = (1..12).map(|it: u32| it.to_string()).collect();
-    for list in ["sessions", "memory", "approvals", "grants", "deliveries"] {
+    for list in ["sessions", "turns", "memory", "approvals", "grants", "deliveries"] {
         let listed = ground.admin("GET", &format!("/api/agents/b/{list}"), &Value::Null)?.json();
         let entries = listed.as_array().cloned().unwrap_or_default();
         let id = |it: &Value| match &it["id"] {

@@ -438,7 +438,8 @@ async fn what_cant_be_looked_through_runs_by_the_word_of_admins_alone() {
 
 #[tokio::test]
 async fn what_cant_be_looked_through_is_asked_about_without_walls_or_as_the_operator_says() {
-    let agents = |more: &str| format!("agents:\n  a: {{tools: [terminal], {more}}}\n");
+    let agents =
+        |more: &str| format!("agents:\n  a: {{integrity: off, tools: [terminal], {more}}}\n");
     for more in ["sandbox: off", "approvals: {opaque: ask}", "approvals: {separation: true}"] {
         let fixture = open_fixture(&agents(more)).await;
         asked_about_code(&fixture, fixture.submit_locally("one", CODE).await).await;

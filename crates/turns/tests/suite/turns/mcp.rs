@@ -6,7 +6,7 @@ use crate::turns::support::{Fixture, reply, says, with_tools};
 use insula_capabilities::mcp::ServerReport;
 use insula_domain::AgentId;
 use insula_testkit::upstream::{Seen, Step, Upstream, answer};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -23,6 +23,15 @@ const A_WHILE: Duration = Duration::from_secs(40);
 
 /// A server that is asked for its tools, as long as it speaks.
 fn server(seen: &Seen) -> Vec<Step> {
+    let tools = json!([
+        {"name": "echo", "description": "Says it again.", "inputSchema": {"type": "object"}},
+        {"name": ["no", "name"], "inputSchema": {"type": "object"}},
+    ]);
+    serve(seen, &tools)
+}
+
+/// A server over HTTP that offers these tools, and says of every call that it is done.
+pub fn serve(seen: &Seen, tools: &Value) -> Vec<Step> {
     if !seen.line.starts_with("POST") {
         return vec![answer(405, &[], "")];
     }
@@ -33,10 +42,8 @@ fn server(seen: &Seen) -> Vec<Step> {
             "capabilities": {"tools": {}},
             "serverInfo": {"name": "late", "version": "1"},
         }),
-        "tools/list" => json!({"tools": [
-            {"name": "echo", "description": "Says it again.", "inputSchema": {"type": "object"}},
-            {"name": ["no", "name"], "inputSchema": {"type": "object"}},
-        ]}),
+        "tools/list" => json!({"tools": tools}),
+        "tools/call" => json!({"content": [{"type": "text", "text": "done by the server"}]}),
         _ => return vec![answer(202, &[], "")],
     };
     let body = json!({"jsonrpc": "2.0", "id": asked["id"], "result": result}).to_string();

@@ -21,6 +21,8 @@ mod mcp;
 mod memory;
 mod memory_edges;
 mod play;
+mod provenance;
+mod quarantine;
 mod rules;
 mod sending;
 mod skills;

@@ -1,0 +1,261 @@
+//! The turns of an agent: which there were, and what happened in one: what was said and called,
+//! whose words it had read by then, and what became of calls because of that.
+
+mod rulings;
+
+use crate::Api;
+use crate::caller::Caller;
+use crate::error::{ApiError, ErrorBody};
+use crate::id::{Id, kept};
+use crate::integrity::IntegrityView;
+use crate::numbers::{Number, Numbers};
+use crate::sessions::{MessageView, status};
+use axum::Json;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use insula_domain::{Integrity, Label};
+use insula_registry::AgentContext;
+use insula_store::{
+    Message, MessageSeq, Part, SessionRef, SessionState, Step, StepKind, StoreError, Turn, TurnId,
+};
+use rulings::RulingView;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use utoipa::{IntoParams, ToSchema};
+
+/// Turns in one answer, where nobody says how many.
+const PAGE: usize = 20;
+/// Most turns in one answer: of each something is read besides.
+const PAGE_MAX: usize = 200;
+/// Most messages of a turn that are shown.
+const MESSAGES_MAX: usize = 1_000;
+
+/// Which part of a list.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub struct TurnPage {
+    /// Only what is before this one.
+    before: Option<String>,
+    /// How many at most.
+    limit: Option<usize>,
+}
+
+/// A turn.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TurnSummary {
+    #[schema(value_type = Object)]
+    id: Number,
+    /// What it is called in chats, for who sees its number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    #[schema(value_type = Object)]
+    session: Number,
+    principal: String,
+    status: &'static str,
+    /// What went wrong.
+    error: Option<String>,
+    accepted: String,
+    ended: Option<String>,
+    /// Whose words it has read.
+    integrity: IntegrityView,
+}
+
+/// A turn, and what happened in it.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TurnAnswer {
+    turn: TurnSummary,
+    messages: Vec<TurnMessage>,
+    /// Whether there are more messages than are shown.
+    more: bool,
+    /// The turns of children that it began.
+    children: Vec<TurnSummary>,
+}
+
+/// A message of a turn.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TurnMessage {
+    #[serde(flatten)]
+    message: MessageView,
+    /// Whose words the turn had read by then.
+    integrity: IntegrityView,
+    /// The calls that it asks for.
+    calls: Vec<CallView>,
+}
+
+/// A call of a tool.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct CallView {
+    tool: String,
+    /// What became of it because of words that the turn had read.
+    ruling: Option<RulingView>,
+}
+
+/// How turns of one agent are shown to one caller.
+struct Shown<'s> {
+    api: &'s Api,
+    agent: &'s AgentContext,
+    numbers: Numbers,
+}
+
+/// The turns of an agent's conversations, newest first.
+#[utoipa::path(get, path = "/api/agents/{id}/turns", params(("id" = String, Path), TurnPage),
+    responses((status = 200, body = [TurnSummary]), (status = 404, body = ErrorBody)), security(("token" = [])))]
+pub async fn list(
+    State(api): State<Api>,
+    caller: Caller,
+    Id(id): Id,
+    page: Result<Query<TurnPage>, QueryRejection>,
+) -> Result<Json<Vec<TurnSummary>>, ApiError> {
+    let agent = kept(&api, &id)?;
+    let Query(TurnPage { before, limit }) = page?;
+    let shown = Shown { api: &api, agent: &agent, numbers: Numbers::of(&caller, &agent.store) };
+    let before = before.map(|before| shown.read(&before)).transpose()?;
+    let turns = agent.store.turns(before, limit.unwrap_or(PAGE).min(PAGE_MAX)).await?;
+    Ok(Json(shown.summaries(&turns).await?))
+}
+
+/// A turn and what happened in it.
+#[utoipa::path(get, path = "/api/agents/{id}/turns/{turn}",
+    params(("id" = String, Path), ("turn" = String, Path)),
+    responses((status = 200, body = TurnAnswer), (status = 404, body = ErrorBody)), security(("token" = [])))]
+pub async fn show(
+    State(api): State<Api>,
+    caller: Caller,
+    Path((id, turn)): Path<(String, String)>,
+) -> Result<Json<TurnAnswer>, ApiError> {
+    let agent = kept(&api, &id)?;
+    let shown = Shown { api: &api, agent: &agent, numbers: Numbers::of(&caller, &agent.store) };
+    let found = shown.find(&turn).await?;
+    shown.answer(&found).await.map(Json)
+}
+
+fn no_turn(asked: &str) -> ApiError {
+    let asked = asked.escape_debug();
+    let message = format!("there is no turn {asked}; `insula turns list` shows those there are");
+    ApiError::new(StatusCode::NOT_FOUND, "no_such_turn", message)
+}
+
+impl Shown<'_> {
+    fn read(&self, asked: &str) -> Result<TurnId, ApiError> {
+        self.numbers.read_turn(asked).ok_or_else(|| no_turn(asked))
+    }
+
+    /// A turn of a session that was not forgotten.
+    async fn find(&self, asked: &str) -> Result<Turn, ApiError> {
+        let store = &self.agent.store;
+        let turn = store.turn(self.read(asked)?).await?.ok_or_else(|| no_turn(asked))?;
+        let session = store.session(SessionRef::Id(turn.session)).await?;
+        let is_there = session.is_some_and(|it| it.state != SessionState::Forgotten);
+        if is_there { Ok(turn) } else { Err(no_turn(asked)) }
+    }
+
+    async fn answer(&self, turn: &Turn) -> Result<TurnAnswer, ApiError> {
+        let steps = self.agent.store.steps(turn.id).await?;
+        let (messages, more) = self.messages(turn, &steps).await?;
+        let all = messages.iter().map(|message| integrity_of(&message.label));
+        let known = self.last(turn, &steps).await?;
+        let integrity = all.fold(known, |all, it| all.join(&it));
+        let rulings = match integrity.is_own() {
+            true => BTreeMap::new(),
+            false => rulings::of(&self.agent.store, turn).await?,
+        };
+        let children = self.agent.store.children(turn.id).await?;
+        let children: Vec<Turn> = children.into_iter().map(|child| child.turn).collect();
+        Ok(TurnAnswer {
+            turn: self.summary(turn, &integrity),
+            messages: messages.iter().map(|it| self.message(it, &rulings)).collect(),
+            more,
+            children: self.summaries(&children).await?,
+        })
+    }
+
+    async fn summaries(&self, turns: &[Turn]) -> Result<Vec<TurnSummary>, StoreError> {
+        let mut summaries = Vec::with_capacity(turns.len());
+        for turn in turns {
+            let steps = match turn.reply {
+                Some(_) => Vec::new(),
+                None => self.agent.store.steps(turn.id).await?,
+            };
+            summaries.push(self.summary(turn, &self.last(turn, &steps).await?));
+        }
+        Ok(summaries)
+    }
+
+    fn summary(&self, turn: &Turn, integrity: &Integrity) -> TurnSummary {
+        let secrets = self.api.secrets.known();
+        TurnSummary {
+            id: self.numbers.turn(turn.id),
+            name: self.numbers.turn_name(turn.id),
+            session: self.numbers.session(turn.session),
+            principal: turn.principal.to_string(),
+            status: status(turn.status),
+            error: turn.error.clone().map(|error| secrets.told(&self.agent.id, error)),
+            accepted: turn.accepted_at.to_string(),
+            ended: turn.ended_at.map(|ended| ended.to_string()),
+            integrity: integrity.into(),
+        }
+    }
+
+    /// Whose words a turn has read, by its last message: that only grows.
+    async fn last(&self, turn: &Turn, steps: &[Step]) -> Result<Integrity, StoreError> {
+        let before = MessageSeq(end(turn, steps).0.saturating_add(1));
+        let last = self.agent.store.messages_before(turn.session, before, 1).await?;
+        Ok(last.first().map_or(Integrity::own(), |message| integrity_of(&message.label)))
+    }
+
+    /// The messages of a turn, and whether there are more. Others stand between them where
+    /// something was said meanwhile.
+    async fn messages(
+        &self,
+        turn: &Turn,
+        steps: &[Step],
+    ) -> Result<(Vec<Message>, bool), StoreError> {
+        let end = end(turn, steps);
+        let mut after = MessageSeq(turn.message.0.saturating_sub(1));
+        let mut messages = Vec::new();
+        while after < end && messages.len() <= MESSAGES_MAX {
+            let store = &self.agent.store;
+            let page = store.messages_after(turn.session, after, MESSAGES_MAX).await?;
+            let Some(last) = page.last() else { break };
+            after = last.seq;
+            messages.extend(page.into_iter().filter(|it| it.turn == Some(turn.id)));
+        }
+        let more = messages.len() > MESSAGES_MAX || after < end;
+        messages.truncate(MESSAGES_MAX);
+        Ok((messages, more))
+    }
+
+    fn message(&self, message: &Message, rulings: &BTreeMap<String, RulingView>) -> TurnMessage {
+        let calls = message.parts.iter().filter_map(|part| match part {
+            Part::ToolCall { id, name, .. } => {
+                Some(CallView { tool: name.to_string(), ruling: rulings.get(&**id).cloned() })
+            }
+            _ => None,
+        });
+        let secrets = self.api.secrets.known();
+        TurnMessage {
+            message: MessageView::of(&self.numbers, message)
+                .without_secrets(|text| secrets.told(&self.agent.id, text)),
+            integrity: (&integrity_of(&message.label)).into(),
+            calls: calls.collect(),
+        }
+    }
+}
+
+/// Where the last message of a turn is known to be. What it was concluded with follows closely.
+fn end(turn: &Turn, steps: &[Step]) -> MessageSeq {
+    let stepped = steps.iter().filter_map(|step| match step.kind {
+        StepKind::Answered { message }
+        | StepKind::CallEnded { message, .. }
+        | StepKind::Joined { message } => Some(message),
+        StepKind::CallBegun { .. } | StepKind::Spent => None,
+    });
+    stepped.chain(turn.reply).max().unwrap_or_default().max(turn.message)
+}
+
+/// What a label says; one that says nothing is no promise.
+fn integrity_of(label: &str) -> Integrity {
+    let label: Label = label.parse().unwrap_or_else(|_| Label::unknown());
+    label.integrity().clone()
+}
