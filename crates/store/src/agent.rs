@@ -85,8 +85,8 @@ pub enum AgentCommand {
     },
     /// Adds to whose words are in a file, or in a folder and all below it.
     NoteForeign { path: Box<str>, integrity: Integrity },
-    /// Says that nobody else's words are in a file any more; without a path, in none.
-    ForgetForeign { path: Option<Box<str>> },
+    /// Says that nobody else's words are in a file any more.
+    ForgetForeign { path: Box<str> },
     /// Sets the entries of one scope's list of memory. Answers [`CommandOutcome::Remembered`].
     Remember(Box<Remember>),
     /// Erases fragments of memory, for good, and everything they were found or shown by;

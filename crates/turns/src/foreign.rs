@@ -25,7 +25,7 @@ pub async fn trust(
     for file in &files {
         let content = json!({ "path": &*file.path, "integrity": file.integrity.to_string() });
         let record = trail.record(agent, actor, "integrity.trusted", content);
-        batch.push(AgentCommand::ForgetForeign { path: Some(file.path.clone()) });
+        batch.push(AgentCommand::ForgetForeign { path: file.path.clone() });
         batch.push(AgentCommand::Audit(record));
     }
     if !batch.is_empty() {

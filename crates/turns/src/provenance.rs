@@ -83,7 +83,11 @@ impl<'p> Provenance<'p> {
     pub(crate) async fn before(&self) -> Result<(), StoreError> {
         let targets = match self.does {
             Use::Nothing | Use::Reads => return Ok(()),
-            Use::Writes => self.names(self.named().await),
+            // What can't be found out is noted of all that could be meant.
+            Use::Writes => match self.named().await {
+                Ok(places) => self.names(places),
+                Err(_) => self.names(self.own_folders().await),
+            },
             Use::Programs => self.names(self.own_folders().await),
         };
         let store = &self.cx.agent.store;
@@ -95,7 +99,7 @@ impl<'p> Provenance<'p> {
         if integrity.is_own() {
             return Ok(());
         }
-        let targets = match known.len() >= FILES_MAX {
+        let targets = match known.len() + targets.len() > FILES_MAX {
             true => self.names(self.own_folders().await),
             false => targets,
         };
@@ -130,7 +134,12 @@ impl<'p> Provenance<'p> {
             Use::Programs if tool::find(self.tool.name()).is_none() => return Ok(Integrity::own()),
             // What does not fit a file is told with lines of it.
             Use::Reads | Use::Writes => self.named().await,
-            Use::Programs => self.cx.files.places().await.unwrap_or_default(),
+            Use::Programs => self.cx.files.places().await,
+        };
+        let Ok(places) = places else {
+            // Nobody knows what it was made of.
+            self.cx.seen.add(&Label::anyone().with(&Integrity::many()));
+            return Ok(Integrity::many());
         };
         let known = self.cx.agent.store.foreign_files().await?;
         let mut integrity = Integrity::own();
@@ -164,13 +173,13 @@ impl<'p> Provenance<'p> {
     }
 
     /// The places that the call names.
-    async fn named(&self) -> Vec<FilePlace> {
+    async fn named(&self) -> Result<Vec<FilePlace>, ToolError> {
         let mut paths = self.tool.writes(self.arguments);
         if paths.is_empty() {
             let path = self.arguments.get("path").and_then(Value::as_str);
             paths.push(path.unwrap_or(".").to_owned());
         }
-        self.cx.files.places_of(paths).await.unwrap_or_default()
+        self.cx.files.places_of(paths).await
     }
 
     /// The folders that programs of the conversation write to; at least the agent's own, which is

@@ -33,7 +33,7 @@ async fn what_is_noted_of_a_file_only_grows_until_it_is_forgotten(opener: &dyn O
     let long = "x".repeat(FOREIGN_PATH_BYTES_MAX + 1);
     assert!(a.commit(vec![note(&long, Integrity::many())]).await.is_err());
 
-    a.commit(vec![AgentCommand::ForgetForeign { path: Some("x".into()) }]).await.unwrap();
+    a.commit(vec![AgentCommand::ForgetForeign { path: "x".into() }]).await.unwrap();
     assert_eq!(a.foreign_files().await.unwrap(), all[..1]);
     store.shutdown().await;
 
@@ -41,7 +41,7 @@ async fn what_is_noted_of_a_file_only_grows_until_it_is_forgotten(opener: &dyn O
     let owner = store.claim("suite").await.unwrap();
     let a = owner.agent(&agent("a"));
     assert_eq!(a.foreign_files().await.unwrap(), all[..1]);
-    a.commit(vec![AgentCommand::ForgetForeign { path: None }]).await.unwrap();
+    a.commit(vec![AgentCommand::ForgetForeign { path: "/y".into() }]).await.unwrap();
     assert_eq!(a.foreign_files().await.unwrap(), []);
     store.shutdown().await;
 }

@@ -198,7 +198,7 @@ fn one(
         }
         AgentCommand::RevokeGrant { id } => approvals::revoke(sql, id)?,
         AgentCommand::NoteForeign { path, integrity } => foreign::note(sql, path, integrity)?,
-        AgentCommand::ForgetForeign { path } => foreign::forget(sql, path.as_deref())?,
+        AgentCommand::ForgetForeign { path } => foreign::forget(sql, path)?,
         AgentCommand::Remember(new) => return memory::remember(sql, means, new),
         AgentCommand::ForgetMemory { fragments, origin } => {
             return memory::forget(sql, means, fragments, origin);

@@ -16,11 +16,9 @@ pub(crate) fn note(sql: &Connection, path: &str, more: &Integrity) -> rusqlite::
         .map(drop)
 }
 
-/// Nobody else's words are in a file any more, or in any.
-pub(crate) fn forget(sql: &Connection, path: Option<&str>) -> rusqlite::Result<()> {
-    sql.prepare_cached("DELETE FROM foreign_file WHERE ?1 IS NULL OR path = ?1")?
-        .execute([path])
-        .map(drop)
+/// Nobody else's words are in a file any more.
+pub(crate) fn forget(sql: &Connection, path: &str) -> rusqlite::Result<()> {
+    sql.prepare_cached("DELETE FROM foreign_file WHERE path = ?1")?.execute([path]).map(drop)
 }
 
 pub(crate) fn all(sql: &Connection) -> rusqlite::Result<Vec<ForeignFile>> {

@@ -39,6 +39,12 @@ fn script(seen: &Seen, _: usize) -> Vec<Step> {
             );
             call("patch", json!({ "mode": "patch", "patch": patch }))
         }
+        "many" => {
+            let add = |number| format!("*** Add File: many/{number}\n+words\n");
+            let files: String = (0..300).map(add).collect();
+            let patch = format!("*** Begin Patch\n{files}*** End Patch");
+            call("patch", json!({ "mode": "patch", "patch": patch }))
+        }
         "open" => call("read_file", json!({ "path": path })),
         "find" => call("search_files", json!({ "pattern": "words", "path": path })),
         "send" => call("send_message", json!({ "target": GROUP, "message": "it is done" })),
@@ -212,4 +218,15 @@ fn what_was_read_before_a_crash_was_read_after_it() {
             }
         }
     });
+}
+
+#[tokio::test]
+async fn more_files_than_are_noted_one_by_one_are_noted_as_their_folder() {
+    let shared = tempfile::tempdir().unwrap();
+    let (fixture, _site) = open(shared.path()).await;
+    asks(&fixture, "a", "one", "page many").await.unwrap_err();
+    let files = noted(&fixture, "a").await;
+    let names: Vec<&str> = files.iter().map(|(path, _)| &**path).collect();
+    assert_eq!(names, ["agents/a/workspace"]);
+    asks(&fixture, "a", "two", "open:many/7 send").await.unwrap();
 }
