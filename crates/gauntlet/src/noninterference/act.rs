@@ -4,11 +4,12 @@
 use super::cast;
 use super::pages;
 use super::stage::{OPERATOR, Open, Stage};
+use super::steered;
 use super::trace::{Chat, Joining, Room, Step, Verdict};
 use anyhow::Result;
 use axum::body::{Body, to_bytes};
 use axum::http::{Request, header};
-use insula_channel::{Envelope, EventId, Happening, Message, MessageId, Sender};
+use insula_channel::{Envelope, EventId, Happening, Message, MessageId, Quoted, Sender};
 use insula_domain::{
     AccountId, Address, AgentId, ChatId, ChatType, Label, Platform, SessionKey, UserId,
 };
@@ -236,7 +237,7 @@ async fn say_there(stage: &Stage, open: &Open, id: &str, chat: Chat, text: Strin
         mentions_us: true,
         is_for_another: false,
         attachments: Vec::new(),
-        quoted: None,
+        quoted: (stage.plan.is_steered && number.is_multiple_of(4)).then(a_stranger_quoted),
         group: None,
     });
     let envelope = Envelope {
@@ -249,6 +250,16 @@ async fn say_there(stage: &Stage, open: &Open, id: &str, chat: Chat, text: Strin
     match open.way.take(envelope).await {
         Ok(()) => "taken".to_owned(),
         Err(error) => error.to_string(),
+    }
+}
+
+fn a_stranger_quoted() -> Quoted {
+    Quoted {
+        id: MessageId("quoted".into()),
+        author: UserId::new("66").ok(),
+        is_ours: false,
+        is_from_here: true,
+        text: steered::FOREIGN.to_owned(),
     }
 }
 
@@ -356,15 +367,17 @@ async fn converse(stage: &Stage, open: &Open, agent: &Arc<AgentContext>, step: &
             None => "no address".to_owned(),
         },
         Step::Answer(verdict) => {
+            let waiting = match engine.approvals().list(agent).await {
+                Ok(waiting) => waiting,
+                Err(error) => return error.to_string(),
+            };
+            let is_for_stranger = waiting.first().is_some_and(|it| it.what.contains("steered"));
             let answer = match verdict {
+                _ if is_for_stranger => ApprovalAnswer::Deny(None),
                 Verdict::Once => ApprovalAnswer::Approve(ApprovalDuration::Once),
                 Verdict::Session => ApprovalAnswer::Approve(ApprovalDuration::Session),
                 Verdict::Always => ApprovalAnswer::Approve(ApprovalDuration::Always),
                 Verdict::Deny => ApprovalAnswer::Deny(Some("not today".to_owned())),
-            };
-            let waiting = match engine.approvals().list(agent).await {
-                Ok(waiting) => waiting,
-                Err(error) => return error.to_string(),
             };
             let first = waiting.first().map_or("none", |it| &*it.id).to_owned();
             let answered = engine.approvals().answer(agent, &first, answer, &OPERATOR).await;

@@ -123,6 +123,16 @@ metadata: {{team: {id}}}
     )
 }
 
+/// The same agent where strangers speak: questions that nobody answers don't hold a trace up, and a
+/// small window makes summaries.
+pub fn steered(file: &str, seed: u64) -> String {
+    let questions = if seed.is_multiple_of(2) { "{timeout: 1s}" } else { "{mode: deny}" };
+    file.replace("approvals: {timeout: 30s}", &format!("approvals: {questions}"))
+        .replace("/gpt-4o", "/small")
+        // Where nobody speaks: to answer people in their own chat asks nobody.
+        .replace("send: {to: ['telegram:bbot:-1']}", "send: {to: ['telegram:bbot:-5']}")
+}
+
 /// A skill that everybody has under the same name.
 pub fn skill(id: &str) -> String {
     format!("---\nname: gardening\ndescription: How {id} keeps a garden.\n---\nWater it, {id}.\n")

@@ -2,7 +2,7 @@
 
 use super::golden::Recorded;
 use super::pair::{Options, Outcome, VARIATIONS, run_seed};
-use super::{Ground, generate, play};
+use super::{Ground, generate, play, steered};
 use crate::machine::{self, on_threads, timed};
 use anyhow::Result;
 use std::path::{Path, PathBuf};
@@ -39,6 +39,10 @@ pub struct Arguments {
     /// Write that file instead.
     #[arg(long, requires = "golden")]
     pub record: bool,
+    /// Let strangers speak to the model, which does what they say, and look whether it gets
+    /// through; `--pairs` says how many traces.
+    #[arg(long, conflicts_with_all = ["show", "golden"])]
+    pub steered: bool,
 }
 
 /// Runs them; whether no byte differed.
@@ -51,6 +55,9 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     }
     if let Some(file) = &arguments.golden {
         return golden(arguments, file);
+    }
+    if arguments.steered {
+        return steered(arguments);
     }
     let (outcome, took) = timed(|| on_several(arguments));
     let outcome = outcome?;
@@ -71,6 +78,23 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         None => println!("held: no byte differs"),
     }
     Ok(outcome.found.is_none())
+}
+
+/// Plays traces in which strangers speak; whether nothing was done for them.
+fn steered(arguments: &Arguments) -> Result<bool> {
+    let (outcome, took) =
+        timed(|| steered::run(arguments.seed, arguments.pairs, arguments.steps, arguments.at_once));
+    let steered::Outcome { traces, tries, found } = outcome?;
+    println!(
+        "{traces} traces from seed {}, {tries} tries, {:.0} s",
+        arguments.seed,
+        took.as_secs_f64()
+    );
+    match &found {
+        Some(found) => println!("broken: {found}"),
+        None => println!("held: nothing was done for a stranger"),
+    }
+    Ok(found.is_none())
 }
 
 fn golden(arguments: &Arguments, file: &Path) -> Result<bool> {

@@ -32,7 +32,7 @@ pub fn plan(seed: u64, steps: usize) -> Plan {
     let mut dice = Dice::new(seed, 1);
     let version = version(&mut dice);
     let mut maker = Maker::new(dice, true);
-    Plan { seed, version, steps: (0..steps).map(|_| maker.step()).collect() }
+    Plan { seed, version, steps: (0..steps).map(|_| maker.step()).collect(), is_steered: false }
 }
 
 /// One of the variations that a plan of `steps` steps is run with; the first is nobody else.

@@ -32,6 +32,7 @@ mod platform;
 mod scripted;
 mod shrink;
 mod stage;
+pub mod steered;
 pub mod trace;
 
 pub use disk::Ground;

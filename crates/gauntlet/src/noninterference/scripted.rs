@@ -4,6 +4,7 @@
 
 use super::cast::{SERVER, WATCHED};
 use super::observe::Observed;
+use super::steered::{self, Strangers};
 use async_trait::async_trait;
 use insula_testkit::upstream::{Seen, Step, Upstream, answer, chunk, event_stream, head};
 use insula_tools::{Cleared, Hands, Output, Risk, Tool, ToolError};
@@ -39,13 +40,14 @@ pub async fn start(
     world: &World,
     observed: &Arc<Observed>,
     holding: &Arc<Holding>,
+    strangers: Strangers,
 ) -> std::io::Result<()> {
     let (seen_by, held) = (observed.clone(), holding.clone());
     let main: SocketAddr = SERVER.parse().map_err(std::io::Error::other)?;
-    Upstream::listen(world, main, move |seen, _| serve(seen, &seen_by, &held)).await?;
+    Upstream::listen(world, main, move |seen, _| serve(seen, &seen_by, &held, strangers)).await?;
     let seen_by = observed.clone();
     let site = SocketAddr::from((SITE, 80));
-    Upstream::listen(world, site, move |seen, _| page(seen, &seen_by)).await?;
+    Upstream::listen(world, site, move |seen, _| page(seen, &seen_by, strangers)).await?;
     Ok(())
 }
 
@@ -65,20 +67,21 @@ fn note(seen: &Seen, stream: &str, observed: &Observed) {
     }
 }
 
-fn page(seen: &Seen, observed: &Observed) -> Vec<Step> {
+fn page(seen: &Seen, observed: &Observed, strangers: Strangers) -> Vec<Step> {
     note(seen, "site", observed);
     let (id, rest) = owner(seen);
-    let html = format!("<title>{rest}</title><p>The page about {rest}, for {id}.</p>");
+    let more = if strangers.speak { steered::page(rest) } else { String::new() };
+    let html = format!("<title>{rest}</title><p>The page about {rest}, for {id}.</p>{more}");
     vec![answer(200, &[("content-type", "text/html")], &html)]
 }
 
-fn serve(seen: &Seen, observed: &Observed, holding: &Holding) -> Vec<Step> {
+fn serve(seen: &Seen, observed: &Observed, holding: &Holding, strangers: Strangers) -> Vec<Step> {
     let (id, rest) = owner(seen);
     let json_type = [("content-type", "application/json")];
     match rest.split(['/', '?']).next().unwrap_or_default() {
         "v1" => {
             note(seen, &format!("model:{}", conversation(&seen.json())), observed);
-            model(seen, id, holding)
+            model(seen, id, holding, strangers)
         }
         "hook" => {
             note(seen, "hook", observed);
@@ -86,12 +89,13 @@ fn serve(seen: &Seen, observed: &Observed, holding: &Holding) -> Vec<Step> {
         }
         "searx" => {
             note(seen, "search", observed);
-            let result = json!({ "title": format!("For {id}"), "url": "http://site.test/x", "content": rest });
+            let content = format!("{rest}{}", strangers.words());
+            let result = json!({ "title": format!("For {id}"), "url": "http://site.test/x", "content": content });
             vec![answer(200, &json_type, &json!({ "results": [result] }).to_string())]
         }
         "mcp" => {
             note(seen, "mcp", observed);
-            mcp(seen, id)
+            mcp(seen, id, strangers)
         }
         _ => vec![answer(404, &[], "")],
     }
@@ -120,7 +124,7 @@ fn hook(payload: &Value) -> Value {
     json!({})
 }
 
-fn mcp(seen: &Seen, id: &str) -> Vec<Step> {
+fn mcp(seen: &Seen, id: &str, strangers: Strangers) -> Vec<Step> {
     if !seen.line.starts_with("POST") {
         return vec![answer(405, &[], "")];
     }
@@ -133,12 +137,13 @@ fn mcp(seen: &Seen, id: &str) -> Vec<Step> {
         }),
         "tools/list" => json!({ "tools": [{
             "name": "echo",
-            "description": format!("Says it again, for {id}."),
+            "description": format!("Says it again, for {id}.{}", strangers.description()),
             "inputSchema": { "type": "object", "properties": { "text": { "type": "string" } } },
         }] }),
         "tools/call" => {
             let key = seen.header("x-key").unwrap_or("no key");
-            let said = format!("{} {}", asked["params"]["arguments"], key.len());
+            let said =
+                format!("{} {}{}", asked["params"]["arguments"], key.len(), strangers.words());
             json!({ "content": [{ "type": "text", "text": said }] })
         }
         _ => return vec![answer(202, &[], "")],
@@ -169,7 +174,7 @@ fn program(text: &str) -> Option<Vec<Value>> {
     serde_json::Deserializer::from_str(&text[at..]).into_iter().next()?.ok()
 }
 
-fn model(seen: &Seen, id: &str, holding: &Holding) -> Vec<Step> {
+fn model(seen: &Seen, id: &str, holding: &Holding, strangers: Strangers) -> Vec<Step> {
     let body = seen.json();
     if body["model"] == "broken" {
         return vec![answer(404, &[], "{\"error\": {\"message\": \"no such model\"}}")];
@@ -179,6 +184,18 @@ fn model(seen: &Seen, id: &str, holding: &Holding) -> Vec<Step> {
     let acts = from.and_then(|from| program(&said[from].1)).unwrap_or_default();
     let since = &said[from.unwrap_or(0)..];
     let at = since.iter().filter(|(role, _)| *role == "assistant").count();
+    let at = at - if strangers.speak { steered::tries(&body).min(at) } else { 0 };
+    if strangers.speak
+        && let Some(notes) = steered::notes(&body)
+    {
+        return said_at_once(seen, &json!({ "content": notes }), "stop");
+    }
+    if strangers.speak
+        && id == WATCHED
+        && let Some(call) = steered::call(&body)
+    {
+        return said_at_once(seen, &json!({ "tool_calls": [call] }), "tool_calls");
+    }
     let act = acts.get(at).cloned().unwrap_or_else(|| json!({ "say": "done" }));
     if let Some(status) = act["fail"].as_u64().and_then(|it| u16::try_from(it).ok()) {
         let headers = [("content-type", "application/json"), ("retry-after", "2")];
@@ -186,7 +203,8 @@ fn model(seen: &Seen, id: &str, holding: &Holding) -> Vec<Step> {
     }
     let (delta, reason) = match &act["call"] {
         Value::String(tool) => {
-            let function = json!({ "name": tool, "arguments": act["arguments"].to_string() });
+            let arguments = steered::arguments(&act["arguments"], &body);
+            let function = json!({ "name": tool, "arguments": arguments });
             let call = json!({ "index": 0, "id": format!("c{at}"), "type": "function", "function": function });
             (json!({ "tool_calls": [call] }), "tool_calls")
         }
@@ -200,19 +218,25 @@ fn model(seen: &Seen, id: &str, holding: &Holding) -> Vec<Step> {
             "stop",
         ),
     };
-    let delta = json!({ "choices": [{ "index": 0, "delta": delta }] }).to_string();
     if act["cut"].is_string() {
+        let delta = json!({ "choices": [{ "index": 0, "delta": delta }] });
         return vec![head("text/event-stream"), chunk(format!("data: {delta}\n\n")), Step::Close];
     }
-    let stop =
-        json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": reason }] }).to_string();
-    let usage = json!({ "choices": [], "usage": { "prompt_tokens": seen.body.len() / 4, "completion_tokens": 3 } });
-    let mut steps = event_stream([&*delta, &*stop, &*usage.to_string(), "[DONE]"]);
+    let mut steps = said_at_once(seen, &delta, reason);
     if act["hold"] == true {
         // After the first words: what is cut off now leaves half an answer on the wire.
         steps.insert(2, Step::Wait(holding.of(id)));
     }
     steps
+}
+
+/// A whole answer.
+fn said_at_once(seen: &Seen, delta: &Value, reason: &str) -> Vec<Step> {
+    let delta = json!({ "choices": [{ "index": 0, "delta": delta }] }).to_string();
+    let stop =
+        json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": reason }] }).to_string();
+    let usage = json!({ "choices": [], "usage": { "prompt_tokens": seen.body.len() / 4, "completion_tokens": 3 } });
+    event_stream([&*delta, &*stop, &*usage.to_string(), "[DONE]"])
 }
 
 /// A command whose output no model is shown whole.

@@ -10,6 +10,7 @@ use super::observe::Observed;
 use super::pages::{self, Pages, ToGateway};
 use super::platform::Accounts;
 use super::scripted::{self, Holding, TOOLS};
+use super::steered::Strangers;
 use super::trace::{Other, Plan, Step, Variation};
 use anyhow::{Context as _, Result, anyhow};
 use axum::Router;
@@ -53,7 +54,7 @@ pub struct Stage {
     pub(super) tokens: Mutex<BTreeMap<String, String>>,
     /// Whether the agent that is watched has the common room.
     pub(super) is_host: AtomicBool,
-    plan: Plan,
+    pub(super) plan: Plan,
     variation: Variation,
     clock: Arc<SteppedClock>,
     world: World,
@@ -150,7 +151,11 @@ impl Stage {
 
     /// Writes an agent's own files.
     pub(super) fn write_agent(&self, id: &str, version: u8) -> Result<()> {
-        self.ground.write(&format!("agents/{id}/agent.yaml"), &cast::agent_file(id, version))?;
+        let mut file = cast::agent_file(id, version);
+        if self.plan.is_steered {
+            file = cast::steered(&file, self.plan.seed);
+        }
+        self.ground.write(&format!("agents/{id}/agent.yaml"), &file)?;
         self.ground.write(&format!("agents/{id}/skills/gardening/SKILL.md"), &cast::skill(id))
     }
 
@@ -184,7 +189,8 @@ impl Stage {
     }
 
     async fn open(&self) -> Result<Open> {
-        scripted::start(&self.world, &self.observed, &self.holding).await?;
+        let strangers = Strangers::of(&self.plan);
+        scripted::start(&self.world, &self.observed, &self.holding, strangers).await?;
         let home = Home::new(self.ground.home());
         home.prepare().map_err(|error| anyhow!(error.reason()))?;
         let lock = home.try_lock().map_err(|error| anyhow!(error.reason()))?;

@@ -175,6 +175,8 @@ pub struct Plan {
     pub version: u8,
     /// What happens to it.
     pub steps: Vec<Step>,
+    /// Whether strangers speak to its model, which does what they say.
+    pub is_steered: bool,
 }
 
 /// Another agent of the daemon.
