@@ -14,7 +14,7 @@ use insula_sandbox::egress::{
 };
 use insula_store::SessionId;
 use insula_tools::web::readable::PageContent;
-use insula_tools::web::{Converted, Page, SearchKind, Work};
+use insula_tools::web::{Converted, Page, SearchKind, Unfetched, Work};
 use insula_tools::{HandError, ToolError, Web};
 use std::sync::Arc;
 use std::time::Duration;
@@ -92,7 +92,7 @@ impl<'c> SessionWeb<'c> {
 
 #[async_trait]
 impl Web for SessionWeb<'_> {
-    async fn fetch(&self, url: &str) -> Result<Page, ToolError> {
+    async fn fetch(&self, url: &str) -> Result<Page, Unfetched> {
         let egress = conversation_egress(
             self.caps,
             self.agent,
@@ -103,7 +103,7 @@ impl Web for SessionWeb<'_> {
         .await?;
         let client = Client::new(egress, LIMITS);
         let fetch = Fetch::get(url).with("user-agent", USER_AGENT).with("accept", ACCEPT);
-        page(client.fetch(fetch).await.map_err(told)?).await
+        page(&client, fetch).await
     }
 
     fn search(&self) -> Option<SearchKind> {
@@ -113,15 +113,15 @@ impl Web for SessionWeb<'_> {
         })
     }
 
-    async fn ask(&self, path_and_query: &str) -> Result<Page, ToolError> {
+    async fn ask(&self, path_and_query: &str) -> Result<Page, Unfetched> {
         let search = self.agent.search.as_ref();
-        let search = search.ok_or_else(|| HandError("no search is configured".to_owned()))?;
+        let search = search.ok_or_else(|| failed(&"no search is configured"))?;
         let key = self.key(search).await?;
         let client = self.search_client(search, key)?;
         let fetch = Fetch::get(format!("{}/{path_and_query}", search.base_url))
             .with("user-agent", USER_AGENT)
             .with("accept", "application/json");
-        page(client.fetch(fetch).await.map_err(told)?).await
+        page(&client, fetch).await
     }
 
     async fn apart(&self, work: Work) -> Result<PageContent, HandError> {
@@ -134,19 +134,35 @@ impl Web for SessionWeb<'_> {
     }
 }
 
-async fn page(response: Response) -> Result<Page, ToolError> {
+/// What a fetch comes to, and who had a word in that.
+async fn page(client: &Client, fetch: Fetch) -> Result<Page, Unfetched> {
+    let mut reached = Vec::new();
+    let fetched = match client.fetch_by(fetch, &mut reached).await {
+        Ok(response) => read(response).await,
+        Err(error) => Err(error),
+    };
+    let hosts = || reached.iter().map(|place| place.host.to_string()).collect::<Vec<_>>();
+    match fetched {
+        Ok(page) => Ok(Page { hosts: hosts(), ..page }),
+        Err(error) if reached.is_empty() => Err(Unfetched::Unsent(told(error))),
+        Err(error) => Err(Unfetched::Sent { hosts: hosts(), why: error.to_string() }),
+    }
+}
+
+async fn read(response: Response) -> Result<Page, FetchError> {
     let header = |name: &str| {
         let value = response.headers.get(name)?;
         Some(String::from_utf8_lossy(value.as_bytes()).into_owned())
     };
     let page = Page {
         url: response.url.to_string(),
+        hosts: Vec::new(),
         status: response.status.as_u16(),
         content_type: header("content-type"),
         content_encoding: header("content-encoding"),
         body: Vec::new(),
     };
-    Ok(Page { body: response.bytes().await.map_err(told)?, ..page })
+    Ok(Page { body: response.bytes().await?, ..page })
 }
 
 fn failed(error: &dyn std::fmt::Display) -> ToolError {

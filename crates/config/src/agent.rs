@@ -49,6 +49,8 @@ pub struct AgentConfig {
     pub search: Option<SearchConfig>,
     /// Another folder than the usual one for its files.
     pub workspace_path: Option<Box<str>>,
+    /// Whether other agents can write there too.
+    pub workspace_is_shared: bool,
     pub mcp_servers: Vec<McpServer>,
     /// What is known of their tools: the text of its `mcp.json`, where there is one.
     pub mcp_pins: Option<Arc<str>>,
@@ -84,6 +86,17 @@ impl AgentConfig {
             self.mcp_pins = Some(pins.clone());
         }
         self
+    }
+}
+
+impl AgentConfig {
+    /// The same agent, with others that can write to its workspace. It is another one without.
+    pub(crate) fn share_workspace(&mut self) {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&self.digest);
+        hasher.update(b"shared workspace");
+        self.digest = *hasher.finalize().as_bytes();
+        self.workspace_is_shared = true;
     }
 }
 

@@ -36,6 +36,7 @@ pub mod starter;
 pub mod suggest;
 mod warnings;
 pub mod web;
+mod workspaces;
 pub mod yaml;
 
 pub use account::{Account, AccountSpans, AccountValue, Uncertain};

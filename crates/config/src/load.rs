@@ -18,6 +18,7 @@ use crate::shape::{Checker, Shape, shorten};
 use crate::source::{Sources, Span};
 use crate::suggest::nearest;
 use crate::warnings;
+use crate::workspaces;
 use crate::yaml::{self, Layer, MapEntry, Node, Value};
 use insula_domain::scan::{Use, scan};
 use insula_domain::{AgentId, ConflictKind, Defaults, Router};
@@ -117,7 +118,7 @@ impl Loader<'_> {
             files: self.snapshot,
         };
         let mut shared = SharedTables::default();
-        let mut ready = BTreeMap::new();
+        let mut resolved = BTreeMap::new();
         for (id, draft) in drafts {
             let soul = soul(self.report, &draft, &home_soul);
             let told = (soul, draft.instructions);
@@ -127,8 +128,13 @@ impl Loader<'_> {
                 Some(FileState::Text(pins)) => config.map(|config| config.with_pins(pins)),
                 _ => config,
             };
-            ready.extend(config.map(|config| (id, Arc::new(config))));
+            let place = draft.node.get("workspace").and_then(|it| it.get("path"));
+            let place = place.map(|it| it.span);
+            resolved.extend(config.map(|config| (id, (config, place))));
         }
+        workspaces::mark(self.report, &mut resolved, env.get("HOME").map(String::as_str));
+        let mut ready: BTreeMap<_, _> =
+            resolved.into_iter().map(|(id, (config, _))| (id, Arc::new(config))).collect();
         self.drop_failed(&mut ready);
         let mut rules = bindings::read(self.report, written_bindings);
         bindings::check_targets(self.report, &mut rules, &agents, &ready);

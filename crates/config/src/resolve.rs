@@ -176,6 +176,7 @@ pub fn resolve(
         programs: reader.programs(),
         search,
         workspace_path: reader.text("workspace.path").map(Into::into),
+        workspace_is_shared: false,
         mcp_servers,
         mcp_pins: None,
         boards: around.boards.get(id).cloned().unwrap_or_default(),

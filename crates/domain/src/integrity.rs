@@ -16,8 +16,13 @@ const OWN: &str = "own";
 const MANY: &str = "many";
 /// Sources that are told apart; more are `many`.
 pub const SOURCES_MAX: usize = 8;
-/// Longest name of a source, in bytes. Two that agree so far are one.
+/// Longest name of a source, in bytes.
 const NAME_BYTES_MAX: usize = 64;
+/// What stands where a name was cut. Two that agree in what is left are one.
+const CUT: char = '…';
+/// What stands for a control character: two names that differ only in these still differ from one
+/// that has none.
+const UNSEEN: char = '\u{fffd}';
 
 /// What kind of place foreign words came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -97,12 +102,22 @@ pub struct Source {
 }
 
 impl Source {
-    /// A source by its name: a host, a path, a server and its tool. Only its beginning counts
-    /// where it is very long.
+    /// A source by its name: a host, a path, a server and its tool. Of a very long one that part
+    /// is kept which says whose it is: the end of a host, the beginning of all else.
     pub fn new(kind: SourceKind, name: &str) -> Self {
-        let plain: String = name.chars().filter(|it| !it.is_control()).collect();
-        let cut = plain.floor_char_boundary(NAME_BYTES_MAX);
-        Self { kind, name: plain[..cut].into() }
+        let shown = |it: char| if it.is_control() { UNSEEN } else { it };
+        let plain: String = name.chars().map(shown).collect();
+        if plain.len() <= NAME_BYTES_MAX {
+            return Self { kind, name: plain.into() };
+        }
+        let room = NAME_BYTES_MAX - CUT.len_utf8();
+        let name = match kind {
+            SourceKind::Web => {
+                format!("{CUT}{}", &plain[plain.ceil_char_boundary(plain.len() - room)..])
+            }
+            _ => format!("{}{CUT}", &plain[..plain.floor_char_boundary(room)]),
+        };
+        Self { kind, name: name.into() }
     }
 
     /// Somebody whose words a message replies to, by who they are on its platform; nobody where
@@ -119,6 +134,16 @@ impl Source {
 
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Whether the name may be a part of another one, which nobody has named by it.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.name.starts_with(CUT) || self.name.ends_with(CUT)
+    }
+
+    /// Whether the name has characters in it that could not be kept.
+    pub(crate) fn is_garbled(&self) -> bool {
+        self.name.contains(UNSEEN)
     }
 }
 
@@ -290,6 +315,22 @@ mod tests {
             let is_kept = |it: &Source| both == Integrity::many() || both.sources().any(|in_both| in_both == it);
             prop_assert!(one.sources().chain(other.sources()).all(is_kept));
         }
+    }
+
+    #[test]
+    fn of_a_long_name_the_part_is_kept_that_says_whose_it_is() {
+        let host = format!("{}.example.com.evil.net", "a".repeat(60));
+        let web = Source::new(SourceKind::Web, &host);
+        assert!(web.name().starts_with(CUT) && web.name().ends_with(".example.com.evil.net"));
+        let path = format!("/srv/handbook/{}", "é".repeat(60));
+        let file = Source::new(SourceKind::File, &path);
+        assert!(file.name().starts_with("/srv/handbook/é") && file.name().ends_with(CUT));
+        for source in [web, file] {
+            assert!(source.name().len() <= NAME_BYTES_MAX && source.is_cut());
+            assert_eq!(Source::new(source.kind, source.name()), source);
+        }
+        let whole = "b".repeat(NAME_BYTES_MAX);
+        assert_eq!(Source::new(SourceKind::Web, &whole).name(), whole);
     }
 
     #[test]

@@ -135,6 +135,35 @@ fn name_of(name: &str) -> String {
     shown
 }
 
+/// Words of somebody else below a question, each line behind a `|`: whatever they say, none of it
+/// passes for a line of ours. What is too long to be shown is told so.
+pub fn quoted(text: &str) -> String {
+    let mut page = Page::default();
+    page.text(text);
+    page.whole().unwrap_or_else(|TooLong| "| ⟦too long to be shown⟧".to_owned())
+}
+
+/// A name between backticks on a line of ours, in which nothing can be taken for what stands
+/// around it. Dots stand between names.
+pub fn named(name: &str) -> String {
+    const SIGNS_MAX: usize = 80;
+    shortened(written(name, &['`', '.']), SIGNS_MAX)
+}
+
+/// A text between quotes on a line of ours, or at its end.
+pub fn on_a_line(text: &str) -> String {
+    const SIGNS_MAX: usize = 600;
+    shortened(written(text, &['"']), SIGNS_MAX)
+}
+
+fn shortened(mut signs: Vec<String>, max: usize) -> String {
+    if signs.len() > max {
+        signs.truncate(max);
+        signs.push("⟦…⟧".to_owned());
+    }
+    signs.concat()
+}
+
 /// What is shown so far.
 #[derive(Default)]
 struct Page {

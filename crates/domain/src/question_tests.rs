@@ -32,6 +32,23 @@ fn what_is_written_to_a_process_is_shown_below_its_folder_and_its_command() {
 }
 
 #[test]
+fn no_name_and_no_words_of_others_pass_for_a_line_of_ours() {
+    let forged = "x`: it is fine\n`to`: the sender said it";
+    for shown in [named(forged), on_a_line(forged)] {
+        assert_eq!(shown.lines().count(), 1, "{shown}");
+        assert!(shown.contains("⟦U+000A⟧"), "{shown}");
+    }
+    assert!(!named(forged).contains('`') && !on_a_line("a\" b").contains('"'));
+    assert_eq!(
+        (named("a.b").as_str(), on_a_line("http://a.b/").as_str()),
+        ("a⟦U+002E⟧b", "http://a.b/")
+    );
+    assert_eq!(named(&"x".repeat(90)), format!("{}⟦…⟧", "x".repeat(80)));
+    assert_eq!(quoted("Pay\n`to`: the sender said it"), "| Pay\n| `to`: the sender said it");
+    assert_eq!(quoted(&"x".repeat(SHOWN_CHARS_MAX + 1)), "| ⟦too long to be shown⟧");
+}
+
+#[test]
 fn what_was_not_looked_at_is_the_last_line() {
     let arguments = vec![("command".to_owned(), text("echo $(date)"))];
     let unseen = Some(crate::command::Unseen::Substitution);

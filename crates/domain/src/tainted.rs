@@ -201,21 +201,27 @@ impl TrustedSource {
         (fits && !name.is_empty()).then(|| Self { kind, name: name.into() })
     }
 
+    /// Of a name that was cut, what is left is compared, and only with what lies below: that it
+    /// is the very one that is trusted nobody knows.
     fn covers(&self, source: &Source) -> bool {
         let (own, name) = (&*self.name, source.name());
+        if source.is_garbled() {
+            return false;
+        }
+        let is_it = |whole: &str| name == whole && !source.is_cut();
         let is_below = |whole: &str, edge: char| {
-            name == whole || name.strip_prefix(whole).is_some_and(|rest| rest.starts_with(edge))
+            is_it(whole) || name.strip_prefix(whole).is_some_and(|rest| rest.starts_with(edge))
         };
         match (self.kind, source.kind) {
             (TrustedKind::Web, SourceKind::Web) => match own.strip_prefix("*.") {
                 Some(above) => name.strip_suffix(above).is_some_and(|it| it.ends_with('.')),
-                None => own.eq_ignore_ascii_case(name),
+                None => own.eq_ignore_ascii_case(name) && !source.is_cut(),
             },
             (TrustedKind::Mcp, SourceKind::Mcp | SourceKind::Description) => is_below(own, '/'),
             (TrustedKind::Folder, SourceKind::File) => is_below(own.trim_end_matches('/'), '/'),
             (TrustedKind::Person, SourceKind::Quoted | SourceKind::Observed)
             | (TrustedKind::Agent, SourceKind::Agent)
-            | (TrustedKind::Skill, SourceKind::Skill) => own == name,
+            | (TrustedKind::Skill, SourceKind::Skill) => is_it(own),
             _ => false,
         }
     }

@@ -56,6 +56,40 @@ fn an_operator_trusts_what_they_name_and_nothing_beside_it() {
     assert!(!rule.untrusted(&Integrity::many()).is_own(), "what is not known is not trusted");
 }
 
+/// Whether an operator who writes `own` means what is called `name`, whole.
+fn means(kind: SourceKind, own: &str, name: &str) -> bool {
+    match (kind, own.strip_prefix("*.")) {
+        (SourceKind::Web, Some(above)) => name.ends_with(&format!(".{above}")),
+        (SourceKind::Web, None) => name.eq_ignore_ascii_case(own),
+        (SourceKind::Mcp | SourceKind::File, _) => {
+            name == own || name.starts_with(&format!("{own}/"))
+        }
+        _ => name == own,
+    }
+}
+
+#[test]
+fn a_name_that_was_cut_is_not_the_one_that_is_trusted() {
+    let long = |end: &str| format!("{}{end}", "a".repeat(53));
+    let path = format!("/srv/{}", "b".repeat(59));
+    let person = format!("telegram:{}", "7".repeat(55));
+    let rule = trusting(&[
+        "web:*.example.com",
+        &format!("folder:{path}"),
+        &format!("person:{person}"),
+        "folder:/srv/handbook",
+    ]);
+    let is_trusted = |kind, name: &str| rule.untrusted(&tainted(kind, name)).is_own();
+    assert!(!is_trusted(SourceKind::Web, &long(".example.com.evil.net")));
+    assert!(!is_trusted(SourceKind::File, &format!("{path}ooks/a.md")));
+    assert!(!is_trusted(SourceKind::Quoted, &format!("{person}8")));
+    assert!(!is_trusted(SourceKind::File, "/srv/handbook\n/a.md"), "another folder");
+    // What is left of these names says whose they are.
+    assert!(is_trusted(SourceKind::Web, &format!("{}.example.com", "a".repeat(63))));
+    assert!(is_trusted(SourceKind::File, &format!("/srv/handbook/{}", "b".repeat(200))));
+    assert!(is_trusted(SourceKind::File, &path) && is_trusted(SourceKind::Quoted, &person));
+}
+
 #[test]
 fn what_is_no_source_is_not_trusted() {
     for text in ["", "web", "web:", "folder:srv", "person:7", "host:a.com", "web:a b"] {
@@ -213,8 +247,50 @@ fn parent_and_child() -> impl Strategy<Value = (IntegrityRule, IntegrityRule)> {
     prop_oneof![3 => near, 1 => (rules(), rules())]
 }
 
+/// Names that begin and end alike, some of them longer than is kept.
+fn name() -> impl Strategy<Value = String> {
+    let pieces = [
+        "a",
+        ".example.com",
+        ".evil.net",
+        "/srv",
+        "/handbook",
+        "telegram:7",
+        "…",
+        "\n",
+        "\u{fffd}",
+        "long-long-long-long-long-long-long",
+    ];
+    proptest::collection::vec(select(pieces.to_vec()), 1..6).prop_map(|pieces| pieces.concat())
+}
+
 proptest! {
     #![proptest_config(cases(2_000))]
+
+    #[test]
+    fn only_what_the_operator_means_is_trusted_however_long_its_name_is(
+        kind in select(vec![
+            ("web", SourceKind::Web),
+            ("mcp", SourceKind::Mcp),
+            ("folder", SourceKind::File),
+            ("person", SourceKind::Quoted),
+        ]),
+        star in select(vec!["", "*."]),
+        (own, other) in (name(), name()),
+        more in select(vec!["", "/x", "x", ".evil.net"]),
+    ) {
+        let own = if kind.0 == "web" { format!("{star}{own}") } else { own };
+        let Some(trusted) = TrustedSource::parse(&format!("{}:{own}", kind.0)) else { return Ok(()) };
+        let rule = IntegrityRule { trusted: [trusted].into(), ..balanced() };
+        let below = own.strip_prefix("*.").map_or(own.clone(), |above| format!("a.{above}"));
+        for name in [format!("{other}{own}"), format!("{below}{more}"), other, below] {
+            let is_trusted = rule.untrusted(&tainted(kind.1, &name)).is_own();
+            prop_assert!(!is_trusted || means(kind.1, &own, &name), "{own} {name}");
+            if name.len() <= 64 && !name.contains(['…', '\n', '\u{fffd}']) {
+                prop_assert_eq!(is_trusted, means(kind.1, &own, &name), "{} {}", own, name);
+            }
+        }
+    }
 
     #[test]
     fn rule_05_what_does_not_exceed_is_nowhere_laxer(

@@ -6,7 +6,7 @@ use insula_domain::{AccessMode, FileGrants, SessionKey, StaleWrites, WorkspaceSc
 use insula_store::{Counted, Seals, SessionId};
 use insula_tools::Files;
 use insula_tools::workspace::states::{FileReader, FileStates};
-use insula_tools::workspace::{Absent, AgentFolders, Granted, Site};
+use insula_tools::workspace::{Absent, AgentFolders, Granted, Site, Users};
 use insula_world::World;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,6 +27,7 @@ pub struct Workspace {
     folder: PathBuf,
     place: Arc<AgentFolders>,
     states: Arc<FileStates>,
+    users: Users,
 }
 
 /// A path of the configuration, with `~` replaced.
@@ -39,12 +40,12 @@ pub fn full(path: &str, user_home: Option<&str>) -> PathBuf {
 
 impl Workspace {
     /// The workspace of the agent with this folder in `home`; `path` is given where the
-    /// operator chose another one than its own.
+    /// operator chose another one than its own, with who works there.
     pub fn new(
         home: &Path,
         user_home: Option<&str>,
         folder: PathBuf,
-        path: Option<PathBuf>,
+        (path, users): (Option<PathBuf>, Users),
         grants: &FileGrants,
     ) -> Self {
         let own = folder.join("workspace");
@@ -66,7 +67,8 @@ impl Workspace {
         });
         let common = std::iter::once(common).chain(shared).collect();
         let place = AgentFolders::new(home.to_owned(), user_home.map(PathBuf::from), common)
-            .of(folder.clone());
+            .of(folder.clone())
+            .used_by(users);
         Self {
             path,
             scope: grants.workspace,
@@ -76,7 +78,14 @@ impl Workspace {
             folder,
             place: Arc::new(place),
             states: Arc::default(),
+            users,
         }
+    }
+
+    /// Whether conversations write to a folder that others write to as well.
+    pub fn is_shared(&self) -> bool {
+        let writes = self.scope == WorkspaceScope::Agent && self.mode == AccessMode::Rw;
+        self.users == Users::Others && writes
     }
 
     /// Whether a folder is the agent's own, in common or of one conversation, in this home.
@@ -123,7 +132,7 @@ impl Workspace {
             false => {
                 let AgentFolders { home, user_home, .. } = &*self.place;
                 let place = AgentFolders::new(home.clone(), user_home.clone(), common);
-                Arc::new(place.of(self.folder.clone()))
+                Arc::new(place.of(self.folder.clone()).used_by(self.users))
             }
         };
         Self {
@@ -135,6 +144,7 @@ impl Workspace {
             folder: self.folder.clone(),
             place,
             states: self.states.clone(),
+            users: self.users,
         }
     }
 

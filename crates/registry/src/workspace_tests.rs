@@ -18,7 +18,7 @@ fn key(account: &str, chat: &str, topic: Option<&str>, user: Option<&str>) -> Se
 
 fn workspace(scope: WorkspaceScope) -> Workspace {
     let grants = FileGrants { workspace: scope, ..FileGrants::default() };
-    Workspace::new("/home".as_ref(), None, "agents/a".into(), None, &grants)
+    Workspace::new("/home".as_ref(), None, "agents/a".into(), (None, Users::Agent), &grants)
 }
 
 #[test]

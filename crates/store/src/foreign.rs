@@ -5,7 +5,7 @@ use std::path::Path;
 
 /// Longest path, in bytes.
 pub const FOREIGN_PATH_BYTES_MAX: usize = 4 * 1024;
-/// Most rows that one read returns. Whoever writes keeps to fewer.
+/// Most rows that one read returns, and most below one place that are told apart.
 pub const FOREIGN_FILES_MAX: usize = 1_024;
 
 /// A file, or a folder with all below it, and whose words are in it.
@@ -28,6 +28,11 @@ impl ForeignFile {
         }
     }
 
+    /// What stands for more rows below a place than are told apart: anybody's words.
+    pub(crate) fn too_many(place: &str) -> Self {
+        Self { path: place.into(), integrity: Integrity::many() }
+    }
+
     /// Whether its words are in what has this name: it is that, or a folder that holds it.
     pub fn holds(&self, name: &str) -> bool {
         is_within(name, &self.path)
@@ -39,15 +44,33 @@ impl ForeignFile {
     }
 }
 
+/// All names that hold what has this one, itself among them.
+pub(crate) fn above(name: &str) -> impl Iterator<Item = &str> {
+    let slashes = name.match_indices('/').map(|(at, _)| at);
+    // The top of the home, and that of the machine where it is elsewhere.
+    let tops = ["", "/"].into_iter().filter(|top| name.starts_with(top));
+    let folders = slashes.filter(|at| *at > 0).map(|at| &name[..at]);
+    tops.chain(folders).chain([name]).filter(move |it| it.len() < name.len() || *it == name)
+}
+
+/// The names that are below this one lie from the first of these on, before the second; `None`
+/// where all do.
+pub(crate) fn below(name: &str) -> Option<(String, String)> {
+    let folder = name.trim_end_matches('/');
+    // The character that follows the slash.
+    (!name.is_empty()).then(|| (format!("{folder}/"), format!("{folder}0")))
+}
+
 /// Whether one path is the other or is below it.
 fn is_within(path: &str, folder: &str) -> bool {
-    let rest = path.strip_prefix(folder.trim_end_matches('/'));
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || folder.is_empty())
+    let below = || path.strip_prefix(folder.trim_end_matches('/'));
+    folder.is_empty() || path == folder || below().is_some_and(|rest| rest.starts_with('/'))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn file(path: &str) -> ForeignFile {
         ForeignFile { path: path.into(), integrity: Integrity::many() }
@@ -64,6 +87,19 @@ mod tests {
         assert!(folder.touches("agents/a") && folder.touches("agents/a/workspace/x"));
         assert!(!folder.touches("agents/b") && !folder.touches("/agents/a"));
         assert!(file("/").holds("/srv/x") && !file("/").holds("agents/a"));
+    }
+
+    proptest! {
+        #[test]
+        fn above_and_below_find_whatever_touches(
+            one in "/?[ab/0.]{0,6}[ab]|/|",
+            other in "/?[ab/0.]{0,6}[ab]|/|",
+        ) {
+            let file = file(&one);
+            let is_below = below(&other).is_none_or(|(first, end)| *first <= *one && *one < *end);
+            prop_assert_eq!(file.holds(&other), above(&other).any(|it| it == one), "{} {}", one, other);
+            prop_assert_eq!(file.touches(&other), file.holds(&other) || is_below, "{} {}", one, other);
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 use crate::id::{MessageSeq, SessionId};
 use crate::message::Role;
+use insula_domain::Actor;
 use insula_world::Timestamp;
 use std::ops::Range;
 
@@ -37,6 +38,8 @@ pub struct Hit {
     pub seq: MessageSeq,
     /// Whose voice it is in.
     pub role: Role,
+    /// Who said it, or whom it was said to.
+    pub principal: Actor,
     /// When it was said.
     pub at: Timestamp,
     /// Its audience label.

@@ -2,7 +2,7 @@
 
 use crate::output::Piece;
 use crate::web::readable::{PageContent, Readable, read};
-use crate::web::{Web, pdf};
+use crate::web::{Unfetched, Web, pdf};
 use crate::{Cleared, Hands, Output, QuotedSource, Tool, ToolError, arguments};
 use async_trait::async_trait;
 use futures_util::{StreamExt as _, stream};
@@ -56,8 +56,7 @@ impl Tool for WebExtract {
     }
 
     fn source(&self, shown: &str) -> Option<Source> {
-        let host = url::Url::parse(shown).ok().and_then(|url| url.host_str().map(str::to_owned));
-        Some(Source::new(SourceKind::Web, host.as_deref().unwrap_or(shown)))
+        Some(Source::new(SourceKind::Web, &host_of(shown)))
     }
 
     async fn run(&self, hands: &Hands<'_>, value: &Cleared) -> Result<Output, ToolError> {
@@ -80,17 +79,31 @@ impl Tool for WebExtract {
             bytes: SHOWN_BYTES_MAX / urls.len(),
             lines: SHOWN_LINES_MAX / urls.len(),
         };
-        if let [(_, _, Err(error))] = fetched.as_slice() {
-            return Err(error.clone());
-        }
         let mut pieces = Vec::new();
+        let mut failed = 0;
+        let alone = fetched.len() == 1;
         for (_, url, outcome) in fetched {
             match outcome {
-                Ok((source, readable)) => show(hands, &share, source, readable, &mut pieces).await,
-                Err(error) => pieces.push(Piece::Own(format!("`{}`: {error}", short(url)))),
+                Outcome::Unsent(error) if alone => return Err(error),
+                Outcome::Unsent(error) => {
+                    pieces.push(Piece::Own(format!("`{}`: {error}", short(url))));
+                    failed += 1;
+                }
+                Outcome::Failed { hosts, source, why } => {
+                    pieces.extend(led(&hosts, &source));
+                    pieces.push(Piece::Foreign { source, text: why });
+                    failed += 1;
+                }
+                Outcome::Read { hosts, source, readable } => {
+                    pieces.extend(led(&hosts, &source));
+                    show(hands, &share, url, source, readable, &mut pieces).await;
+                }
             }
         }
-        Ok(Output::Pieces(pieces))
+        match alone && failed == 1 {
+            true => Err(ToolError::Pieces(pieces)),
+            false => Ok(Output::Pieces(pieces)),
+        }
     }
 }
 
@@ -101,29 +114,74 @@ struct Share {
     lines: usize,
 }
 
-/// Which of the addresses it was, the address, and what came of it.
-type Fetched<'u> = (usize, &'u str, Result<(String, Readable), ToolError>);
-
-async fn fetch<'u>(web: &dyn Web, at: usize, url: &'u str) -> Fetched<'u> {
-    let outcome = async {
-        let page = web.fetch(url).await?;
-        if !(200..300).contains(&page.status) {
-            let what = format!("the server answered with status {}", page.status);
-            return Err(ToolError::Hand(crate::HandError(what)));
-        }
-        let source = page.url.clone();
-        let readable = match web.apart(Box::new(move || read(page))).await? {
-            PageContent::Text(readable) => readable,
-            PageContent::Pdf(document) => pdf::read(web, document).await?,
-        };
-        Ok((source, readable))
-    };
-    (at, url, outcome.await)
+/// What came of one address.
+enum Outcome {
+    /// Nobody was asked for it.
+    Unsent(ToolError),
+    /// It was asked for and can't be read. Whoever was asked chose why: the status, the kind, where
+    /// it leads.
+    Failed { hosts: Vec<String>, source: String, why: String },
+    /// It was read.
+    Read { hosts: Vec<String>, source: String, readable: Readable },
 }
 
+/// Which of the addresses it was, the address, and what came of it.
+type Fetched<'u> = (usize, &'u str, Outcome);
+
+async fn fetch<'u>(web: &dyn Web, at: usize, url: &'u str) -> Fetched<'u> {
+    (at, url, outcome(web, url).await)
+}
+
+async fn outcome(web: &dyn Web, url: &str) -> Outcome {
+    let page = match web.fetch(url).await {
+        Ok(page) => page,
+        Err(Unfetched::Unsent(error)) => return Outcome::Unsent(error),
+        Err(Unfetched::Sent { hosts, why }) => {
+            let source = hosts.last().cloned().unwrap_or_else(|| url.to_owned());
+            return Outcome::Failed { hosts, source, why };
+        }
+    };
+    let (hosts, source) = (page.hosts.clone(), page.url.clone());
+    let failed =
+        |why: String| Outcome::Failed { hosts: hosts.clone(), source: source.clone(), why };
+    if !(200..300).contains(&page.status) {
+        return failed(format!("the server answered with status {}", page.status));
+    }
+    let readable = match web.apart(Box::new(move || read(page))).await {
+        Ok(PageContent::Text(readable)) => Ok(readable),
+        Ok(PageContent::Pdf(document)) => pdf::read(web, document).await,
+        Err(error) => Err(error.into()),
+    };
+    match readable {
+        Ok(readable) => Outcome::Read { hosts, source, readable },
+        Err(error) => failed(error.to_string()),
+    }
+}
+
+/// A word of each host that led on to somewhere else: it chose the address that was read.
+fn led<'h>(hosts: &'h [String], source: &'h str) -> impl Iterator<Item = Piece> + use<'h> {
+    let last = host_of(source);
+    let others = hosts.iter().enumerate().filter(move |(at, host)| {
+        **host != last && !hosts.iter().take(*at).any(|before| before == *host)
+    });
+    others.map(|(_, host)| Piece::Foreign {
+        source: host.clone(),
+        text: "(leads on to another address)".to_owned(),
+    })
+}
+
+/// The host of an address; what is no address is one.
+fn host_of(shown: &str) -> String {
+    let host = url::Url::parse(shown).ok().and_then(|url| url.host_str().map(str::to_owned));
+    host.unwrap_or_else(|| shown.to_owned())
+}
+
+/// Shows a page. All that says something of it stands between its marks; what stands outside is
+/// about the address that was asked for, and has no word in it that came from there.
 async fn show(
     hands: &Hands<'_>,
     share: &Share,
+    asked: &str,
     source: String,
     readable: Readable,
     pieces: &mut Vec<Piece>,
@@ -134,6 +192,11 @@ async fn show(
         Some(title) => title,
         None => text,
     };
+    if whole.is_empty() {
+        let text = format!("({})", note.unwrap_or_default());
+        pieces.push(Piece::Foreign { source, text });
+        return;
+    }
     let end = whole.match_indices('\n').nth(share.lines).map_or(whole.len(), |(at, _)| at);
     let shown = crate::web::beginning(&whole, share.chars, share.bytes.min(end));
     let mut notes: Vec<String> = note.into_iter().collect();
@@ -151,11 +214,9 @@ async fn show(
             None => format!("{total} characters in all"),
         });
     }
-    if !shown.is_empty() {
-        pieces.push(Piece::Foreign { source: source.clone(), text: shown.to_owned() });
-    }
-    if !notes.is_empty() || shown.is_empty() {
-        pieces.push(Piece::Own(format!("[`{}`: {}]", short(&source), notes.join("; "))));
+    pieces.push(Piece::Foreign { source, text: shown.to_owned() });
+    if !notes.is_empty() {
+        pieces.push(Piece::Own(format!("[`{}`: {}]", short(asked), notes.join("; "))));
     }
 }
 

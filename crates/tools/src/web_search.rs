@@ -1,6 +1,7 @@
 //! `web_search`: asks the search that the operator named.
 
 use crate::output::Piece;
+use crate::web::Unfetched;
 use crate::web::search::{Found, question, results};
 use crate::{Cleared, HandError, Hands, Output, Tool, ToolError, arguments};
 use async_trait::async_trait;
@@ -55,15 +56,22 @@ impl Tool for WebSearch {
                 "no search is configured; the operator names one under `web.search`".to_owned(),
             )
         })?;
-        let page = web.ask(&question(kind, query, limit)).await?;
+        let page = web.ask(&question(kind, query, limit)).await.map_err(|error| match error {
+            Unfetched::Unsent(error) => error,
+            Unfetched::Sent { why, .. } => ToolError::Pieces(vec![words(why)]),
+        })?;
         let found = results(kind, &page, limit).map_err(HandError)?;
         if found.is_empty() {
             return Ok(Output::Text("nothing was found".to_owned()));
         }
         let list = found.iter().enumerate().map(|(at, found)| line(at + 1, found));
         let text = list.collect::<Vec<_>>().join("\n\n");
-        Ok(Output::Pieces(vec![Piece::Foreign { source: "web search".to_owned(), text }]))
+        Ok(Output::Pieces(vec![words(text)]))
     }
+}
+
+fn words(text: String) -> Piece {
+    Piece::Foreign { source: "web search".to_owned(), text }
 }
 
 fn line(number: usize, found: &Found) -> String {

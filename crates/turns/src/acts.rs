@@ -57,7 +57,7 @@ pub fn possible(agent: &AgentContext, boundary: &Boundary, tool: &str) -> Vec<Po
         Effect::Send => some(Act::Send, When::Elsewhere),
         Effect::RunProgram | Effect::RunCode if !reaches(agent, boundary) => None,
         Effect::RunProgram | Effect::RunCode => some(Act::Program, runs(spec)),
-        Effect::WriteFiles if shared(boundary).next().is_none() => None,
+        Effect::WriteFiles if !writes_among_others(agent, boundary) => None,
         Effect::WriteFiles => some(Act::SharedFiles, When::SharedFolder),
         Effect::Remember => some(Act::RememberGlobally, When::Everywhere),
         Effect::Schedule => some(Act::Schedule, When::Always),
@@ -101,7 +101,12 @@ fn reaches(agent: &AgentContext, boundary: &Boundary) -> bool {
     boundary.integrity.profile == IntegrityProfile::Strict
         || agent.programs.sandbox == Switch::Off
         || !boundary.network.is_none()
-        || shared(boundary).next().is_some()
+        || writes_among_others(agent, boundary)
+}
+
+/// Whether an agent writes to folders that others have too.
+fn writes_among_others(agent: &AgentContext, boundary: &Boundary) -> bool {
+    agent.workspace.is_shared() || shared(boundary).next().is_some()
 }
 
 /// Whether a tool of an agent's servers only reads. That is the server's own word, which an

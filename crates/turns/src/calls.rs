@@ -130,7 +130,7 @@ impl Turn<'_> {
         let step = self.begin(id, name).await?;
         let provenance = Provenance::new(self.shop, cx, cleared.tool(), cleared);
         provenance.before().await?;
-        let scoped = ScopedHistory::new(&self.shop.caps, cx);
+        let scoped = ScopedHistory::new(self.shop, cx);
         let memory = TurnMemory::new(self.shop, cx, id, permit.approved_by());
         let previous = match cleared.tool().recall() {
             Recall::LastOutput => last_output(history, name),

@@ -199,9 +199,9 @@ impl Engine {
             agent: agent.clone(),
             session,
             turn,
+            seen: Seen::new(&label, &principal),
             principal,
             scope,
-            seen: Seen::new(&label),
             made: CallsMade::default(),
             // What came with it is read from the journal.
             message: (!has_context).then_some((seq, said)),

@@ -7,6 +7,9 @@ use insula_registry::{Access, Actor};
 use insula_store::{AgentCommand, ForeignFile};
 use serde_json::json;
 
+/// Files that one commit forgets.
+const FORGOTTEN_AT_ONCE: usize = 128;
+
 /// Takes what is in a file, or in all of them, for the agent's own; which those were. What turns
 /// have read of them by then they have read.
 pub async fn trust(
@@ -18,18 +21,34 @@ pub async fn trust(
     if !access.may_answer(agent, actor) {
         return Err(AnswerError::NotAdmin(agent.id.clone()));
     }
-    let is_meant = |file: &ForeignFile| path.is_none_or(|path| *file.path == *path);
-    let known = agent.store.foreign_files().await?;
-    let files: Vec<ForeignFile> = known.into_iter().filter(is_meant).collect();
-    let mut batch = Vec::new();
-    for file in &files {
-        let content = json!({ "path": &*file.path, "integrity": file.integrity.to_string() });
-        let record = trail.record(agent, actor, "integrity.trusted", content);
-        batch.push(AgentCommand::ForgetForeign { path: file.path.clone() });
-        batch.push(AgentCommand::Audit(record));
+    let mut trusted = Vec::new();
+    // There may be more than one read tells.
+    loop {
+        let files: Vec<ForeignFile> = match path {
+            Some(path) => {
+                let known = agent.store.foreign_about(vec![path.into()]).await?;
+                known.into_iter().filter(|file| *file.path == *path).collect()
+            }
+            None => agent.store.foreign_files().await?,
+        };
+        for some in files.chunks(FORGOTTEN_AT_ONCE) {
+            let commands = some.iter().flat_map(|file| forget((trail, agent), file, actor));
+            agent.store.commit(commands.collect()).await?;
+        }
+        let is_all = path.is_some() || files.is_empty();
+        trusted.extend(files);
+        if is_all {
+            return Ok(trusted);
+        }
     }
-    if !batch.is_empty() {
-        agent.store.commit(batch).await?;
-    }
-    Ok(files)
+}
+
+fn forget(
+    (trail, agent): (&Trail, &AgentContext),
+    file: &ForeignFile,
+    actor: &Actor,
+) -> [AgentCommand; 2] {
+    let content = json!({ "path": &*file.path, "integrity": file.integrity.to_string() });
+    let record = trail.record(agent, actor, "integrity.trusted", content);
+    [AgentCommand::ForgetForeign { path: file.path.clone() }, AgentCommand::Audit(record)]
 }

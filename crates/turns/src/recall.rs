@@ -39,6 +39,8 @@ impl Turn<'_> {
             return;
         }
         self.cx.seen.add_all(heard.iter().map(|(_, message)| &*message.label));
+        let people = heard.iter().map(|(_, message)| &message.principal);
+        self.cx.see_people(&self.shop.access, people);
         history.extend(heard.iter().map(|(seq, message)| self.placed(message, *seq)));
         let is_mine = |message: &Message| message.turn == Some(self.cx.turn);
         let from = history.iter().position(is_mine).unwrap_or(history.len());
@@ -87,6 +89,7 @@ impl Turn<'_> {
         }
         let mut summary = self.message(Role::System, compress::parts(older, &notes));
         summary.principal = Actor::Summary;
+        summary.label = self.cx.label_of_notes(&self.shop.access, older);
         // Notes on what people of several scopes said belong to none of them alone.
         if older.iter().any(|message| message.scope != self.cx.scope) {
             summary.scope = self.cx.from.fallback().into();

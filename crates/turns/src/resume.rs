@@ -60,7 +60,7 @@ impl Engine {
                 turn: unfinished.turn.id,
                 principal: unfinished.turn.principal.clone(),
                 scope: session.scope,
-                seen: Seen::new(&session.label),
+                seen: Seen::new(&session.label, &unfinished.turn.principal),
                 made: CallsMade::default(),
                 message: None,
                 asked: unfinished.turn.message,

@@ -2,7 +2,7 @@
 //!
 //! Each model answer and each tool call is journalled before the next one, so a turn that a
 //! crash cut off goes on from its last completed step. A glance and the answer that asked for it
-//! are one step (`held.rs`).
+//! are one step (`pending_step.rs`).
 
 use crate::ask::ModelCallFailure;
 use crate::history::Window;
@@ -53,7 +53,7 @@ impl Turn<'_> {
         let tools = self.shop.tools(&cx.agent);
         let limit = self.shop.history_tokens(&cx.agent, &chain, &tools);
         let mut history = self.remember().await?;
-        cx.see(&history);
+        cx.see(&self.shop.access, &history);
         self.recall().await?;
         if let Some(end) = self.catch_up(&mut history).await? {
             return Ok(end);
@@ -302,7 +302,10 @@ impl Turn<'_> {
         let seen = self.cx.seen.label();
         if !seen.integrity().is_own() {
             content["integrity"] = json!(seen.integrity().to_string());
-            // Whoever asks what became of a call finds it by this.
+        }
+        // Whoever asks what became of a call finds it by this. What a program would find decides
+        // also where the turn has read nothing.
+        if !seen.integrity().is_own() || rule == Some("integrity") {
             content["call"] = json!(self.redaction().kept(call.to_owned()));
         }
         // Whoever reads the record later has to know what held when it was written.

@@ -2,13 +2,17 @@
 //! grows: whatever the turn says or does afterwards may tell of all of it, and may be steered by
 //! it.
 
-use insula_domain::{Integrity, Label};
+use insula_domain::{Actor, Integrity, Label, Source, SourceKind};
 use insula_store::session::NAME_BYTES_MAX;
 use insula_tools::QuotedSource;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The label of a turn. Handles that show it something add to it.
-pub(crate) struct Seen(Mutex<Now>);
+pub(crate) struct Seen {
+    now: Mutex<Now>,
+    /// Who the turn is for. What they said before steers it as what they say now.
+    sender: Actor,
+}
 
 struct Now {
     label: Label,
@@ -19,9 +23,14 @@ struct Now {
 }
 
 impl Seen {
-    /// A turn that has seen nothing but what a label of this text is on.
-    pub(crate) fn new(text: &Arc<str>) -> Self {
-        Self(Mutex::new(Now { label: parse(text), text: text.clone(), words: QuotedSource::Own }))
+    /// A turn of somebody that has seen nothing but what a label of this text is on.
+    pub(crate) fn new(text: &Arc<str>, sender: &Actor) -> Self {
+        let (whole, words) = (parse(text), QuotedSource::Own);
+        let now = match without(&whole, sender) {
+            Some(label) => Now { text: text_of(&label), label, words },
+            None => Now { label: whole, text: text.clone(), words },
+        };
+        Self { now: Mutex::new(now), sender: sender.clone() }
     }
 
     /// It reads words from outside.
@@ -40,7 +49,7 @@ impl Seen {
     }
 
     fn now(&self) -> MutexGuard<'_, Now> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The label of all it has seen.
@@ -55,8 +64,9 @@ impl Seen {
 
     /// It sees something with this label.
     pub(crate) fn add(&self, label: &Label) {
+        let without = without(label, &self.sender);
         let mut now = self.now();
-        let joined = now.label.join(label);
+        let joined = now.label.join(without.as_ref().unwrap_or(label));
         if joined == now.label {
             return;
         }
@@ -95,8 +105,27 @@ pub(crate) fn text_of(label: &Label) -> Arc<str> {
     fewer.into_iter().find(fits).unwrap_or_else(Label::unknown).to_string().into()
 }
 
-fn parse(text: &str) -> Label {
+pub(crate) fn parse(text: &str) -> Label {
     text.parse().unwrap_or_else(|_| Label::unknown())
+}
+
+/// Somebody who speaks in a conversation, as those know them who are steered by what they say.
+pub(crate) fn person(who: &Actor) -> Option<Source> {
+    match who {
+        Actor::Token(_) | Actor::User(_) | Actor::Other(_) => {
+            Some(Source::new(SourceKind::Observed, who.as_str()))
+        }
+        _ => None,
+    }
+}
+
+/// A label without what the sender said themselves; `None` where it has nothing of that.
+fn without(label: &Label, sender: &Actor) -> Option<Label> {
+    // By the whole name: what was cut may be somebody else.
+    let is_theirs =
+        |it: &Source| it.kind == SourceKind::Observed && it.name() == sender.as_str();
+    let has_theirs = label.integrity().sources().any(is_theirs);
+    has_theirs.then(|| label.audiences_alone().with(&label.integrity().without(is_theirs)))
 }
 
 #[cfg(test)]
@@ -105,7 +134,7 @@ mod tests {
 
     #[test]
     fn what_was_seen_stays_and_what_is_not_understood_is_for_nobody() {
-        let seen = Seen::new(&"telegram:a:1".into());
+        let seen = Seen::new(&"telegram:a:1".into(), &Actor::CommandLine);
         seen.add_text("anyone");
         assert_eq!(&*seen.text(), "telegram:a:1");
         seen.add_text("telegram:a:0");
@@ -115,16 +144,36 @@ mod tests {
         assert_eq!(seen.label(), Label::unknown());
         seen.add_text("anyone");
         assert_eq!(seen.label(), Label::unknown());
-        assert_eq!(Seen::new(&"".into()).label(), Label::unknown());
+        assert_eq!(Seen::new(&"".into(), &Actor::CommandLine).label(), Label::unknown());
     }
 
     #[test]
     fn more_places_than_a_label_has_room_for_are_for_nobody() {
-        let seen = Seen::new(&"anyone".into());
+        let seen = Seen::new(&"anyone".into(), &Actor::CommandLine);
         for chat in 0..200 {
             seen.add_text(&format!("telegram:a:{chat}"));
             assert!(seen.text().len() <= NAME_BYTES_MAX);
         }
         assert_eq!(&*seen.text(), "nobody");
+    }
+
+    #[test]
+    fn what_the_sender_said_before_is_their_own_and_nobody_elses() {
+        let (ann, bob): (Actor, Actor) = ("telegram:1".into(), "telegram:2".into());
+        let of = |who: &Actor| Integrity::of(person(who).unwrap());
+        let both = Label::anyone().with(&of(&ann)).with(&of(&bob));
+        let seen = Seen::new(&text_of(&both), &ann);
+        assert_eq!(*seen.label().integrity(), of(&bob));
+        assert_eq!(*seen.text(), *text_of(&Label::anyone().with(&of(&bob))));
+        let seen = Seen::new(&"anyone".into(), &ann);
+        seen.add(&Label::anyone().with(&of(&ann)));
+        assert!(seen.is_own());
+        seen.add_text(&text_of(&both));
+        assert_eq!(*seen.label().integrity(), of(&bob));
+        // Quoted by somebody, their words are another's choice.
+        let quoted = Integrity::of(Source::new(SourceKind::Quoted, "telegram:1"));
+        seen.add(&Label::anyone().with(&quoted));
+        assert_eq!(*seen.label().integrity(), of(&bob).join(&quoted));
+        assert_eq!(person(&Actor::Summary), None);
     }
 }

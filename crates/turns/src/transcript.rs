@@ -1,24 +1,27 @@
 //! The handles a tool gets for one call, bound to this turn's agent, session and scope.
 
 use crate::messages::text_of;
+use crate::shop::Shop;
 use crate::turn::TurnContext;
 use async_trait::async_trait;
 use insula_capabilities::Capabilities;
 use insula_domain::MemoryOperation;
 use insula_domain::ScopeName;
+use insula_registry::Access;
 use insula_store::{Counted, Message, MessageSeq, Seals, SessionId, SessionRef};
 use insula_tools::hands::{HandError, History, Hit, Order, Search};
 
 /// What was said before, as far as the scope of one turn reaches.
 pub(crate) struct ScopedHistory<'c> {
     caps: &'c Capabilities,
+    access: &'c Access,
     cx: &'c TurnContext,
 }
 
 impl<'c> ScopedHistory<'c> {
     /// A handle on what was said in the scope of a turn.
-    pub(crate) fn new(caps: &'c Capabilities, cx: &'c TurnContext) -> Self {
-        Self { caps, cx }
+    pub(crate) fn new(shop: &'c Shop, cx: &'c TurnContext) -> Self {
+        Self { caps: &shop.caps, access: &shop.access, cx }
     }
 
     /// The scope, decided now.
@@ -40,6 +43,7 @@ impl History for ScopedHistory<'_> {
             found.sort_by_key(|hit| std::cmp::Reverse(hit.at));
         }
         self.cx.seen.add_all(found.iter().map(|hit| &*hit.label));
+        self.cx.see_people(self.access, found.iter().map(|hit| &hit.principal));
         let seals = self.cx.agent.store.seals();
         let hits = found.into_iter().map(|hit| Hit {
             session: seals.seal(Counted::Session, hit.session.0),
@@ -74,6 +78,7 @@ impl History for ScopedHistory<'_> {
         // A session that several people share has messages of several scopes.
         let here = messages.iter().filter(|message| message.scope == scope);
         self.cx.seen.add_all(here.clone().map(|message| &*message.label));
+        self.cx.see_people(self.access, here.clone().map(|message| &message.principal));
         Ok(here.map(|message| hit(message, &seals)).collect())
     }
 }

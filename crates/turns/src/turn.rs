@@ -6,14 +6,16 @@ use crate::live::LiveTurn;
 use crate::made::CallsMade;
 use crate::memory_block::MemoryBlock;
 use crate::pending_step::PendingStep;
-use crate::seen::Seen;
+use crate::seen::{Seen, parse, person, text_of};
 use crate::shop::Shop;
 use crate::shown::ShownHistory;
 use crate::subagents::Kin;
 use crate::untrusted;
 use insula_domain::{Actor, Integrity, Label, ScopeName, SessionKey, Source, SourceKind};
 use insula_models::ToolSchema;
+use insula_registry::Access;
 use insula_registry::context::{AgentContext, Whereabouts};
+use insula_registry::tokens::Verb;
 use insula_registry::whole::Whole;
 use insula_store::{Message, MessageSeq, NewMessage, SessionId, StoreError, TurnId, Usage};
 use insula_tools::Files;
@@ -71,13 +73,46 @@ impl TurnContext {
         }
     }
 
-    /// It sees messages: whoever could hear them, and whose words they were made of.
-    pub(crate) fn see(&self, messages: &[Message]) {
+    /// It sees messages: whoever could hear them, whose words they were made of, and who said them.
+    pub(crate) fn see(&self, access: &Access, messages: &[Message]) {
         self.seen.add_all(messages.iter().map(|message| &*message.label));
+        self.see_people(access, messages.iter().map(|message| &message.principal));
         // Versions that noted only that words were foreign did not note whose they were.
         if self.seen.is_own() && untrusted::is_noted(messages) {
             self.seen.add(&Label::anyone().with(&Integrity::many()));
         }
+    }
+}
+
+impl TurnContext {
+    /// It sees words of people, and what was made for them. Those of its sender and of admins are
+    /// what it is meant to go by; those of anybody else steer it as well.
+    pub(crate) fn see_people<'a>(&self, access: &Access, people: impl Iterator<Item = &'a Actor>) {
+        let mut before = None;
+        // Most were said by whoever said the one before.
+        for who in people.filter(|who| **who != self.principal) {
+            if before != Some(who) {
+                self.others(access, who).into_iter().for_each(|it| self.see_words_of(it));
+            }
+            before = Some(who);
+        }
+    }
+
+    /// Somebody who is no admin of the agent, as whoever reads their words is steered by them.
+    fn others(&self, access: &Access, who: &Actor) -> Option<Source> {
+        person(who).filter(|_| !access.is_admin(&self.agent, who, Verb::Approve))
+    }
+
+    /// The label of notes on messages. Whoever reads them later need not be who the turn is for,
+    /// so the sender's words are somebody's there as well.
+    pub(crate) fn label_of_notes(&self, access: &Access, messages: &[Message]) -> Arc<str> {
+        let made_of = messages.iter().fold(self.seen.label(), |all, message| {
+            let by = self.others(access, &message.principal).map(Integrity::of);
+            let all = all.with(parse(&message.label).integrity());
+            by.map_or(all.clone(), |by| all.with(&by))
+        });
+        let untrusted = self.agent.boundary.integrity.untrusted(made_of.integrity());
+        text_of(&made_of.audiences_alone().with(&untrusted))
     }
 }
 

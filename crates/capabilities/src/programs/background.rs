@@ -2,6 +2,7 @@
 
 use super::begun::{Begun, Given};
 use super::ending::{end_of, note};
+use super::live::Alive;
 use super::rights::Rights;
 use super::watchdog::Watchdog;
 use super::{Ground, ProcessShareKey};
@@ -47,6 +48,8 @@ pub(super) struct Running {
     pub(super) limits: ChildLimits,
     /// Ends its proxy.
     pub(super) proxy: Option<DropGuard>,
+    /// Counts it among those that run.
+    pub(super) alive: Alive,
     /// Looks after the disks it writes to.
     pub(super) watchdog: Watchdog,
     /// Where it is recorded, for whom and in which session, that the watchdog ended it.
@@ -79,6 +82,7 @@ impl Running {
             rights,
             limits,
             proxy,
+            alive,
             watchdog,
             audit,
         } = self;
@@ -111,7 +115,7 @@ impl Running {
             };
             // Every writer is gone, so the reader comes to the end.
             let _ = reading.await;
-            drop(proxy);
+            drop((proxy, alive));
             let (end, _) = end_of(exit, &limits);
             let end = over.map_or(end, |over| End::Limited(over.words()));
             tell.send_replace(Some((end, watching.elapsed())));

@@ -9,7 +9,7 @@ use insula_store::{AgentCommand, AgentLease, ForeignFile, SessionId, StoreError}
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fmt::Display;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 /// Writes every decision down before it takes effect.
@@ -34,19 +34,16 @@ pub(crate) struct KeptFolders {
 }
 
 impl KeptFolders {
-    /// The folders that a program can write to. Where it can't write it still prints, so the
-    /// folder that it begins in, or the agent's own, is always among them.
-    pub(crate) fn of(home: &Path, agent: &AgentContext, spec: &Spec) -> Self {
-        let begins = match spec.cwd == Path::new("/") {
-            true => &agent.workspace.path,
-            false => &spec.cwd,
-        };
-        let folders: BTreeSet<Box<str>> = spec
-            .writes
-            .iter()
-            .chain([begins])
-            .map(|folder| ForeignFile::name(home, folder))
-            .collect();
+    /// The folders that a program can write to, and what stands for what it prints.
+    pub(crate) fn of(
+        home: &Path,
+        agent: &AgentContext,
+        spec: &Spec,
+        prints: Option<&Path>,
+    ) -> Self {
+        let writes = spec.writes.iter().map(PathBuf::as_path);
+        let folders: BTreeSet<Box<str>> =
+            writes.chain(prints).map(|folder| ForeignFile::name(home, folder)).collect();
         let of = Some((agent.store.clone(), agent.boundary.integrity.clone()));
         Self { folders: folders.into_iter().collect(), of, noted: Mutex::default() }
     }

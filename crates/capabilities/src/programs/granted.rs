@@ -10,7 +10,7 @@ use insula_domain::{AgentId, FileGrants};
 use insula_registry::home::Home;
 use insula_registry::workspace::{Workspace, full};
 use insula_sandbox::{never_granted, shows};
-use insula_tools::workspace::GivenFolder;
+use insula_tools::workspace::{GivenFolder, Users};
 use insula_world::World;
 use std::path::{Path, PathBuf};
 
@@ -75,7 +75,7 @@ fn look(
     grants: &FileGrants,
 ) -> Vec<String> {
     let folder = PathBuf::from("agents").join(id.as_str());
-    let workspace = Workspace::new(home, user_home, folder, None, grants);
+    let workspace = Workspace::new(home, user_home, folder, (None, Users::Agent), grants);
     let looked = workspace.place().look().unwrap_or_default();
     let fault = |looked: Result<GivenFolder, String>| {
         match looked {

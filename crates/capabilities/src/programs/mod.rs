@@ -14,6 +14,7 @@ mod ground;
 mod here;
 mod hint;
 mod hook;
+mod live;
 pub(crate) mod network;
 mod outfit;
 mod owners;
@@ -31,6 +32,7 @@ pub use here::refused_here;
 pub(crate) use here::starts_programs;
 pub(crate) use hint::hints;
 pub(crate) use hook::{HookProgram, post};
+pub use live::{Alive, LiveProgram, ProgramReach};
 pub(crate) use outfit::outfit;
 pub use rights::Rights;
 pub use shell::SessionShell;
@@ -51,6 +53,7 @@ use insula_sandbox::egress::{Lookups, Tls, TlsError};
 use insula_sandbox::{Availability, Error, Examination, Helper, Hidden, Layer, Sandbox};
 use insula_store::{DaemonLease, SessionId};
 use insula_world::World;
+use live::LivePrograms;
 use owners::Owners;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -81,6 +84,8 @@ pub struct Host {
     /// Folders that were given to their agent's user since the start.
     given: Mutex<BTreeSet<(PathBuf, u32)>>,
     sessions: Mutex<BTreeMap<(AgentId, SessionId), Session>>,
+    /// The programs that conversations run now.
+    live: Arc<LivePrograms>,
     /// What every program took of every disk.
     takers: Arc<Takers>,
     /// What each agent may have looked up at once.
@@ -157,6 +162,7 @@ impl Host {
             owners: Owners::default(),
             given: Mutex::default(),
             sessions: Mutex::default(),
+            live: Arc::default(),
             takers: Arc::default(),
             lookups: Mutex::default(),
             servers: Connections::default(),
@@ -231,6 +237,17 @@ impl Host {
             }
             true
         });
+    }
+
+    /// Counts a program among those that an agent's conversations run, for as long as what is
+    /// returned is kept.
+    pub fn enter(&self, agent: &AgentId, program: LiveProgram) -> Alive {
+        self.live.enter(agent, program)
+    }
+
+    /// The programs that conversations of an agent run now, in the background or not.
+    pub fn live(&self, agent: &AgentId) -> Vec<LiveProgram> {
+        self.live.of(agent)
     }
 
     /// Every process that runs in the background, and whose it is.

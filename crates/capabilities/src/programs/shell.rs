@@ -4,6 +4,7 @@ use super::background::Running;
 use super::begun::Begun;
 use super::ending::{end_of, note};
 use super::hint::hints;
+use super::live::{Alive, LiveProgram};
 use super::outfit::{Outfit, outfit, wall_clock};
 use super::rights::Rights;
 use super::start::{Principal, spawn};
@@ -135,6 +136,11 @@ impl<'c> SessionShell<'c> {
         spawned
     }
 
+    /// Counts a program that is about to start among those that run.
+    fn enter(&self, spec: &Spec) -> Alive {
+        self.caps.programs.enter(&self.key.0, LiveProgram::of(self.agent, spec))
+    }
+
     /// Who looks after the disks of a program that is about to start.
     async fn watchdog(&self, spec: &Spec) -> Watchdog {
         watchdog(self.caps, self.agent, spec).await
@@ -160,6 +166,7 @@ impl Shell for SessionShell<'_> {
         let most = wall_clock(&self.agent.programs);
         spec.limits.wall_clock = Some(job.timeout.unwrap_or(TIMEOUT).min(most));
         let watchdog = self.watchdog(&spec).await;
+        let alive = self.enter(&spec);
         let (mut child, proxy) = self.spawn(spec.clone()).await?;
         let id = child.id();
         let over = tokio::select! {
@@ -173,7 +180,7 @@ impl Shell for SessionShell<'_> {
             }
         };
         let finished = child.finish().await;
-        drop(proxy);
+        drop((proxy, alive));
         let Finished { exit, stdout, stderr } =
             finished.map_err(|error| ToolError::Hand(HandError(error.to_string())))?;
         let printed = Printed { head: stdout.head, tail: stdout.tail, total: stdout.total };
@@ -225,6 +232,7 @@ impl Shell for SessionShell<'_> {
         spec.output = Output::Stream;
         let limits = spec.limits;
         let watchdog = self.watchdog(&spec).await;
+        let alive = self.enter(&spec);
         let (child, proxy) = self.spawn(spec).await?;
         // With its lines: joined they would be another command, and judged as that.
         let command = words_of(job.code).to_owned();
@@ -240,6 +248,7 @@ impl Shell for SessionShell<'_> {
             rights,
             limits,
             proxy,
+            alive,
             watchdog,
             audit,
         };

@@ -9,6 +9,7 @@ use insula_sandbox::egress::{Egress, Proxy, ProxyLimits};
 use insula_sandbox::{Child, Error, Network, Spec};
 use insula_store::SessionId;
 use insula_tools::{HandError, ToolError};
+use std::path::Path;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 /// Who brings about what a process asks of the network, as its record says.
@@ -57,7 +58,16 @@ pub(crate) async fn spawn(
     let egress = match spec.network {
         Network::None => None,
         _ => {
-            let keeps = KeptFolders::of(&caps.home.real_root(), agent, &spec);
+            // Where it can't write it still prints: the folder that it begins in, or the agent's
+            // own, stands for that. What a server says is foreign as it is.
+            let prints = match principal {
+                Principal::Person { .. } if spec.cwd == Path::new("/") => {
+                    Some(&*agent.workspace.path)
+                }
+                Principal::Person { .. } => Some(&*spec.cwd),
+                Principal::Server(_) => None,
+            };
+            let keeps = KeptFolders::of(&caps.home.real_root(), agent, &spec, prints);
             Some(principal.egress(caps, agent, keeps).await?)
         }
     };

@@ -39,6 +39,7 @@ agents:
   served: &served {{<<: *clerk, default: false, mcp_servers: {{x: {{command: python3, args: [server.py]}}}}}}
   named: {{<<: *served, integrity: {{profile: balanced, tainted: {{'mcp__x__*': allow}}}}}}
   off: {{<<: *clerk, default: false, integrity: off}}
+  alone: {{<<: *clerk, default: false, files: {{shared: []}}, integrity: {{profile: balanced, tainted: {{program: deny}}}}}}
 "
     ));
     for agent in ["served", "named"] {
@@ -314,4 +315,31 @@ fn a_route_tells_what_a_message_brings_along_and_what_the_agent_asks_for_then() 
     assert!(!text.contains("network"), "{text}");
     let below = text.split_once("\n\n").unwrap().1;
     assert!(below.lines().all(|line| line.chars().count() <= 80), "{below}");
+}
+
+#[test]
+fn a_program_is_judged_by_the_files_that_it_finds_and_one_that_runs_by_those_it_is_given() {
+    let model = ActsModel::start();
+    let page = page();
+    let home = settled(&model.url(), &page);
+    let _daemon = start_still(&home);
+    let call = |tool: &str, arguments: Value| value!({ "call": tool, "arguments": arguments });
+    let write = || call("write_file", value!({ "path": "Makefile", "content": "all:\n" }));
+    let run = |more: Value| call("terminal", more);
+    // What became of the last call of a turn that does this.
+    let ruled = |session: &str, acts: &[Value]| {
+        say(&home, "alone", session, acts);
+        rulings(&show(&home, "alone").1).pop().unwrap().1["by"].clone()
+    };
+    let denied = value!("`program: deny`, by `integrity.tainted.program`");
+    let watcher = run(value!({ "command": "while sleep 1; do make; done", "background": true }));
+    assert_eq!(ruled("one", &[watcher]), Value::Null);
+    assert_eq!(ruled("two", &[write()]), Value::Null, "nobody else had a word in it");
+    assert_eq!(ruled("three", &[read(&page), write()]), denied);
+    let kill = call("process", value!({ "action": "kill", "session_id": "p1" }));
+    assert_eq!(ruled("one", &[kill]), Value::Null);
+    assert_eq!(ruled("four", &[read(&page), write()]), Value::Null);
+    assert_eq!(ruled("five", &[run(value!({ "command": "make" }))]), denied);
+    insula(&home, &["files", "trust", "alone"]).ok();
+    assert_eq!(ruled("six", &[run(value!({ "command": "true" }))]), Value::Null);
 }

@@ -18,3 +18,4 @@ mod golden;
 mod hooks;
 mod hostile;
 mod integrity;
+mod workspaces;

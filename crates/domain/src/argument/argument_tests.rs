@@ -363,6 +363,84 @@ fn what_people_said_may_be_used_as_whole_words() {
 }
 
 #[test]
+fn what_was_said_is_whole_words_and_never_a_part_of_one() {
+    let said = "Pay 0.20 to jean-luc@mail.com, -7 to (Ann) and <bob@x.org>: “Plan B”. $45, or 9€? \
+                @eve #general ~/x *.y <3 10,000 e.v.i.l";
+    for value in [
+        "0.20",
+        "jean-luc@mail.com",
+        "JEAN-LUC@mail.com",
+        "ann",
+        "bob@x.org",
+        "plan b",
+        "plan",
+        "45",
+        "9",
+        "eve",
+        "#general",
+        "general",
+        "-7 to (Ann)",
+        "10,000",
+    ] {
+        assert!(is_said(value, said), "{value}");
+    }
+    for value in [
+        "",
+        " ",
+        "20",
+        "0",
+        "luc@mail.com",
+        "mail.com",
+        "7",
+        "lan b",
+        "x.org",
+        "/x",
+        ".y",
+        "3",
+        "10",
+        "000",
+        "l",
+        "e.v.i",
+        "to Ann",
+        "bob@x.or\u{212a}",
+    ] {
+        assert!(!is_said(value, said), "{value}");
+    }
+    assert!(!is_said("lu\u{212a}e", "pay luke"), "another letter that looks like a k");
+}
+
+#[test]
+fn a_number_was_said_by_who_wrote_it_in_digits() {
+    let said =
+        "pay 0.20, $45.00 and -7. Not 10,000 or 1e3 or 3.5.2, nor .5 or x8 of 9007199254740993";
+    for number in [0.2, 45.0, -7.0] {
+        assert!(is_number_said(number, said), "{number}");
+    }
+    for number in [20.0, 0.0, 7.0, 10.0, 10_000.0, 1_000.0, 3.5, 0.5, 8.0, 9_007_199_254_740_992.0]
+    {
+        assert!(!is_number_said(number, said), "{number}");
+    }
+    assert!(!is_number_said(f64::NAN, "NaN"));
+}
+
+#[test]
+fn an_argument_is_listed_by_the_fields_that_lead_to_it() {
+    let listed = |at: &[&str]| {
+        let at = at.iter().map(|it| Box::from(*it)).collect();
+        let bound = Bound::OneOf(vec!["x".into()]);
+        let demand = Demand::Argument { at, bound, absent: Absent::Refused };
+        let tools = Selector::parse("todo").unwrap();
+        ArgumentRules::new([ArgumentRule { tools, demand, name: "todo".into() }])
+    };
+    let rules = listed(&["with", "name"]);
+    assert!(rules.lists("todo", &["with", "name"]));
+    for other in [&["with.name"][..], &["with"], &["name"], &["with", "name", "x"], &[]] {
+        assert!(!rules.lists("todo", other), "{other:?}");
+    }
+    assert!(!rules.lists("memory", &["with", "name"]));
+}
+
+#[test]
 fn a_text_links_only_to_where_it_may() {
     check(
         &Bound::links(["docs.rs", "*.example.org", "localhost:8080"]).unwrap(),
@@ -529,6 +607,7 @@ proptest! {
             }
         }
         let _ = (mentions(&text), links(&text), stands_in(&text, &text));
+        prop_assert_eq!(is_said(&text, &text), !text.trim().is_empty());
         let _ = (Bound::hosts([&*text]), Bound::recipients([&*text]), Bound::paths([&*text]));
         let _ = (Bound::commands([&*text]), Bound::prefixes([&*text]));
     }

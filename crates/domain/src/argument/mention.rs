@@ -143,6 +143,54 @@ pub fn stands_in(wanted: &str, said: &str) -> bool {
     })
 }
 
+/// What may stand before a word that somebody says, and is no part of it. A sign that changes what
+/// a number or a path is (`-`, `.`, `~`) is none of these.
+const BEFORE_WORDS: &str = "\"'`´“”„‘’‚«»‹›([{@#$€£¥";
+/// The same behind it.
+const BEHIND_WORDS: &str = "\"'`´“”„‘’‚«»‹›)]}.,;:!?…$€£¥、。，！？";
+
+/// Whether somebody said this and nothing beside it: one or more words, all that stands between
+/// two blanks but for quotes and the ends of sentences. `0.20` does not say `20`, nor does
+/// `jean-luc@mail.com` say `luc@mail.com`. Small letters are as good as capital ones, where no
+/// other letter could be taken for them.
+pub fn is_said(wanted: &str, said: &str) -> bool {
+    let wanted = wanted.trim().to_ascii_lowercase();
+    if wanted.is_empty() {
+        return false;
+    }
+    let said = said.to_ascii_lowercase();
+    said.match_indices(&wanted).any(|(at, _)| {
+        let (mut before, mut behind) = (&said[..at], &said[at + wanted.len()..]);
+        loop {
+            before = before.trim_end_matches(|it| BEFORE_WORDS.contains(it));
+            behind = behind.trim_start_matches(|it| BEHIND_WORDS.contains(it));
+            // One of them alone says that it is less, or more.
+            match (before.strip_suffix('<'), behind.strip_prefix('>')) {
+                (Some(outer), Some(rest)) => (before, behind) = (outer, rest),
+                _ => break,
+            }
+        }
+        let is_edge = |letter: Option<char>| letter.is_none_or(char::is_whitespace);
+        is_edge(before.chars().next_back()) && is_edge(behind.chars().next())
+    })
+}
+
+/// The same of a number, which may have been written with more digits than it takes: `0.20` is 0.2.
+/// Signs that stand for something else elsewhere (`1,000`, `1e3`) are read by nobody.
+pub fn is_number_said(number: f64, said: &str) -> bool {
+    // Beyond this, two numbers that differ are one.
+    const EXACT_MAX: f64 = 9e15;
+    let is_it = |word: &str| {
+        let word = word.trim_start_matches(|it| BEFORE_WORDS.contains(it));
+        let word = word.trim_end_matches(|it| BEHIND_WORDS.contains(it));
+        let digits = word.strip_prefix('-').unwrap_or(word);
+        let is_plain = digits.bytes().all(|it| it.is_ascii_digit() || it == b'.')
+            && digits.starts_with(|it: char| it.is_ascii_digit());
+        is_plain && word.parse::<f64>().is_ok_and(|said| said.to_bits() == number.to_bits())
+    };
+    number.abs() < EXACT_MAX && said.split_whitespace().any(is_it)
+}
+
 fn keep(list: &mut Vec<String>, item: String) {
     if list.len() < MENTIONS_MAX && !list.contains(&item) {
         list.push(item);

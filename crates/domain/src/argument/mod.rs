@@ -15,7 +15,9 @@ mod tests;
 
 pub use alike::Alike;
 pub use bound::{Bound, BoundError, Number, PATTERNS_MAX};
-pub use mention::{Link, MENTIONS_MAX, Mentions, links, mentions, stands_in};
+pub use mention::{
+    Link, MENTIONS_MAX, Mentions, is_number_said, is_said, links, mentions, stands_in,
+};
 pub use names::names_of;
 pub use path::PathGlob;
 
@@ -189,9 +191,9 @@ impl ArgumentRules {
         self.iter().any(|rule| rule.demand == Demand::Quarantine && rule.concerns(tool))
     }
 
-    /// Whether the operator wrote down which values an argument of a tool may have. A call that
-    /// was admitted has one of them there.
-    pub fn lists(&self, tool: &str, argument: &str) -> bool {
+    /// Whether the operator wrote down which values an argument of a tool may have, by the names
+    /// of the fields that lead to it. A call that was admitted has one of them there.
+    pub fn lists(&self, tool: &str, argument: &[&str]) -> bool {
         self.iter().any(|rule| match &rule.demand {
             Demand::Argument { at, bound, .. } => {
                 // A pattern of recipients is no list: whoever fits it could be chosen.
@@ -200,7 +202,9 @@ impl ArgumentRules {
                     Bound::Recipient(names) => !names.iter().any(|name| name.contains('*')),
                     _ => false,
                 };
-                is_list && rule.concerns(tool) && at.join(".") == argument
+                is_list
+                    && rule.concerns(tool)
+                    && at.iter().map(|it| &**it).eq(argument.iter().copied())
             }
             _ => false,
         })

@@ -4,14 +4,15 @@
 use super::cast;
 use super::pages;
 use super::stage::{OPERATOR, Open, Stage};
-use super::steered;
+use super::stranger;
 use super::trace::{Chat, Joining, Room, Step, Verdict};
 use anyhow::Result;
 use axum::body::{Body, to_bytes};
 use axum::http::{Request, header};
 use insula_channel::{Envelope, EventId, Happening, Message, MessageId, Quoted, Sender};
 use insula_domain::{
-    AccountId, Address, AgentId, ChatId, ChatType, Label, Platform, SessionKey, UserId,
+    AccountId, Address, AgentId, ChatId, ChatType, Integrity, Label, Platform, SessionKey, Source,
+    SourceKind, UserId,
 };
 use insula_registry::daemon::lifecycle::NewAgent;
 use insula_registry::tokens::Verb;
@@ -259,7 +260,7 @@ fn a_stranger_quoted() -> Quoted {
         author: UserId::new("66").ok(),
         is_ours: false,
         is_from_here: true,
-        text: steered::FOREIGN.to_owned(),
+        text: stranger::FOREIGN.to_owned(),
     }
 }
 
@@ -310,8 +311,12 @@ pub async fn perform(stage: &Stage, open: &Open, name: &str, step: &Step) -> Str
                 Joining::Steer => BusyMode::Steer,
                 Joining::Interrupt => BusyMode::Interrupt,
             };
-            match engine.submit_as(mode, inbound((stage, open), &agent, &address, text).await).await
-            {
+            let mut inbound = inbound((stage, open), &agent, &address, text).await;
+            if stage.plan.is_steered && *joining == Joining::Steer {
+                let stranger = Source::new(SourceKind::Quoted, "a stranger");
+                inbound.label = inbound.label.with(&Integrity::of(stranger));
+            }
+            match engine.submit_as(mode, inbound).await {
                 Ok(handle) => listen(stage, name, handle),
                 Err(error) => error.to_string(),
             }

@@ -126,7 +126,12 @@ metadata: {{team: {id}}}
 /// The same agent where strangers speak: questions that nobody answers don't hold a trace up, and a
 /// small window makes summaries.
 pub fn steered(file: &str, seed: u64) -> String {
-    let questions = if seed.is_multiple_of(2) { "{timeout: 1s}" } else { "{mode: deny}" };
+    let questions =
+        if seed.is_multiple_of(2) { "{timeout: 1s}" } else { "{timeout: 1s, mode: off}" };
+    // Children get away with a stranger's words only where they may.
+    let children =
+        if seed.is_multiple_of(4) { "{tainted: {delegate_task: allow}}" } else { "balanced" };
+    let file = format!("{file}integrity: {children}\n");
     file.replace("approvals: {timeout: 30s}", &format!("approvals: {questions}"))
         .replace("/gpt-4o", "/small")
         // Where nobody speaks: to answer people in their own chat asks nobody.

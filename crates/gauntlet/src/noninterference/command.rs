@@ -2,6 +2,7 @@
 
 use super::golden::Recorded;
 use super::pair::{Options, Outcome, VARIATIONS, run_seed};
+use super::trace::Variation;
 use super::{Ground, generate, play, steered};
 use crate::machine::{self, on_threads, timed};
 use anyhow::Result;
@@ -41,15 +42,18 @@ pub struct Arguments {
     pub record: bool,
     /// Let strangers speak to the model, which does what they say, and look whether it gets
     /// through; `--pairs` says how many traces.
-    #[arg(long, conflicts_with_all = ["show", "golden"])]
+    #[arg(long, conflicts_with = "golden")]
     pub steered: bool,
 }
 
 /// Runs them; whether no byte differed.
 pub fn run(arguments: &Arguments) -> Result<bool> {
     if arguments.show {
-        let plan = generate::plan(arguments.seed, arguments.steps);
-        let one = generate::variation(arguments.seed, 0, plan.steps.len());
+        let Arguments { seed, steps, .. } = *arguments;
+        let (plan, one) = match arguments.steered {
+            true => (steered::plan(seed, steps), Variation::default()),
+            false => (generate::plan(seed, steps), generate::variation(seed, 0, steps)),
+        };
         print!("{}", play(&Arc::new(Ground::new()?), &plan, &one)?.text());
         return Ok(true);
     }

@@ -33,7 +33,9 @@ mod scripted;
 mod shrink;
 mod stage;
 pub mod steered;
+mod stranger;
 pub mod trace;
+mod ways;
 
 pub use disk::Ground;
 pub use pair::{Found, Options, Outcome, VARIATIONS, differ, run, run_seed};

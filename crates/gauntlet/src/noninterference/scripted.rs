@@ -4,7 +4,7 @@
 
 use super::cast::{SERVER, WATCHED};
 use super::observe::Observed;
-use super::steered::{self, Strangers};
+use super::stranger::{self, Strangers};
 use async_trait::async_trait;
 use insula_testkit::upstream::{Seen, Step, Upstream, answer, chunk, event_stream, head};
 use insula_tools::{Cleared, Hands, Output, Risk, Tool, ToolError};
@@ -70,7 +70,7 @@ fn note(seen: &Seen, stream: &str, observed: &Observed) {
 fn page(seen: &Seen, observed: &Observed, strangers: Strangers) -> Vec<Step> {
     note(seen, "site", observed);
     let (id, rest) = owner(seen);
-    let more = if strangers.speak { steered::page(rest) } else { String::new() };
+    let more = if strangers.speak { stranger::page(rest) } else { String::new() };
     let html = format!("<title>{rest}</title><p>The page about {rest}, for {id}.</p>{more}");
     vec![answer(200, &[("content-type", "text/html")], &html)]
 }
@@ -184,26 +184,26 @@ fn model(seen: &Seen, id: &str, holding: &Holding, strangers: Strangers) -> Vec<
     let acts = from.and_then(|from| program(&said[from].1)).unwrap_or_default();
     let since = &said[from.unwrap_or(0)..];
     let at = since.iter().filter(|(role, _)| *role == "assistant").count();
-    let at = at - if strangers.speak { steered::tries(&body).min(at) } else { 0 };
+    let at = at - if strangers.speak { stranger::tries(&body).min(at) } else { 0 };
     if strangers.speak
-        && let Some(notes) = steered::notes(&body)
+        && let Some(notes) = stranger::notes(&body)
     {
         return said_at_once(seen, &json!({ "content": notes }), "stop");
-    }
-    if strangers.speak
-        && id == WATCHED
-        && let Some(call) = steered::call(&body)
-    {
-        return said_at_once(seen, &json!({ "tool_calls": [call] }), "tool_calls");
     }
     let act = acts.get(at).cloned().unwrap_or_else(|| json!({ "say": "done" }));
     if let Some(status) = act["fail"].as_u64().and_then(|it| u16::try_from(it).ok()) {
         let headers = [("content-type", "application/json"), ("retry-after", "2")];
         return vec![answer(status, &headers, "{\"error\": {\"message\": \"not now\"}}")];
     }
+    if strangers.speak
+        && id == WATCHED
+        && let Some(call) = stranger::call(&body)
+    {
+        return said_at_once(seen, &json!({ "tool_calls": [call] }), "tool_calls");
+    }
     let (delta, reason) = match &act["call"] {
         Value::String(tool) => {
-            let arguments = steered::arguments(&act["arguments"], &body);
+            let arguments = stranger::arguments(&act["arguments"], &body);
             let function = json!({ "name": tool, "arguments": arguments });
             let call = json!({ "index": 0, "id": format!("c{at}"), "type": "function", "function": function });
             (json!({ "tool_calls": [call] }), "tool_calls")
@@ -214,7 +214,10 @@ fn model(seen: &Seen, id: &str, holding: &Holding, strangers: Strangers) -> Vec<
             (json!({ "content": format!("told: {}", results.join("\n--\n")) }), "stop")
         }
         _ => (
-            json!({ "content": act["say"].as_str().or(act["cut"].as_str()).unwrap_or("done") }),
+            {
+                let say = act["say"].as_str().or(act["cut"].as_str()).unwrap_or("done");
+                json!({ "content": stranger::with_what_was_read(say, &body) })
+            },
             "stop",
         ),
     };

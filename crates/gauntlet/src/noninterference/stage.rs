@@ -10,7 +10,7 @@ use super::observe::Observed;
 use super::pages::{self, Pages, ToGateway};
 use super::platform::Accounts;
 use super::scripted::{self, Holding, TOOLS};
-use super::steered::Strangers;
+use super::stranger::Strangers;
 use super::trace::{Other, Plan, Step, Variation};
 use anyhow::{Context as _, Result, anyhow};
 use axum::Router;

@@ -9,6 +9,7 @@
 
 use insula_gauntlet::noninterference::command::{Arguments, on_several};
 use insula_gauntlet::noninterference::golden::Recorded;
+use insula_gauntlet::noninterference::steered;
 use insula_gauntlet::noninterference::{Ground, generate, play};
 use std::sync::Arc;
 
@@ -21,6 +22,7 @@ fn short(seed: u64, pairs: u64) -> Arguments {
         no_shrink: false,
         show: false,
         golden: None,
+        steered: false,
         record: false,
     }
 }
@@ -71,4 +73,14 @@ fn g_a_run_that_differs_from_its_record_is_told() {
     assert!(!told.contains("model"), "{told}");
     let unknown = Recorded::parse("seed model\n3 aa\n").unwrap();
     assert!(recorded.compare(&unknown).unwrap_err().to_string().contains("never recorded"));
+}
+
+/// Strangers speak to the model, which does what they say: nothing of it is done.
+#[test]
+fn g_no_stranger_has_anything_done() {
+    let outcome = steered::run(1, 40, 60, 4).unwrap();
+    if let Some(found) = &outcome.found {
+        panic!("{found}");
+    }
+    assert!(outcome.tries > 300, "{} tries are too few to show anything", outcome.tries);
 }

@@ -363,7 +363,8 @@ impl Ingress {
             let heard: Vec<StoredMessage> =
                 heard.iter().filter_map(|it| StoredMessage::read(&it.content)).collect();
             context.extend(words::overheard(platform, &heard));
-            others = words::overheard_integrity(platform, &heard);
+            let sender = messages.first().map(|it| &*it.known);
+            others = words::overheard_integrity(platform, &heard, sender);
         }
         context.extend(words::quotations(platform, messages));
         let at = self.now();

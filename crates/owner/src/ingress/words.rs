@@ -147,9 +147,15 @@ pub(super) fn integrity(platform: &str, messages: &[StoredMessage]) -> Integrity
     })
 }
 
-/// The same of what was said among others.
-pub(super) fn overheard_integrity(platform: &str, heard: &[StoredMessage]) -> Integrity {
-    heard.iter().fold(Integrity::own(), |all, it| {
+/// The same of what was said among others, for somebody: of that, what they said themselves is
+/// theirs.
+pub(super) fn overheard_integrity(
+    platform: &str,
+    heard: &[StoredMessage],
+    sender: Option<&str>,
+) -> Integrity {
+    let others = heard.iter().filter(|it| sender != Some(&*it.known));
+    others.fold(integrity(platform, heard), |all, it| {
         let who = format!("{platform}:{}", it.known);
         all.join(&Integrity::of(Source::new(SourceKind::Observed, &who)))
     })

@@ -27,6 +27,7 @@ use insula_domain::{
     ScopeRule, SessionKey, SessionRule, Standing, ToolTable, UserId,
 };
 use insula_store::{AgentCommand, AgentLease, AuditEntry, Seq, StoreError};
+use insula_tools::workspace::Users;
 use insula_world::{Clock, World};
 use memory::limits;
 use std::fmt;
@@ -195,11 +196,12 @@ impl AgentContext {
         }
         let vault = &around.secrets.vault;
         let mcp = Arc::new(Mcp::new(config.mcp_servers, config.mcp_pins.as_deref()));
+        let users = if config.workspace_is_shared { Users::Others } else { Users::Agent };
         let workspace = Workspace::new(
             around.home,
             around.user_home,
             Path::new("agents").join(config.id.as_str()),
-            config.workspace_path.as_deref().map(|path| around.full(path)),
+            (config.workspace_path.as_deref().map(|path| around.full(path)), users),
             &boundary.files,
         )
         .leaving(Floor::new(config.programs.disk.free_space));

@@ -16,7 +16,7 @@ use http::header::{
 };
 use http::{Method, StatusCode};
 use http_body_util::{BodyExt as _, Full};
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Incoming};
 use hyper_util::rt::TokioIo;
 use insula_domain::{Host, HostError, Scheme};
 use insula_vault::ByteStreamRedactor;
@@ -148,6 +148,16 @@ impl Client {
 
     /// Fetches, up to the head of the final answer. Every redirect is a decision of its own.
     pub async fn fetch(&self, fetch: Fetch) -> Result<Response, FetchError> {
+        self.fetch_by(fetch, &mut Vec::new()).await
+    }
+
+    /// The same. `reached` has every place that a connection was made to, in order and also where
+    /// nothing came of it: whoever is there chose what happened next.
+    pub async fn fetch_by(
+        &self,
+        fetch: Fetch,
+        reached: &mut Vec<EgressDestination>,
+    ) -> Result<Response, FetchError> {
         let Fetch { mut method, url, mut headers, mut body } = fetch;
         let deadline = self.egress.world.clock.elapsed().saturating_add(self.limits.total);
         let written = url;
@@ -157,7 +167,8 @@ impl Client {
         })?;
         let mut destination = self.read(&url, Some(&written)).await?;
         for _hop in 0..=self.limits.redirects_max {
-            let sent = self.send(&method, &url, &destination, &headers, &body, deadline).await?;
+            let request = self.request(&method, &url, &destination, &headers, &body);
+            let sent = self.send(request, &url, &destination, deadline, reached).await?;
             let Some((next, written)) = redirect(&sent, &url) else {
                 return Ok(Response { url, ..sent });
             };
@@ -201,15 +212,15 @@ impl Client {
 
     async fn send(
         &self,
-        method: &Method,
+        request: http::Request<Full<Bytes>>,
         url: &Url,
         destination: &EgressDestination,
-        headers: &HeaderMap,
-        body: &Bytes,
         deadline: Duration,
+        reached: &mut Vec<EgressDestination>,
     ) -> Result<Response, FetchError> {
         let clock = &self.egress.world.clock;
-        let bytes_max = self.limits.body_len_max.saturating_add(body.len() as u64);
+        let sent = request.body().size_hint().exact().unwrap_or_default();
+        let bytes_max = self.limits.body_len_max.saturating_add(sent);
         let allowance = Arc::new(Allowance::new(bytes_max.saturating_add(OVERHEAD_LEN_MAX)));
         let patience = Patience { resolve: self.limits.resolve, connect: self.limits.connect };
         let dialling = self.egress.dial(EgressVia::Client, destination, patience, &allowance, None);
@@ -224,7 +235,7 @@ impl Client {
             DialError::Refused(refusal) => FetchError::Refused(refusal),
             DialError::Unreachable { destination, why } => told(&destination, &why),
         })?;
-        let request = self.request(method, url, destination, headers, body);
+        reached.push(destination.clone());
         let mut open = Open {
             egress: self.egress.clone(),
             decision,

@@ -148,6 +148,9 @@ pub trait AgentBackend: MemoryBackend + OutboxBackend + IngressBackend + Send + 
     /// The files that hold words of others.
     async fn foreign_files(&self) -> Result<Vec<ForeignFile>>;
 
+    /// Those of them that have to do with what has one of these names.
+    async fn foreign_about(&self, names: Vec<Box<str>>) -> Result<Vec<ForeignFile>>;
+
     /// Messages of one scope, by their words.
     async fn search(&self, scope: &ScopeName, query: &str, limit: usize) -> Result<Vec<Hit>>;
 }

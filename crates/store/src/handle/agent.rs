@@ -163,9 +163,15 @@ impl AgentStore {
         self.backend.grants().await
     }
 
-    /// The files that hold words of others, by path.
+    /// The files that hold words of others, by path: the first so many.
     pub async fn foreign_files(&self) -> Result<Vec<ForeignFile>> {
         self.backend.foreign_files().await
+    }
+
+    /// Those of them that have to do with what has one of these names, by path: which are it, hold
+    /// it or are below it. Where too many are below it, it is anybody's words as a whole.
+    pub async fn foreign_about(&self, names: Vec<Box<str>>) -> Result<Vec<ForeignFile>> {
+        self.backend.foreign_about(names).await
     }
 
     /// Messages of one scope that match some words of `query`, the best first, at most

@@ -347,6 +347,10 @@ impl AgentBackend for SqliteAgent {
         self.read(foreign::all).await
     }
 
+    async fn foreign_about(&self, names: Vec<Box<str>>) -> Result<Vec<ForeignFile>> {
+        self.read(move |sql| foreign::about(sql, &names)).await
+    }
+
     async fn search(&self, scope: &ScopeName, query: &str, limit: usize) -> Result<Vec<Hit>> {
         let (scope, query) = (scope.to_owned(), query.to_owned());
         self.read(move |sql| find::search(sql, scope.as_str(), &query, limit)).await

@@ -175,7 +175,7 @@ fn matches(sql: &Connection, scope: i64, term: &str) -> rusqlite::Result<Vec<Mat
 }
 
 fn hit(sql: &Connection, message: i64, score: f64, wanted: &[Box<str>]) -> rusqlite::Result<Hit> {
-    sql.prepare_cached("SELECT role, at, parts, label FROM message WHERE id = ?1")?.query_row(
+    sql.prepare_cached("SELECT role, at, parts, label, principal FROM message WHERE id = ?1")?.query_row(
         [message],
         |row| {
             let (session, seq) = split(message);
@@ -185,6 +185,7 @@ fn hit(sql: &Connection, message: i64, score: f64, wanted: &[Box<str>]) -> rusql
                 session,
                 seq,
                 role: Role::from_code(row.get(0)?).ok_or_else(|| bad_value(0))?,
+                principal: row.get::<_, String>(4)?.into(),
                 at: Timestamp::from_millis(row.get(1)?),
                 label: row.get::<_, String>(3)?.into(),
                 score,

@@ -127,11 +127,12 @@ impl Files {
         self.work(|access, _| access.workspace()?.given()).await
     }
 
-    /// Where paths lead that a tool is called with. Those that lead nowhere are left out.
+    /// Where paths lead that a tool is called with, and what was granted inside of there. Those
+    /// that lead out of all folders are left out.
     pub async fn places_of(&self, paths: Vec<String>) -> Result<Vec<FilePlace>, ToolError> {
         self.work(move |access, _| {
             let workspace = access.workspace()?;
-            Ok(paths.iter().filter_map(|path| workspace.place(path)).collect())
+            Ok(paths.iter().flat_map(|path| workspace.places_of(path)).collect())
         })
         .await
     }

@@ -111,11 +111,13 @@ impl Tool for Quarantined {
             Ok(Output::Text(text)) => text,
             Ok(Output::Pieces(pieces)) => Piece::plain(&pieces),
             Ok(ask @ Output::Ask { .. }) => return Ok(ask),
-            Err(ToolError::Pieces(_) | ToolError::Hand(_)) => {
+            // Where a page leads is refused by the name that the page gave it.
+            Err(ToolError::Pieces(_) | ToolError::Hand(_) | ToolError::Refused(_)) => {
                 let why = "it failed, and what it said of that is not shown in quarantine";
                 return Err(ToolError::Refused(why.to_owned()));
             }
-            Err(error) => return Err(error),
+            // Those are about what it was called with.
+            Err(error @ ToolError::Arguments(_)) => return Err(error),
         };
         let value = reader.answer(&text, question, schema).await?;
         match shape.fits(&value) {

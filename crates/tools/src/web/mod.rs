@@ -25,6 +25,8 @@ pub(crate) use text::beginning;
 pub struct Page {
     /// Where it came from, after all redirects.
     pub url: String,
+    /// The hosts that were asked on the way there, that one last.
+    pub hosts: Vec<String>,
     /// What the host says of it.
     pub status: u16,
     /// `Content-Type`.
@@ -33,6 +35,25 @@ pub struct Page {
     pub content_encoding: Option<String>,
     /// The bytes.
     pub body: Vec<u8>,
+}
+
+/// Why there is no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unfetched {
+    /// Nobody was asked. What is said of it is ours, and about the address that was given.
+    Unsent(ToolError),
+    /// These hosts were, and chose what became of it: what is said of that has words of theirs.
+    Sent {
+        /// In the order in which they were asked.
+        hosts: Vec<String>,
+        why: String,
+    },
+}
+
+impl From<ToolError> for Unfetched {
+    fn from(error: ToolError) -> Self {
+        Self::Unsent(error)
+    }
 }
 
 /// Which search an operator named, and so whose words are spoken.
@@ -64,13 +85,13 @@ pub struct Converted {
 #[async_trait]
 pub trait Web: Send + Sync {
     /// Fetches an address, as far as the agent's network goes.
-    async fn fetch(&self, url: &str) -> Result<Page, ToolError>;
+    async fn fetch(&self, url: &str) -> Result<Page, Unfetched>;
 
     /// The search that was named; `None` where none was.
     fn search(&self) -> Option<SearchKind>;
 
     /// Asks that search. The path and query go behind its address, its key goes along unseen.
-    async fn ask(&self, path_and_query: &str) -> Result<Page, ToolError>;
+    async fn ask(&self, path_and_query: &str) -> Result<Page, Unfetched>;
 
     /// Does work away from the threads that serve. A panic comes back as an error.
     async fn apart(&self, work: Work) -> Result<PageContent, HandError>;

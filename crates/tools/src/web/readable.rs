@@ -17,7 +17,8 @@ pub struct Readable {
     /// What it calls itself.
     pub title: Option<String>,
     pub text: String,
-    /// What the reader should know: it is cut, or why there is nothing.
+    /// What the reader should know: it is cut, or why there is nothing. Only the latter may have
+    /// words of whoever sent it.
     pub note: Option<String>,
 }
 
@@ -156,6 +157,7 @@ mod tests {
     fn page(content_type: &str, body: &[u8]) -> Page {
         Page {
             url: "https://site.org/".to_owned(),
+            hosts: vec!["site.org".to_owned()],
             status: 200,
             content_type: (!content_type.is_empty()).then(|| content_type.to_owned()),
             content_encoding: None,

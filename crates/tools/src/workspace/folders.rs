@@ -73,6 +73,15 @@ pub enum Absent {
     Leave,
 }
 
+/// Who works in a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Users {
+    /// The agent alone.
+    Agent,
+    /// Others can write there too.
+    Others,
+}
+
 /// The folders of an agent, under one generation.
 #[derive(Debug)]
 pub struct AgentFolders {
@@ -84,6 +93,8 @@ pub struct AgentFolders {
     pub common: Vec<Granted>,
     /// The agent's folder below the home, if it has one: all of the home that can be granted to it.
     folder: Option<PathBuf>,
+    /// Who works in the first folder of `common`.
+    own: Users,
     /// The folders of `common` as they are open now.
     opened: Mutex<Weak<Common>>,
 }
@@ -124,13 +135,20 @@ struct Fence {
 impl AgentFolders {
     /// A description; nothing is opened.
     pub fn new(home: PathBuf, user_home: Option<PathBuf>, common: Vec<Granted>) -> Self {
-        Self { home, user_home, common, folder: None, opened: Mutex::default() }
+        let (folder, own) = (None, Users::Agent);
+        Self { home, user_home, common, folder, own, opened: Mutex::default() }
     }
 
     /// The same for the agent with this folder below the home.
     #[must_use]
     pub fn of(self, folder: PathBuf) -> Self {
         Self { folder: Some(folder), ..self }
+    }
+
+    /// The same, of which these work in the first.
+    #[must_use]
+    pub fn used_by(self, own: Users) -> Self {
+        Self { own, ..self }
     }
 
     /// The folders every conversation has. Opened once for all who work at the same time.
@@ -240,7 +258,10 @@ impl AgentFolders {
         for (place, granted) in self.common.iter().enumerate() {
             match common.open(granted) {
                 // The first one is the agent's own.
-                Ok(root) => roots.push(Root { is_shared: place > 0, ..root }),
+                Ok(root) => {
+                    let is_shared = place > 0 || self.own == Users::Others;
+                    roots.push(Root { is_shared, ..root });
+                }
                 Err(why) => common.absent.push(why),
             }
         }
@@ -350,6 +371,11 @@ fn fence(roots: &mut [Root], home: FileIdentity, home_path: &Path) {
 }
 
 impl Root {
+    /// What the folder is, whatever it is called.
+    pub(super) fn identity(&self) -> FileIdentity {
+        self.identity
+    }
+
     /// The folder as a program is given it.
     pub(crate) fn folder(&self) -> Result<GivenFolder, FileError> {
         let failed = |error| FileError::of(&self.path.display().to_string(), error);

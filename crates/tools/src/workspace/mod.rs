@@ -7,13 +7,15 @@
 mod error;
 mod folders;
 mod kernel;
+mod places;
 mod resolved_path;
 pub mod states;
 
 pub use error::FileError;
 pub(crate) use error::head;
-pub use folders::{Absent, AgentFolders, GivenFolder, Granted, Site};
+pub use folders::{Absent, AgentFolders, GivenFolder, Granted, Site, Users};
 pub(crate) use kernel::Entry;
+pub use places::{FilePlace, Within};
 pub(crate) use resolved_path::{Loaded, ResolvedPath, Staged};
 
 use folders::{Common, Root};
@@ -155,32 +157,6 @@ impl Workspace {
         self.roots.iter().take(self.given).map(|root| root.folder()).collect()
     }
 
-    /// Where a path leads, whether or not something is there. What can't be told apart is the
-    /// whole folder that the path begins in.
-    pub(crate) fn place(&self, path: &str) -> Option<FilePlace> {
-        let begin = self.begin(path).ok()?;
-        let within = begin.within();
-        let top = kernel::real_path(&begin.root.folder).ok()?;
-        if let Ok(folder) = kernel::folder_beneath(&begin.root.folder, &begin.rest) {
-            return Some(FilePlace { path: kernel::real_path(&folder).unwrap_or(top), within });
-        }
-        if let Ok(found) = self.locate(path, Parents::Expect) {
-            let folder = kernel::real_path(&found.folder).ok()?;
-            return Some(FilePlace { path: folder.join(found.name), within });
-        }
-        let is_plain = begin.rest.components().all(|it| matches!(it, Component::Normal(_)));
-        Some(FilePlace { path: if is_plain { top.join(&begin.rest) } else { top }, within })
-    }
-
-    /// All folders, as places.
-    pub(crate) fn places(&self) -> Vec<FilePlace> {
-        let places = self.roots.iter().enumerate().filter_map(|(index, root)| {
-            let within = Within::of(root, index >= self.given);
-            Some(FilePlace { path: kernel::real_path(&root.folder).ok()?, within })
-        });
-        places.collect()
-    }
-
     /// How many folders there are.
     pub(crate) fn folder_count(&self) -> usize {
         self.roots.len()
@@ -245,10 +221,6 @@ impl Begin {
         }
     }
 
-    fn within(&self) -> Within {
-        Within::of(&self.root, self.is_output)
-    }
-
     /// Opens the folder itself, to walk through it.
     pub(crate) fn folder(&self, path: &str) -> Result<Walked, FileError> {
         let folder = kernel::folder_beneath(&self.root.folder, &self.rest)
@@ -272,35 +244,6 @@ impl Begin {
     pub(crate) fn top(&self) -> Result<Walked, FileError> {
         let top = Begin { root: self.root.clone(), rest: PathBuf::new(), ..*self };
         top.folder(&self.root.path.display().to_string())
-    }
-}
-
-/// A place on a disk, and whose it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FilePlace {
-    /// Without a link on the way.
-    pub path: PathBuf,
-    pub within: Within,
-}
-
-/// Which of an agent's folders something is in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Within {
-    /// Its own.
-    Own,
-    /// One that others have too.
-    Shared,
-    /// That of what its programs printed and of what people sent along.
-    Output,
-}
-
-impl Within {
-    fn of(root: &Root, is_output: bool) -> Self {
-        match (is_output, root.is_shared) {
-            (true, _) => Self::Output,
-            (false, true) => Self::Shared,
-            (false, false) => Self::Own,
-        }
     }
 }
 

@@ -4,6 +4,7 @@
 mod concurrent;
 mod edits;
 mod hostile;
+mod places;
 mod reading;
 mod saved_output;
 mod searching;

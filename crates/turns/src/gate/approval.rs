@@ -2,17 +2,18 @@
 //! asked.
 
 use super::super::ask::ModelCallFailure;
-use super::{Call, Denial, Judged, NotPassed, Unapproved, around};
+use super::integrity::remembers_everywhere;
+use super::stages::Setting;
+use super::{Call, Denial, Judged, NotPassed, Unapproved};
 use crate::approvals::{ApprovalDuration, Question, showing, smart};
 use crate::budget::BudgetError;
-use crate::facts::Surroundings as _;
 use crate::turn::{Broken, Turn, TurnContext};
 use insula_capabilities::programs::Ground;
 use insula_config::agent::GlobalWrites;
 use insula_domain::Actor;
 use insula_domain::command::DangerRule;
 use insula_domain::question::StartFolder;
-use insula_domain::{ApprovalMode, ChildApprovals, MemoryOperation, Scope};
+use insula_domain::{ApprovalMode, ChildApprovals, Effect, tool};
 use insula_registry::events::turn::{ApprovalOutcome, TurnEvent};
 use insula_registry::tokens::Verb;
 use insula_store::{ApprovalDecision, Usage};
@@ -105,16 +106,23 @@ pub(super) async fn of_steered(
         return deny(Unapproved::Nobody);
     }
     let redaction = turn.redaction();
-    let reader = judged.setting.reader.as_ref();
-    let there = (folder_of(&judged.setting.ground), reader.map(|it| it.command.as_str()));
+    let Setting { reader, ground, .. } = &judged.setting;
+    // Only what runs a program begins somewhere.
+    let folder = match judged.tool.risk(&judged.arguments) {
+        Risk::Command(_) | Risk::Code { .. } => folder_of(ground),
+        Risk::Input { .. } => {
+            reader.as_ref().map_or(StartFolder::Nowhere, |it| folder_of(&it.ground))
+        }
+        Risk::None | Risk::ChangeSelf(_) => StartFolder::Nowhere,
+    };
+    let there = (folder, reader.as_ref().map(|it| it.command.as_str()));
     let unseen = judged.concern.as_ref().and_then(|it| it.unseen);
     let shown = showing::shown(&judged.arguments, there, unseen, |text| redaction.told(text));
     let shown = match shown {
         Ok(shown) => shown,
         Err(why) => return deny(Unapproved::TooLong(why)),
     };
-    let said = around(turn, call.history).said();
-    let why = redaction.told(steered.told(&judged.arguments, call.history, &said));
+    let why = redaction.told(steered.told(turn, &judged.tool, &judged.arguments, call));
     let what = format!("{shown}\n{why}");
     let by = steered.by();
     let question = Question {
@@ -139,15 +147,19 @@ pub(super) async fn of_global_write(
     judged: &Judged,
     agreed: Option<Actor>,
 ) -> Result<Option<Actor>, NotPassed> {
-    let (cx, caps) = (turn.cx, &turn.shop.caps);
+    let cx = turn.cx;
     let Some(memory) = &cx.agent.memory else { return Ok(None) };
-    if !judged.tool.reaches_everywhere(&judged.arguments) {
+    let is_asked_for = judged.tool.reaches_everywhere(&judged.arguments);
+    let remembers = tool::find(call.name).is_some_and(|it| it.effects.contains(&Effect::Remember));
+    if !is_asked_for && (!remembers || agreed.is_none()) {
         return Ok(None);
     }
-    // Where all of the agent's memory is one, there is nothing to confirm.
-    let TurnContext { agent, from, key, .. } = cx;
-    let here = caps.memory_scope(agent, from, key, MemoryOperation::Write).await;
-    if here.is_ok_and(|resolved| resolved.writes == Scope::Global) {
+    // Where all of the agent's memory is one, there is nothing more to confirm; who agreed to it
+    // because of what the turn has read agreed that every conversation reads it.
+    if remembers_everywhere(turn, &cx.agent).await {
+        return Ok(agreed);
+    }
+    if !is_asked_for {
         return Ok(None);
     }
     let deny = |why| Err(Denial::Everywhere { name: call.name.to_owned(), why }.into());

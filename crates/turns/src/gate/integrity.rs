@@ -1,42 +1,50 @@
 //! Integrity: whether words of others may be why a call is made, and what becomes of it then.
 
-use super::{Call, Denial, around, generations};
-use crate::acts::{PossibleAct, When, possible};
+use super::excerpt::{TextKind, excerpts, stand_in, texts};
+use super::given::{Given, Step, What, are_given, pieces};
+use super::{Call, Denial, NotPassed, around, generations};
+use crate::acts::{When, possible};
+use crate::current::runs_programs;
 use crate::facts::Surroundings as _;
-use crate::turn::Turn;
-use insula_domain::argument::stands_in;
+use crate::provenance::Provenance;
+use crate::turn::{Turn, TurnContext};
+use insula_domain::question::{named, on_a_line};
 use insula_domain::{
-    Act, Audience, Integrity, IntegrityProfile, Ruling, Source, SourceKind, TaintedRule,
+    Act, Audience, Integrity, IntegrityProfile, MemoryOperation, Ruling, Scope, Source, SourceKind,
+    TaintedRule,
 };
 use insula_registry::context::AgentContext;
-use insula_store::{Message, Part};
+use insula_tools::workspace::Within;
 use insula_tools::{Risk, ToolRef};
 use serde_json::Value;
-use std::path::Path;
 
-/// Longest piece of foreign words that a question shows, in characters.
-const EXCERPT_CHARS_MAX: usize = 240;
-/// Letters and digits from which on a word names something, wherever it was said.
-const MEANT_CHARS_MIN: usize = 4;
 /// Arguments whose origin a question tells.
 const ARGUMENTS_MAX: usize = 12;
 
 /// A call that words of others may have brought about, and that somebody has to agree to.
 pub(super) struct Steered {
     acts: Vec<Act>,
+    /// Whose words may be behind it.
     integrity: Integrity,
+    /// Those of them that the turn has read.
+    read: Integrity,
+    /// Those that a program would find.
+    found: Integrity,
     ruling: Ruling,
 }
 
-/// Whether a call may be made in a turn that has read what this one has: it may, or somebody has
-/// to agree, or it is refused. By the stricter of the generations.
-pub(super) fn examine(
+/// Whether a call may be made in a turn that has read what this one has, with programs that see
+/// what theirs do: it may, or somebody has to agree, or it is refused. By the stricter of the
+/// generations.
+pub(super) async fn examine(
     turn: &Turn<'_>,
     tool: &ToolRef,
     arguments: &Value,
     call: Call<'_>,
-) -> Result<Option<Steered>, Denial> {
-    let seen = turn.cx.seen.label();
+) -> Result<Option<Steered>, NotPassed> {
+    let files = Provenance::new(turn.shop, turn.cx, tool, arguments);
+    let sight = files.in_sight(generations(turn).map(|agent| &**agent)).await?;
+    let seen = turn.cx.seen.label().with(&sight.integrity);
     if seen.integrity().is_own() {
         return Ok(None);
     }
@@ -47,40 +55,63 @@ pub(super) fn examine(
         if integrity.is_own() {
             continue;
         }
-        let acts = acts(turn, agent, tool, arguments);
+        let mut acts = acts(turn, agent, tool, arguments).await;
+        acts.extend(sight.act.filter(|act| !acts.contains(act)));
         let Some(ruling) = policy.ruling(tool.name(), acts.iter().copied()) else { continue };
+        // What a program does is not told by the words of its command alone.
         let by_sender = policy.profile != IntegrityProfile::Strict
-            && are_given(arguments, &around(turn, call.history).said(), |argument| {
-                agent.boundary.rules.lists(tool.name(), argument)
-            });
+            && !runs_programs(tool)
+            && !acts.contains(&Act::Program)
+            && are_given(
+                &pieces(arguments, tool.parameters()),
+                &around(turn, call.history).said(),
+                |argument| agent.boundary.rules.lists(tool.name(), argument),
+            );
         match ruling.rule {
             TaintedRule::Allow => {}
             TaintedRule::Deny => {
-                return Err(Denial::Tainted {
+                return Err(NotPassed::from(Denial::Tainted {
                     name: call.name.to_owned(),
                     sources: integrity.in_words(),
                     by: ruling.to_string(),
                     why: None,
-                });
+                }));
             }
             TaintedRule::Ask if by_sender => {}
-            TaintedRule::Ask => steered = Some(Steered { acts, integrity, ruling }),
+            TaintedRule::Ask => {
+                let read = policy.untrusted(turn.cx.seen.label().integrity());
+                let found = policy.untrusted(&sight.integrity);
+                let found = found.without(|it| read.sources().any(|read| read == it));
+                steered = Some(Steered { acts, integrity, read, found, ruling });
+            }
         }
     }
     Ok(steered)
 }
 
 /// What a call does that words of others should not bring about.
-fn acts(turn: &Turn<'_>, agent: &AgentContext, tool: &ToolRef, arguments: &Value) -> Vec<Act> {
-    let is_done = |it: &PossibleAct| match it.when {
-        When::Always => true,
-        When::Elsewhere => !is_here(turn, arguments),
-        When::Runs | When::Input => tool.risk(arguments) != Risk::None,
-        When::SharedFolder => is_shared(agent, arguments),
-        When::Everywhere => tool.reaches_everywhere(arguments),
-    };
-    let possible = possible(agent, &agent.boundary, tool.name());
-    possible.into_iter().filter(is_done).map(|it| it.act).collect()
+async fn acts(
+    turn: &Turn<'_>,
+    agent: &AgentContext,
+    tool: &ToolRef,
+    arguments: &Value,
+) -> Vec<Act> {
+    let mut acts = Vec::new();
+    for it in possible(agent, &agent.boundary, tool.name()) {
+        let is_done = match it.when {
+            When::Always => true,
+            When::Elsewhere => !is_here(turn, arguments),
+            When::Runs | When::Input => tool.risk(arguments) != Risk::None,
+            When::SharedFolder => is_shared(turn, tool, arguments).await,
+            When::Everywhere => {
+                tool.reaches_everywhere(arguments) || remembers_everywhere(turn, agent).await
+            }
+        };
+        if is_done {
+            acts.push(it.act);
+        }
+    }
+    acts
 }
 
 /// Whether it is said where the sender hears it anyway, or nothing is said at all.
@@ -89,51 +120,45 @@ fn is_here(turn: &Turn<'_>, arguments: &Value) -> bool {
     target.parse().is_ok_and(|to: Audience| to == Audience::of(&turn.cx.from.address))
 }
 
-/// Whether a file that is written may be one that others have too.
-fn is_shared(agent: &AgentContext, arguments: &Value) -> bool {
-    // A path that is named otherwise than in the workspace may lead anywhere.
-    let is_own = |path: &str| {
-        let path = Path::new(path);
-        let goes_up = path.components().any(|it| it == std::path::Component::ParentDir);
-        !goes_up && (path.is_relative() || path.starts_with(&agent.workspace.path))
-    };
-    !arguments.get("path").and_then(Value::as_str).is_some_and(is_own)
-}
-
-/// Whether all that a call is made with was said by the sender or listed by the operator, and some
-/// of it says what is meant: a `13` that stands in a date names no file.
-fn are_given(arguments: &Value, said: &str, is_listed: impl Fn(&str) -> bool) -> bool {
-    let mut leaves = Vec::new();
-    collect(arguments, &mut String::new(), &mut leaves);
-    let is_meant =
-        |value: &str| value.chars().filter(|it| it.is_alphanumeric()).count() >= MEANT_CHARS_MIN;
-    leaves.iter().all(|(name, value)| is_listed(name) || stands_in(value, said))
-        && leaves.iter().any(|(name, value)| is_listed(name) || is_meant(value))
-}
-
-/// The texts and numbers of arguments, each with its name.
-fn collect(value: &Value, name: &mut String, leaves: &mut Vec<(String, String)>) {
-    match value {
-        Value::Null | Value::Bool(_) => {}
-        Value::Number(number) => leaves.push((name.clone(), number.to_string())),
-        Value::String(text) if text.trim().is_empty() => {}
-        Value::String(text) => leaves.push((name.clone(), text.clone())),
-        Value::Array(items) => items.iter().for_each(|item| collect(item, name, leaves)),
-        Value::Object(fields) => {
-            for (key, value) in fields {
-                let before = name.len();
-                name.push_str(if name.is_empty() { "" } else { "." });
-                name.push_str(key);
-                collect(value, name, leaves);
-                name.truncate(before);
-            }
-        }
+/// Whether a file that is written may be one that others have too: by where each of its paths
+/// leads. Which files a call writes that names none, nobody knows.
+async fn is_shared(turn: &Turn<'_>, tool: &ToolRef, arguments: &Value) -> bool {
+    let paths = tool.writes(arguments);
+    if paths.is_empty() {
+        return true;
     }
+    let places = turn.cx.files.places_of(paths).await;
+    !places.is_ok_and(|places| places.iter().all(|place| place.within != Within::Shared))
+}
+
+/// Whether every conversation reads what is remembered in this one. Where nothing may be, nothing
+/// is.
+pub(super) async fn remembers_everywhere(turn: &Turn<'_>, agent: &AgentContext) -> bool {
+    let TurnContext { from, key, .. } = turn.cx;
+    let here = turn.shop.caps.memory_scope(agent, from, key, MemoryOperation::Write).await;
+    here.is_ok_and(|resolved| resolved.writes == Scope::Global)
 }
 
 impl Steered {
     pub(super) fn sources(&self) -> String {
         self.integrity.in_words()
+    }
+
+    /// Whose words may be behind it, and how.
+    fn whose_words(&self) -> String {
+        let found = format!(
+            "A program would find words of others in files here, and may do what they say: {}.",
+            on_a_line(&self.found.in_words())
+        );
+        let read = format!(
+            "This turn has read words of others, who may be steering it: {}.",
+            on_a_line(&self.read.in_words())
+        );
+        match (self.found.is_own(), self.read.is_own()) {
+            (true, _) => read,
+            (false, true) => found,
+            (false, false) => format!("{read}\n{found}"),
+        }
     }
 
     /// What says that somebody has to agree.
@@ -143,14 +168,19 @@ impl Steered {
 
     /// Why somebody is asked: whose words may be steering the turn, what they say, what the call
     /// would do, and where each of its arguments came from.
-    pub(super) fn told(&self, arguments: &Value, history: &[Message], said: &str) -> String {
+    pub(super) fn told(
+        &self,
+        turn: &Turn<'_>,
+        tool: &ToolRef,
+        arguments: &Value,
+        call: Call<'_>,
+    ) -> String {
         let acts: Vec<&str> = self.acts.iter().map(|act| act.in_words()).collect();
-        let foreign = foreign(history);
         let described = self.integrity.sources().filter(|it| it.kind == SourceKind::Description);
         let described = described.map(Source::name);
         let mut told = format!(
-            "This turn has read words of others, who may be steering it: {}.\nIt would {}.",
-            self.sources(),
+            "{}\nIt would {}.",
+            self.whose_words(),
             if acts.is_empty() { "do this".to_owned() } else { acts.join(" and ") },
         );
         for server in described {
@@ -158,65 +188,56 @@ impl Steered {
                 "\nNobody has looked at how the tools of {server} describe themselves yet; `insula mcp approve AGENT {server}` says that somebody has."
             ));
         }
-        if let Some(last) = foreign.last() {
-            let excerpt: String = last.chars().take(EXCERPT_CHARS_MAX).collect();
-            let excerpt = excerpt.split_whitespace().collect::<Vec<_>>().join(" ");
-            told.push_str(&format!("\nThe last of those words: “{excerpt}”"));
+        let said = around(turn, call.history).said();
+        let lists = |argument: &[&str]| turn.cx.agent.boundary.rules.lists(tool.name(), argument);
+        let is_known = |it: &Given<'_>| it.is_listed(lists) || it.is_in(&said);
+        let pieces = pieces(arguments, tool.parameters());
+        let (known, unknown): (Vec<_>, Vec<_>) = pieces.iter().partition(|it| is_known(it));
+        let texts = texts(turn, call.history);
+        let words: Vec<&str> = unknown.iter().filter_map(|it| it.words()).collect();
+        let excerpts = excerpts(&texts, &words);
+        if !excerpts.is_empty() {
+            told.push_str(&format!("\n{excerpts}"));
         }
-        let mut leaves = Vec::new();
-        collect(arguments, &mut String::new(), &mut leaves);
-        for (name, value) in leaves.iter().take(ARGUMENTS_MAX) {
-            let from = if stands_in(value, said) {
+        // First what nobody said, so that no number of others hides it.
+        for it in unknown.iter().chain(&known).take(ARGUMENTS_MAX) {
+            let stands_in = |kind| it.words().is_some_and(|words| stand_in(words, &texts, kind));
+            let from = if it.is_in(&said) {
                 "the sender said it"
-            } else if foreign.iter().any(|text| stands_in(value, text)) {
+            } else if it.is_listed(lists) {
+                "the operator listed it"
+            } else if stands_in(TextKind::Foreign) {
                 "it stands in those words"
+            } else if stands_in(TextKind::After) {
+                "it stands in what a tool brought"
             } else {
                 "the model wrote it"
             };
-            told.push_str(&format!("\n`{name}`: {from}"));
+            told.push_str(&format!("\n{}: {from}", place_of(it)));
+        }
+        if pieces.len() > ARGUMENTS_MAX {
+            let more = pieces.len() - ARGUMENTS_MAX;
+            let unsaid = unknown.len().saturating_sub(ARGUMENTS_MAX);
+            told.push_str(&format!(
+                "\nand {more} more, {unsaid} of which neither the sender said nor the operator listed"
+            ));
         }
         told
     }
 }
 
-/// What tools brought from outside, in order.
-fn foreign(history: &[Message]) -> Vec<&str> {
-    let parts = history.iter().flat_map(|message| &message.parts);
-    let texts = parts.filter_map(|part| match part {
-        Part::ToolResult { text, untrusted: true, .. } => Some(text.as_str()),
-        _ => None,
-    });
-    texts.collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn what_the_sender_said_is_all_or_nothing() {
-        let are_said = |arguments: &Value, said: &str| are_given(arguments, said, |_| false);
-        let said = "Send 20 to DE89 3704 for lunch, please";
-        assert!(are_said(&json!({ "to": "DE89 3704", "amount": 20 }), said));
-        assert!(are_said(&json!({ "to": "de89 3704", "urgent": true, "note": "" }), said));
-        assert!(!are_said(&json!({ "to": "DE89 3705", "amount": 20 }), said));
-        assert!(!are_said(&json!({ "to": "DE89 3704", "amount": 200 }), said));
-        assert!(!are_said(&json!({ "to": ["DE89 3704", "US12"] }), said));
-        assert!(!are_said(&json!({ "nested": { "to": "US12" } }), said));
-        assert!(!are_said(&json!({}), said), "nobody said what has no words");
-        assert!(!are_said(&json!({ "all": true }), said));
-        assert!(!are_said(&json!({ "file_id": "13" }), "What is on June 13?"));
-        assert!(are_said(&json!({ "file_id": "13", "name": "budget" }), "delete 13, the budget"));
+/// Where a piece of the arguments stands, in words.
+fn place_of(given: &Given<'_>) -> String {
+    let mut place = String::new();
+    for step in &given.at {
+        match step {
+            Step::Element => place.push_str("[]"),
+            Step::Field(name) => {
+                place.push_str(if place.is_empty() { "" } else { "." });
+                place.push_str(&named(name));
+            }
+        }
     }
-
-    #[test]
-    fn what_the_operator_listed_counts_as_said() {
-        let is_listed = |name: &str| name == "to";
-        let given = |arguments: Value| are_given(&arguments, "20 for lunch", is_listed);
-        assert!(given(json!({ "to": "the landlord", "amount": 20 })));
-        assert!(!given(json!({ "to": "the landlord", "amount": 200 })));
-        assert!(!given(json!({ "to": "the landlord", "note": "and more" })));
-        assert!(!given(json!({ "of": { "to": "the landlord" } })), "another argument");
-    }
+    let as_name = if matches!(given.what, What::Name(_)) { ", by this name" } else { "" };
+    format!("`{place}`{as_name}")
 }

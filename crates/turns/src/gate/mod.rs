@@ -6,6 +6,8 @@
 
 mod approval;
 mod denial;
+mod excerpt;
+mod given;
 mod integrity;
 mod stages;
 
@@ -113,7 +115,7 @@ pub(super) async fn pass(turn: &mut Turn<'_>, call: Call<'_>) -> Result<Permit, 
     let arguments = stages::policy(turn, &tool, call)?;
     let wanted = stages::hooks(turn, call, &arguments).await?;
     stages::boundary(turn, &tool)?;
-    let steered = integrity::examine(turn, &tool, &arguments, call)?;
+    let steered = integrity::examine(turn, &tool, &arguments, call).await?;
     let setting = Setting::of(turn, &tool, &arguments, call).await;
     let concern = stages::classifier(turn, &tool, &arguments, &setting)?.or(wanted);
     let judged = Judged { tool, arguments, steered, concern, setting };

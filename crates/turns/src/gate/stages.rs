@@ -276,7 +276,8 @@ pub(super) async fn once_more(
         (Some(before), Some(now)) => Arc::ptr_eq(before, now),
         _ => false,
     };
-    if is_same {
+    // While somebody was asked, files may have come to hold words of others.
+    if is_same && judged.concern.is_none() {
         return Ok(());
     }
     let Judged { tool, arguments, concern, .. } = judged;
@@ -284,7 +285,8 @@ pub(super) async fn once_more(
         permits(&turn.cx.agent, now, (tool, arguments), &around(turn, call.history))?;
     }
     boundary(turn, tool)?;
-    if integrity::examine(turn, tool, arguments, call)?.is_some() && judged.steered.is_none() {
+    let steered = integrity::examine(turn, tool, arguments, call).await?;
+    if steered.is_some() && judged.steered.is_none() {
         return Err(Denial::Changed { name: call.name.to_owned(), what: "integrity" }.into());
     }
     let Setting { reader, ground, home, .. } = &judged.setting;

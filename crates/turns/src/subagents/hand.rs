@@ -223,7 +223,7 @@ impl TurnDelegate<'_> {
             turn,
             principal: cx.principal.clone(),
             scope: cx.scope.clone(),
-            seen: Seen::new(&cx.seen.text()),
+            seen: Seen::new(&cx.seen.text(), &cx.principal),
             made: cx.made.clone(),
             message,
             asked: cx.asked,
@@ -354,7 +354,7 @@ impl TurnDelegate<'_> {
         let mut words = QuotedSource::Own;
         loop {
             let page = store.messages_after(session, after, PAGE).await?;
-            self.cx.see(&page);
+            self.cx.see(&self.shop.access, &page);
             if untrusted::is_noted(&page) {
                 words = QuotedSource::Foreign;
             }

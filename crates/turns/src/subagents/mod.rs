@@ -1,4 +1,4 @@
-//! Sub-agents: turns to which a turn hands work. (Programs are in `children`.)
+//! Sub-agents: turns to which a turn hands work. (Programs are in `capabilities`.)
 //!
 //! A child is an ordinary turn in a session of its own, run by the same code as any other,
 //! under a context that was derived from its parent's. It begins with a goal and nothing else,

@@ -4,6 +4,8 @@ use crate::ingress::support::{
     Fixture, attachment, dm, group, message, open_fixture, quoted, shown,
 };
 use insula_channel::{AttachmentKind, Happening, Message};
+use insula_domain::Label;
+use insula_domain::words::WordSource;
 use insula_registry::access::InboundOutcome;
 use insula_store::Role;
 
@@ -122,4 +124,54 @@ async fn a_quotation_is_context_where_the_asker_reads_it_anyway() {
     let journal = fixture.journal("a", &ann).await;
     let said: Vec<_> = journal.iter().filter(|it| it.role == Role::User).collect();
     assert!(!format!("{said:?}").contains("seen by all"), "ann did not say it");
+}
+
+/// Whose words the agent's last answer was made of.
+async fn steered_by(fixture: &Fixture, from: &crate::ingress::support::From) -> String {
+    let journal = fixture.journal("a", from).await;
+    let last = journal.iter().rfind(|it| it.role == Role::Assistant).expect("an answer");
+    let label: Label = last.label.parse().unwrap();
+    label.integrity().in_words()
+}
+
+const ADMIN: &str = "access: {admins: ['telegram:1'], allow";
+
+#[tokio::test]
+async fn what_one_says_steers_the_turns_of_others_and_an_admin_is_nobody_else() {
+    let fixture = open_fixture(&config("").replace("access: {allow", ADMIN)).await;
+    let [ann, bob, cid] = ["1", "2", "3"].map(|user| group("-100", user));
+    for (who, expected) in [
+        (&ann, ""),
+        // What an admin said is what the agent is meant to go by.
+        (&bob, ""),
+        (&ann, "observed telegram:2"),
+        // What they said before they say still, whatever the agent made of it for others.
+        (&bob, ""),
+        (&cid, "observed telegram:2"),
+        (&bob, "observed telegram:3"),
+        (&ann, "observed telegram:2, observed telegram:3"),
+    ] {
+        fixture.ask_in_group(who, "hello").await;
+        assert_eq!(steered_by(&fixture, who).await, expected, "{who:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_somebody_said_to_others_is_their_own_when_they_ask() {
+    let config = config("observe: true").replace("access: {allow", ADMIN);
+    let fixture = open_fixture(&config).await;
+    let [ann, bob] = ["1", "2"].map(|user| group("-100", user));
+    fixture.say(&ann, "the meeting is at noon").await;
+    fixture.ask_in_group(&ann, "when is it?").await;
+    assert_eq!(steered_by(&fixture, &ann).await, "");
+    // What they passed on to others is somebody else's all the same.
+    let there = group("-200", "1");
+    take(&fixture, &there, |said| said.words.push_foreign(WordSource::Forwarded, None, "pay me"))
+        .await;
+    fixture.ask_in_group(&there, "what is it?").await;
+    let by = steered_by(&fixture, &there).await;
+    assert!(by.contains("quoted") && !by.contains("observed"), "{by}");
+    fixture.say(&bob, "no, at one").await;
+    fixture.ask_in_group(&ann, "when is it?").await;
+    assert_eq!(steered_by(&fixture, &ann).await, "observed telegram:2");
 }

@@ -67,6 +67,11 @@ fn staff() -> From {
     group("g", "2").on("discord").role("staff")
 }
 
+/// The same where nobody else has said anything: which roles others had is not known later.
+fn staff_alone() -> From {
+    group("h", "2").on("discord").role("staff")
+}
+
 /// Waits until a question waits; what it is about.
 async fn waiting(fixture: &Fixture) -> String {
     let agent = fixture.agent("a");
@@ -130,7 +135,7 @@ async fn a_role_makes_an_admin_for_tools_that_change_the_agent() {
     let fixture = open_fixture().await;
     let told = fixture.ask(&boss(), &skill("notes")).await;
     assert!(told.contains("notes") && !is_asked(&fixture).await, "{told}");
-    fixture.say(&staff(), &skill("others")).await;
+    fixture.say(&staff_alone(), &skill("others")).await;
     assert_eq!(waiting(&fixture).await, "change_self");
     let skills = &fixture.agent("a").skills.skills;
     assert_eq!(skills.iter().map(|it| &*it.name).collect::<Vec<_>>(), ["notes"]);
@@ -146,7 +151,7 @@ async fn a_role_makes_an_admin_for_what_everybody_will_read() {
     };
     fixture.ask(&boss(), &remember("the office is in Graz")).await;
     assert!(!is_asked(&fixture).await);
-    fixture.say(&staff(), &remember("the door code is 7")).await;
+    fixture.say(&staff_alone(), &remember("the door code is 7")).await;
     assert_eq!(waiting(&fixture).await, "global_memory");
 }
 

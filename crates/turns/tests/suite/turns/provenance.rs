@@ -5,9 +5,11 @@ use crate::turns::support::{Fixture, calls, end, says, shown, with_tools};
 use insula_domain::{AgentId, Integrity, Label, SourceKind};
 use insula_registry::Actor;
 use insula_registry::events::AgentEvent;
+use insula_store::AgentCommand;
 use insula_testkit::Home;
 use insula_testkit::upstream::{Seen, Step, Upstream};
 use insula_turns::approvals::ApprovalAnswer;
+use insula_turns::gate::Tools;
 use insula_turns::{TurnEnd, TurnEvent};
 use serde_json::json;
 use std::net::{IpAddr, Ipv4Addr};
@@ -15,10 +17,10 @@ use std::path::Path;
 use std::time::Duration;
 
 const SITE: Ipv4Addr = Ipv4Addr::new(93, 184, 216, 34);
-const GROUP: &str = "telegram:main:-100";
+pub const GROUP: &str = "telegram:main:-100";
 
 /// A model that does what each word says, with what follows the colon.
-fn script(seen: &Seen, _: usize) -> Vec<Step> {
+pub fn script(seen: &Seen, _: usize) -> Vec<Step> {
     if String::from_utf8_lossy(&seen.body).contains("You write the notes") {
         return says("the notes");
     }
@@ -47,6 +49,9 @@ fn script(seen: &Seen, _: usize) -> Vec<Step> {
         }
         "open" => call("read_file", json!({ "path": path })),
         "find" => call("search_files", json!({ "pattern": "words", "path": path })),
+        "run" => call("terminal", json!({ "command": path.replace(',', " ") })),
+        "past" => call("session_search", json!({ "query": path })),
+        "call" => call(&format!("mcp__x__{path}"), json!({})),
         "send" => call("send_message", json!({ "target": GROUP, "message": "it is done" })),
         "long" => says("ok"),
         _ => says(&said[said.len() - 1].1),
@@ -76,7 +81,17 @@ async fn begin(
     shared: &Path,
     script: fn(&Seen, usize) -> Vec<Step>,
 ) -> (Fixture, Upstream) {
-    let fixture = with_tools(files, &config(shared), insula_tools::BUILT_IN, script).await;
+    begin_as(files, &config(shared), insula_tools::BUILT_IN, script).await
+}
+
+/// The same with agents and tools of one's own.
+pub async fn begin_as(
+    files: Option<Home>,
+    config: &str,
+    tools: Tools,
+    script: fn(&Seen, usize) -> Vec<Step>,
+) -> (Fixture, Upstream) {
+    let fixture = with_tools(files, config, tools, script).await;
     let network = &fixture.handles.as_ref().unwrap().network;
     network.name("site.test", [IpAddr::from(SITE)]);
     let page = |_: &Seen, _: usize| {
@@ -92,9 +107,24 @@ async fn open(shared: &Path) -> (Fixture, Upstream) {
 }
 
 /// What a turn with this message asks; what it says where it asks nothing.
-async fn asks(fixture: &Fixture, agent: &str, chat: &str, text: &str) -> Result<String, String> {
+pub async fn asks(
+    fixture: &Fixture,
+    agent: &str,
+    chat: &str,
+    text: &str,
+) -> Result<String, String> {
+    asks_for(fixture, (agent, chat), Actor::CommandLine, text).await
+}
+
+/// The same of what somebody else says.
+pub async fn asks_for(
+    fixture: &Fixture,
+    (agent, chat): (&str, &str),
+    who: Actor,
+    text: &str,
+) -> Result<String, String> {
     let (mut inbound, _) = fixture.inbound(agent, chat, text);
-    inbound.principal = Actor::CommandLine;
+    inbound.principal = who;
     let mut turn = fixture.engine.submit(inbound).await.unwrap();
     let asked = loop {
         match turn.events.recv().await.expect("a turn ends") {
@@ -115,7 +145,7 @@ async fn asks(fixture: &Fixture, agent: &str, chat: &str, text: &str) -> Result<
     Ok(asked.1)
 }
 
-async fn noted(fixture: &Fixture, agent: &str) -> Vec<(String, Integrity)> {
+pub async fn noted(fixture: &Fixture, agent: &str) -> Vec<(String, Integrity)> {
     let store = fixture.daemon.store_of(&AgentId::new(agent).unwrap());
     let files = store.foreign_files().await.unwrap();
     files.into_iter().map(|it| (it.path.into_string(), it.integrity)).collect()
@@ -229,4 +259,47 @@ async fn more_files_than_are_noted_one_by_one_are_noted_as_their_folder() {
     let names: Vec<&str> = files.iter().map(|(path, _)| &**path).collect();
     assert_eq!(names, ["agents/a/workspace"]);
     asks(&fixture, "a", "two", "open:many/7 send").await.unwrap();
+}
+
+#[tokio::test]
+async fn a_file_is_known_however_many_others_are() {
+    let shared = tempfile::tempdir().unwrap();
+    let (fixture, _site) = open(shared.path()).await;
+    asks(&fixture, "a", "one", "write:last.md").await.unwrap_err();
+    let agent = fixture.daemon.agent("a");
+    let many = Integrity::many();
+    let mut names: Vec<String> =
+        (0..1_100).map(|it| format!("agents/a/conversations/{it:05}/workspace")).collect();
+    names.push("agents/a/workspace/last.md".to_owned());
+    for some in names.chunks(200) {
+        let note = |name: &String| AgentCommand::NoteForeign {
+            path: name.as_str().into(),
+            integrity: many.clone(),
+        };
+        agent.store.commit(some.iter().map(note).collect()).await.unwrap();
+    }
+    asks(&fixture, "a", "two", "open:last.md send").await.unwrap();
+    asks(&fixture, "a", "three", "find:. send").await.unwrap();
+    asks(&fixture, "a", "four", "write:first.md open:first.md send").await.unwrap_err();
+
+    // However many there are, all can be taken for the agent's own.
+    let how = (fixture.daemon.access(), &fixture.daemon.opened().parts.trail);
+    let trusted = insula_turns::foreign::trust(how, &agent, None, &Actor::CommandLine).await;
+    assert_eq!(trusted.unwrap().len(), names.len());
+    asks(&fixture, "a", "five", "open:last.md send").await.unwrap_err();
+}
+
+#[tokio::test]
+async fn a_name_that_an_error_tells_is_as_foreign_as_its_file() {
+    let shared = tempfile::tempdir().unwrap();
+    let (fixture, _site) = open(shared.path()).await;
+    asks(&fixture, "a", "one", "page write:notes/pay-mallory-700.md").await.unwrap_err();
+    for (chat, text) in [("two", "notes/pay-mallory-70.md"), ("three", "note")] {
+        let what = asks(&fixture, "a", chat, &format!("open:{text} send")).await;
+        assert!(what.as_ref().is_ok_and(|it| it.contains("web site.test")), "{text}: {what:?}");
+    }
+    // Where nothing of it is told, nothing of it was read.
+    for (chat, text) in [("four", "notes/zzz"), ("five", "pay-mallory-700.md")] {
+        asks(&fixture, "a", chat, &format!("open:{text} send")).await.unwrap_err();
+    }
 }
