@@ -109,6 +109,76 @@ await step("a response is continued", async () => {
   assert.match(after.output_text, /feed the cat/);
 });
 
+const weather = {
+  name: "get_weather",
+  description: "The weather somewhere.",
+  parameters: {
+    type: "object",
+    properties: { city: { type: "string" } },
+    required: ["city"],
+    additionalProperties: false,
+  },
+  strict: true,
+};
+const asked = 'call get_weather {"city":"Rome"}';
+
+await step("the client runs its own tool", async () => {
+  const tools = [{ type: "function", function: weather }];
+  for (const headers of [{}, { "X-Insula-Session": `tools-${randomUUID()}` }]) {
+    const messages = user(asked);
+    const ask = () => client.chat.completions.create({ model: "a", messages, tools }, { headers });
+    const [first] = (await ask()).choices;
+    assert.equal(first.finish_reason, "tool_calls");
+    const [call] = first.message.tool_calls;
+    assert.deepEqual(JSON.parse(call.function.arguments), { city: "Rome" });
+    const result = { role: "tool", tool_call_id: call.id, content: "sunny, 24 degrees" };
+    messages.push(first.message, result);
+    const [last] = (await ask()).choices;
+    assert.match(last.message.content, /sunny, 24 degrees/);
+    messages.push(last.message, ...user("say and so on"));
+    assert.equal((await ask()).choices[0].message.content, "and so on");
+  }
+});
+
+await step("the package runs tools by itself, streamed and not", async () => {
+  const run = (text) => `${JSON.parse(text).city}: sunny, 24 degrees`;
+  const tools = [
+    { type: "function", function: { ...weather, parse: undefined, function: run } },
+  ];
+  for (const stream of [false, true]) {
+    const runner = client.chat.completions.runTools({
+      model: "a",
+      messages: user(asked),
+      tools,
+      stream,
+    });
+    assert.match(await runner.finalContent(), /Rome: sunny, 24 degrees/);
+  }
+});
+
+await step("a response is continued with what a tool brought", async () => {
+  const tools = [{ type: "function", ...weather }];
+  const first = await client.responses.create({ model: "a", input: asked, tools });
+  const call = first.output.find((item) => item.type === "function_call");
+  const output = { type: "function_call_output", call_id: call.call_id, output: "sunny, 24" };
+  const next = await client.responses.create({
+    model: "a",
+    tools,
+    input: [output],
+    previous_response_id: first.id,
+  });
+  assert.match(next.output_text, /sunny, 24/);
+  const streamed = client.responses.stream({ model: "a", input: asked, tools });
+  const final = await streamed.finalResponse();
+  assert.equal(final.output.at(-1).type, "function_call");
+});
+
+await step("a response is erased", async () => {
+  const response = await client.responses.create({ model: "a", input: "say hello there" });
+  await client.responses.delete(response.id);
+  await assert.rejects(() => client.responses.retrieve(response.id), OpenAI.NotFoundError);
+});
+
 await step("errors are the package's own", async () => {
   const stranger = client.withOptions({ apiKey: "insula_0_0" });
   await assert.rejects(() => collect(stranger.models.list()), OpenAI.AuthenticationError);
@@ -116,8 +186,8 @@ await step("errors are the package's own", async () => {
   for (const model of ["b", "nobody"]) {
     await assert.rejects(() => ask({ model }), (error) => error.code === "model_not_found");
   }
-  const tools = [{ type: "function", function: { name: "f", parameters: {} } }];
-  await assert.rejects(() => ask({ model: "a", tools }), OpenAI.BadRequestError);
+  const tools = [{ type: "function", function: { name: "todo", parameters: {} } }];
+  await assert.rejects(() => ask({ model: "a", tools }), (error) => error.param === "tools[0]");
   const unknown = `resp_${"0".repeat(48)}`;
   await assert.rejects(() => client.responses.retrieve(unknown), OpenAI.NotFoundError);
 });

@@ -133,6 +133,87 @@ def a_response_is_continued():
     assert after.previous_response_id == first.id
 
 
+WEATHER = {
+    "name": "get_weather",
+    "description": "The weather somewhere.",
+    "parameters": {
+        "type": "object",
+        "properties": {"city": {"type": "string"}},
+        "required": ["city"],
+        "additionalProperties": False,
+    },
+    "strict": True,
+}
+ASKED = 'call get_weather {"city":"Rome"}'
+
+
+@step
+def the_client_runs_its_own_tool():
+    tools = [{"type": "function", "function": WEATHER}]
+    for headers in [{}, {"X-Insula-Session": f"tools-{uuid.uuid4()}"}]:
+        messages = user(ASKED)
+        ask = lambda: valid(
+            ChatCompletion,
+            client.chat.completions.create(
+                model="a", messages=messages, tools=tools, extra_headers=headers
+            ),
+        )
+        first = ask().choices[0]
+        assert first.finish_reason == "tool_calls", first
+        (call,) = first.message.tool_calls
+        assert (call.function.name, call.function.arguments) == ("get_weather", '{"city":"Rome"}')
+        messages += [
+            first.message.model_dump(exclude_none=True),
+            {"role": "tool", "tool_call_id": call.id, "content": "sunny, 24 degrees"},
+        ]
+        last = ask().choices[0]
+        assert last.finish_reason == "stop" and "sunny, 24 degrees" in last.message.content, last
+        messages += [last.message.model_dump(exclude_none=True), *user("say and so on")]
+        assert ask().choices[0].message.content == "and so on"
+
+
+@step
+def calls_are_streamed():
+    tools = [{"type": "function", "function": WEATHER}]
+    with client.chat.completions.stream(model="a", messages=user(ASKED), tools=tools) as stream:
+        for event in stream:
+            if event.type == "chunk":
+                valid(ChatCompletionChunk, event.chunk)
+        (call,) = stream.get_final_completion().choices[0].message.tool_calls
+    assert call.function.name == "get_weather", call
+    assert call.function.arguments == '{"city":"Rome"}', call
+    flat = [{"type": "function", **WEATHER}]
+    with client.responses.stream(model="a", input=ASKED, tools=flat) as stream:
+        for event in stream:
+            pass
+        final = stream.get_final_response()
+    assert [item.type for item in final.output][-1] == "function_call", final
+
+
+@step
+def a_response_is_continued_with_what_a_tool_brought():
+    flat = [{"type": "function", **WEATHER}]
+    ask = lambda **more: valid(Response, client.responses.create(model="a", tools=flat, **more))
+    first = ask(input=ASKED)
+    (call,) = [item for item in first.output if item.type == "function_call"]
+    result = {"type": "function_call_output", "call_id": call.call_id, "output": "sunny, 24"}
+    by_id = ask(input=[result], previous_response_id=first.id)
+    assert "sunny, 24" in by_id.output_text, by_id
+    first = ask(input=ASKED, store=False)
+    (call,) = [item for item in first.output if item.type == "function_call"]
+    result["call_id"] = call.call_id
+    told = [item.model_dump(exclude_none=True) for item in first.output]
+    by_items = ask(input=[*user(ASKED), *told, result], store=False)
+    assert "sunny, 24" in by_items.output_text, by_items
+
+
+@step
+def a_response_is_erased():
+    response = client.responses.create(model="a", input="say hello there")
+    client.responses.delete(response.id)
+    fails(openai.NotFoundError, lambda: client.responses.retrieve(response.id))
+
+
 @step
 def errors_are_the_packages_own():
     stranger = client.with_options(api_key="insula_0_0")
@@ -141,11 +222,11 @@ def errors_are_the_packages_own():
     for model in ["b", "nobody"]:
         missing = fails(openai.NotFoundError, lambda: ask(model=model, messages=user("hi")))
         assert missing.code == "model_not_found", missing
-    tool = {"type": "function", "function": {"name": "f", "parameters": {}}}
+    tool = {"type": "function", "function": {"name": "todo", "parameters": {}}}
     refused = fails(
         openai.BadRequestError, lambda: ask(model="a", messages=user("hi"), tools=[tool])
     )
-    assert "tools" in refused.message
+    assert refused.param == "tools[0]" and "todo" in refused.message, refused
     fails(openai.NotFoundError, lambda: client.responses.retrieve("resp_" + "0" * 48))
     unknown = lambda: client.responses.create(
         model="a", input="hi", previous_response_id="resp_" + "0" * 48

@@ -218,6 +218,7 @@ impl From<SubmitError> for ApiError {
             SubmitError::Budget(_) => (StatusCode::TOO_MANY_REQUESTS, "budget_exceeded"),
             SubmitError::Known { .. } => (StatusCode::CONFLICT, "known_request"),
             SubmitError::UnderWay { .. } => (StatusCode::CONFLICT, "under_way"),
+            SubmitError::NotWaiting { .. } => (StatusCode::CONFLICT, "not_waiting"),
             SubmitError::Store(StoreError::OtherRequest) => {
                 (StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key_reused")
             }

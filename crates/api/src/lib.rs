@@ -162,7 +162,7 @@ pub fn router(state: Api) -> Router {
         .route("/v1/models/{id}", get(v1::model))
         .route("/v1/chat/completions", post(v1::completions))
         .route("/v1/responses", post(v1::respond))
-        .route("/v1/responses/{id}", get(v1::response))
+        .route("/v1/responses/{id}", get(v1::response).merge(delete(v1::forget)))
         .route("/mcp", post(mcp::message).merge(delete(mcp::end)))
         .method_not_allowed_fallback(wrong_method)
         .nest("/api", api)

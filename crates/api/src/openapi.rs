@@ -28,6 +28,7 @@ use utoipa::OpenApi;
     v1::completions,
     v1::respond,
     v1::response,
+    v1::forget,
     approvals::list_all,
     approvals::list,
     approvals::decide,

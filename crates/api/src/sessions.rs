@@ -319,7 +319,9 @@ pub(crate) async fn found(
     let numbers = Numbers::of(caller, &agent.store);
     let mut found = Vec::new();
     for scope in scopes {
-        for hit in agent.store.search(&scope, words, limit).await? {
+        let hits = agent.store.search(&scope, words, limit).await?;
+        // Whoever looks for words wants to see them, not what stands beside them.
+        for hit in hits.into_iter().filter(|hit| !hit.marks.is_empty()) {
             found.push((
                 hit.at,
                 Found {

@@ -2,7 +2,7 @@
 
 use insula_domain::AgentId;
 use insula_store::StoreError;
-use insula_turns::{Engine, Inbound, SubmitError, TurnHandle};
+use insula_turns::{Around, Engine, Inbound, SubmitError, TurnHandle};
 
 /// What becomes of the conversation after the turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,12 +27,13 @@ pub fn fingerprint(agent: &AgentId, endpoint: &str, words: &[&str]) -> [u8; 32] 
 pub async fn submit(
     engine: Engine,
     inbound: Inbound,
+    around: Around,
     stay: Stay,
 ) -> Result<TurnHandle, SubmitError> {
     apart(async move {
         match stay {
-            Stay::Kept => engine.submit(inbound).await,
-            Stay::Once => engine.submit_once(inbound).await,
+            Stay::Kept => engine.submit_with(inbound, around).await,
+            Stay::Once => engine.submit_once_with(inbound, around).await,
         }
     })
     .await

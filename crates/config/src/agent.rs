@@ -29,6 +29,8 @@ pub struct AgentConfig {
     pub instructions: Option<Instructions>,
     /// The models it runs on, tried in order; never empty.
     pub models: Vec<ModelRef>,
+    /// Of which models the operator says whether they can be shown pictures.
+    pub sees_images: Vec<(ModelRef, bool)>,
     /// What its children run on, unless a call says otherwise; absent is what it runs on.
     pub child_model: Option<ModelRef>,
     /// Which tools it may use.

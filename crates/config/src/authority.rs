@@ -432,6 +432,12 @@ fn daemon(loaded: &Loaded) -> BTreeMap<String, String> {
         ("listen".to_owned(), daemon.listen.to_string()),
         ("store.durability".to_owned(), daemon.store.durability.as_str().to_owned()),
     ]);
+    if !daemon.api.client_tools {
+        settings.insert("api.client_tools".to_owned(), "false".to_owned());
+    }
+    if !daemon.api.cors.is_empty() {
+        settings.insert("api.cors".to_owned(), daemon.api.cors.join(","));
+    }
     for account in &daemon.accounts {
         let name = format!("account {}.{}", account.platform, account.name);
         settings.insert(name, account_text(account));

@@ -4,6 +4,7 @@ use crate::account::{self, Account};
 use crate::budget::{self, DaemonBudget, Prices};
 use crate::diagnostic::{Diagnostic, FindingOwner, LoadReport};
 use crate::model::{Provider, Providers};
+use crate::provider;
 use crate::resolve::check_hook;
 use crate::rules::{self, Reference, references};
 use crate::sensitive::looks_like_credential;
@@ -24,6 +25,8 @@ pub const DEFAULT_LISTEN: SocketAddr =
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DaemonConfig {
     pub listen: SocketAddr,
+    /// What those who ask over HTTP may do.
+    pub api: ApiConfig,
     /// What it writes about its work.
     pub logging: Logging,
     /// How state is kept.
@@ -45,6 +48,7 @@ impl Default for DaemonConfig {
     fn default() -> Self {
         Self {
             listen: DEFAULT_LISTEN,
+            api: ApiConfig::default(),
             logging: logging(None),
             store: store(None),
             providers: Providers::default(),
@@ -53,6 +57,28 @@ impl Default for DaemonConfig {
             prices: Prices::new(),
             boards: BTreeMap::new(),
         }
+    }
+}
+
+/// What those who ask over HTTP may do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiConfig {
+    /// Whether a request to `/v1` may bring tools of its own.
+    pub client_tools: bool,
+    /// Whose pages may ask `/v1`, as browsers name them.
+    pub cors: Vec<Box<str>>,
+}
+
+impl Default for ApiConfig {
+    fn default() -> Self {
+        Self { client_tools: true, cors: Vec::new() }
+    }
+}
+
+impl ApiConfig {
+    /// Whether pages of this origin may ask.
+    pub fn welcomes(&self, origin: &str) -> bool {
+        self.cors.iter().any(|known| **known == *origin)
     }
 }
 
@@ -139,6 +165,7 @@ pub fn read(report: &mut LoadReport, top: &Node, env: &BTreeMap<String, String>)
     }
     DaemonConfig {
         listen: text(top, "listen").and_then(|text| text.parse().ok()).unwrap_or(DEFAULT_LISTEN),
+        api: api(top.get("api")),
         logging: logging(top.get("logging")),
         store: store(top.get("store")),
         providers: reader.providers(top),
@@ -151,6 +178,19 @@ pub fn read(report: &mut LoadReport, top: &Node, env: &BTreeMap<String, String>)
 
 fn text<'n>(node: &'n Node, key: &str) -> Option<&'n str> {
     node.get(key).and_then(Node::text)
+}
+
+fn api(node: Option<&Node>) -> ApiConfig {
+    let cors = node.and_then(|node| node.get("cors")).map(Node::items).unwrap_or_default();
+    // A browser writes scheme and host in lower case.
+    let cors = cors.iter().filter_map(Node::text).map(|it| it.to_ascii_lowercase().into());
+    ApiConfig {
+        client_tools: node
+            .and_then(|node| node.get("client_tools"))
+            .and_then(Node::bool)
+            .unwrap_or(ApiConfig::default().client_tools),
+        cors: cors.collect(),
+    }
 }
 
 fn logging(node: Option<&Node>) -> Logging {
@@ -257,16 +297,19 @@ impl Reader<'_> {
                 let message = format!("the key of provider `{}` stands in the file", entry.key);
                 self.warn_of_credential(key, message);
             }
-            let headers = entry.value.get("headers").map(Node::entries).unwrap_or_default();
-            let pairs =
-                headers.iter().filter_map(|e| Some((e.key.clone(), e.value.text()?.into())));
+            let all = provider::read(self.report, &entry.value);
+            let named = entry.value.get("models").map(Node::entries).unwrap_or_default();
+            let models = named
+                .iter()
+                .map(|model| (model.key.clone(), provider::read(self.report, &model.value)));
             providers.configured.insert(
                 entry.key.clone(),
                 Provider {
                     kind: text(&entry.value, "kind").unwrap_or_default().into(),
                     base_url: base_url.map(Into::into),
                     api_key: text(&entry.value, "api_key").map(Into::into),
-                    headers: pairs.collect(),
+                    models: models.collect(),
+                    all,
                 },
             );
         }

@@ -21,6 +21,7 @@ pub mod load;
 pub mod mcp;
 pub mod model;
 pub mod programs;
+pub mod provider;
 pub mod reference;
 pub mod render;
 pub mod resolve;

@@ -1,5 +1,6 @@
 //! Which provider answers for a model's name.
 
+use crate::provider::ModelSettings;
 use crate::shape::quoted;
 use crate::suggest::nearest;
 use std::collections::BTreeMap;
@@ -41,14 +42,23 @@ pub struct Provider {
     pub base_url: Option<Box<str>>,
     /// The key as it was written: a reference, or a literal.
     pub api_key: Option<Box<str>>,
-    /// Headers it gets, as they were written.
-    pub headers: BTreeMap<Box<str>, Box<str>>,
+    /// What holds for all of its models.
+    pub all: ModelSettings,
+    /// What comes before that for some, by name.
+    pub models: BTreeMap<Box<str>, ModelSettings>,
 }
 
 impl Provider {
     /// What it is sent that may be a credential, as it was written.
     pub fn sent(&self) -> impl Iterator<Item = &str> {
-        self.api_key.as_deref().into_iter().chain(self.headers.values().map(|value| &**value))
+        let settings = std::iter::once(&self.all).chain(self.models.values());
+        let headers = settings.flat_map(|it| it.headers.values().map(|value| &**value));
+        self.api_key.as_deref().into_iter().chain(headers)
+    }
+
+    /// Whether a model can be shown pictures, where somebody said so.
+    pub fn sees_images(&self, model: &str) -> Option<bool> {
+        self.models.get(model).and_then(|it| it.sees_images).or(self.all.sees_images)
     }
 }
 
@@ -62,6 +72,11 @@ pub struct Providers {
 }
 
 impl Providers {
+    /// Whether a model can be shown pictures, where somebody said so.
+    pub fn sees_images(&self, model: &ModelRef) -> Option<bool> {
+        self.configured.get(&model.provider)?.sees_images(&model.name)
+    }
+
     /// Whether there is a provider of that name.
     pub fn knows(&self, name: &str) -> bool {
         BUILT_IN_PROVIDERS.contains(&name) || self.configured.contains_key(name)

@@ -165,6 +165,10 @@ pub fn resolve(
         description: reader.text("description").map(Into::into),
         soul,
         instructions,
+        sees_images: models
+            .iter()
+            .filter_map(|model| Some((model.clone(), around.providers.sees_images(model)?)))
+            .collect(),
         models,
         child_model: reader.child_models("subagents.model").into_iter().next(),
         tools,

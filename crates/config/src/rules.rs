@@ -125,7 +125,7 @@ rule!(
     TRUSTED, "a source such as `web:docs.rs`, `mcp:server/tool` or `folder:/srv/handbook`", "",
     |text| TrustedSource::parse(text).map(drop).ok_or_else(|| {
         Problem::new(format!("`{}` is no source of words", shorten(text)))
-            .help("write `web:HOST`, `web:*.DOMAIN`, `mcp:SERVER`, `mcp:SERVER/TOOL`, `folder:/PATH`, `person:PLATFORM:ID`, `agent:ID` or `skill:NAME`")
+            .help("write `web:HOST`, `web:*.DOMAIN`, `mcp:SERVER`, `mcp:SERVER/TOOL`, `folder:/PATH`, `person:PLATFORM:ID`, `agent:ID`, `skill:NAME` or `client:TOOL`")
     })
 );
 rule!(
@@ -215,6 +215,10 @@ rule!(
         if text.splitn(4, '/').count() > 3 {
             return Err(Problem::new(format!("`{}` is more than an origin", shorten(text)))
                 .help("write scheme, host and port alone, such as `https://chat.example.org`"));
+        }
+        if text.contains('*') {
+            return Err(Problem::new(format!("`{}` names no single site", shorten(text)))
+                .help("list each origin whole; patterns are not taken"));
         }
         Ok(())
     }

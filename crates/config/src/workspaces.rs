@@ -38,8 +38,7 @@ pub(crate) fn mark(
             continue;
         }
         let source = Source::new(SourceKind::File, &own.to_string_lossy());
-        let is_trusted =
-            config.boundary.integrity.untrusted(&Integrity::of(source)).is_own();
+        let is_trusted = config.boundary.integrity.untrusted(&Integrity::of(source)).is_own();
         if let Some(span) = span.filter(|_| !is_trusted) {
             report.push(warning(id, &own, span, &others));
         }

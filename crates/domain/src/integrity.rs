@@ -51,11 +51,13 @@ pub enum SourceKind {
     Program,
     /// What a hook added.
     Hook,
+    /// What a caller of the API brought back from a tool of its own; by that tool.
+    Client,
 }
 
 impl SourceKind {
     /// Every kind.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Web,
         Self::Mcp,
         Self::File,
@@ -68,6 +70,7 @@ impl SourceKind {
         Self::Description,
         Self::Program,
         Self::Hook,
+        Self::Client,
     ];
 
     /// Its name, in records and where an operator trusts some.
@@ -85,6 +88,7 @@ impl SourceKind {
             Self::Description => "description",
             Self::Program => "program",
             Self::Hook => "hook",
+            Self::Client => "client",
         }
     }
 

@@ -177,15 +177,18 @@ enum TrustedKind {
     Agent,
     /// A skill.
     Skill,
+    /// A tool of callers of the API, by its name.
+    Client,
 }
 
-const TRUSTED_KINDS: [(&str, TrustedKind); 6] = [
+const TRUSTED_KINDS: [(&str, TrustedKind); 7] = [
     ("web", TrustedKind::Web),
     ("mcp", TrustedKind::Mcp),
     ("folder", TrustedKind::Folder),
     ("person", TrustedKind::Person),
     ("agent", TrustedKind::Agent),
     ("skill", TrustedKind::Skill),
+    ("client", TrustedKind::Client),
 ];
 
 impl TrustedSource {
@@ -221,7 +224,8 @@ impl TrustedSource {
             (TrustedKind::Folder, SourceKind::File) => is_below(own.trim_end_matches('/'), '/'),
             (TrustedKind::Person, SourceKind::Quoted | SourceKind::Observed)
             | (TrustedKind::Agent, SourceKind::Agent)
-            | (TrustedKind::Skill, SourceKind::Skill) => is_it(own),
+            | (TrustedKind::Skill, SourceKind::Skill)
+            | (TrustedKind::Client, SourceKind::Client) => is_it(own),
             _ => false,
         }
     }

@@ -3,9 +3,10 @@
 
 use crate::Server;
 use crate::connection_limits::{ConnectionOwner, ConnectionPermit};
+use crate::cors;
 use crate::system::Listening;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use insula_api::{ApiError, Bearer, Caller, RequestSlot, Stranger, refused_for_good, shaped};
@@ -85,7 +86,7 @@ pub async fn judge(State(server): State<Server>, mut request: Request, next: Nex
 }
 
 /// Refuses requests that a browser was tricked into: a name that is not this machine's in
-/// `Host`, or another site in `Origin`.
+/// `Host`, or another site in `Origin` that the operator does not list.
 pub async fn refuse_foreign_hosts(
     State(server): State<Server>,
     request: Request,
@@ -97,20 +98,23 @@ pub async fn refuse_foreign_hosts(
     if path.starts_with("/hooks/") || path == "/chat/ws" {
         return next.run(request).await;
     }
-    if server.listening.is_none_or(|listening| is_for(&listening, request.headers())) {
+    let welcome = cors::origin(&server, path, request.headers());
+    if server.listening.is_none_or(|it| is_for(&it, request.headers(), welcome.as_ref())) {
         return next.run(request).await;
     }
     let message = "this daemon answers requests for its own address only";
     shaped(path, ApiError::new(StatusCode::FORBIDDEN, "foreign_host", message))
 }
 
-fn is_for(listening: &Listening, headers: &HeaderMap) -> bool {
+fn is_for(listening: &Listening, headers: &HeaderMap, welcome: Option<&HeaderValue>) -> bool {
     // Every header of a name, and one that is no text is nobody's.
     let all = |name, is_ours: &dyn Fn(&str) -> bool| {
         headers.get_all(name).iter().all(|value| value.to_str().is_ok_and(is_ours))
     };
     all(header::HOST, &|host| listening.answers_to(host))
-        && all(header::ORIGIN, &|origin| listening.is_own_page(origin, headers))
+        && all(header::ORIGIN, &|origin| {
+            welcome.is_some_and(|it| it == origin) || listening.is_own_page(origin, headers)
+        })
 }
 
 #[cfg(test)]
@@ -140,7 +144,7 @@ mod tests {
             if let Some(origin) = origin {
                 headers.insert(header::ORIGIN, origin.parse().unwrap());
             }
-            assert_eq!(is_for(&listening, &headers), expected, "{host} {origin:?}");
+            assert_eq!(is_for(&listening, &headers, None), expected, "{host} {origin:?}");
         }
     }
 }

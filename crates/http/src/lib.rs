@@ -11,6 +11,7 @@ mod bodies;
 mod chat;
 mod connection;
 mod connection_limits;
+mod cors;
 mod forward;
 mod limits;
 mod metrics;
@@ -129,6 +130,7 @@ pub fn router(server: Server) -> Router {
         .layer(from_fn_with_state(server.clone(), auth::judge))
         .layer(from_fn_with_state(server.clone(), limits::take_in))
         .layer(from_fn_with_state(server.clone(), auth::count_in))
+        .layer(from_fn_with_state(server.clone(), cors::welcome))
         .layer(from_fn_with_state(server.clone(), auth::refuse_foreign_hosts))
         .layer(from_fn(limits::refuse_too_much))
         .layer(DefaultBodyLimit::max(BODY_LEN_MAX))

@@ -3,9 +3,12 @@
 use crate::error::ModelError;
 use crate::event::{Event, StopReason, Usage};
 use crate::provider::AnswerStream;
+use crate::repetition::without_circle;
 use crate::request::{Message, Part};
-use serde::de::IgnoredAny;
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 /// A whole answer.
@@ -74,6 +77,14 @@ impl Gathering {
                 Some(Building::Reasoning { text, signature: None }) => text.push_str(&delta),
                 _ => self.parts.push(Building::Reasoning { text: delta, signature: None }),
             },
+            Event::ThoughtSoFar => {
+                for part in &mut self.parts {
+                    if let Building::Text(text) = part {
+                        let text = std::mem::take(text);
+                        *part = Building::Reasoning { text, signature: None };
+                    }
+                }
+            }
             Event::ReasoningSignature(proof) => match self.parts.last_mut() {
                 Some(Building::Reasoning { signature: signature @ None, .. }) => {
                     *signature = Some(proof);
@@ -109,10 +120,16 @@ impl Gathering {
 
     /// The message, as far as it came.
     pub fn finish(self) -> Answer {
+        let repeats = self.stop == Some(StopReason::Repeating);
         let mut parts: Vec<Part> = self
             .parts
             .into_iter()
             .map(|part| match part {
+                // What went in circles would lead there again.
+                Building::Text(text) if repeats => Part::Text(without_circle(&text).into()),
+                Building::Reasoning { text, signature: None } if repeats => {
+                    Part::Reasoning { text: without_circle(&text).into(), signature: None }
+                }
                 Building::Text(text) => Part::Text(text.into()),
                 Building::Reasoning { text, signature } => {
                     Part::Reasoning { text: text.into(), signature: signature.map(Arc::from) }
@@ -139,9 +156,64 @@ impl Gathering {
     }
 }
 
-/// Whether `text` is one JSON object, without building it.
+/// Whether `text` is one JSON object that every server can read, without building it. Numbers
+/// have to fit, strings have to be Unicode, and it may not be nested without end: what is looked
+/// at less closely passes here and kills a session there.
 pub(crate) fn is_object(text: &str) -> bool {
-    text.trim_start().starts_with('{') && serde_json::from_str::<IgnoredAny>(text).is_ok()
+    text.trim_start().starts_with('{') && serde_json::from_str::<Sound>(text).is_ok()
+}
+
+/// A value that was looked at in all its parts.
+struct Sound;
+
+impl<'de> Deserialize<'de> for Sound {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(SoundVisitor)
+    }
+}
+
+struct SoundVisitor;
+
+impl<'de> Visitor<'de> for SoundVisitor {
+    type Value = Sound;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Sound, E> {
+        Ok(Sound)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Sound, E> {
+        Ok(Sound)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Sound, E> {
+        Ok(Sound)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Sound, E> {
+        Ok(Sound)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Sound, E> {
+        Ok(Sound)
+    }
+
+    fn visit_unit<E>(self) -> Result<Sound, E> {
+        Ok(Sound)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Sound, A::Error> {
+        while items.next_element::<Sound>()?.is_some() {}
+        Ok(Sound)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Sound, A::Error> {
+        while members.next_entry::<Sound, Sound>()?.is_some() {}
+        Ok(Sound)
+    }
 }
 
 #[cfg(test)]
@@ -187,9 +259,18 @@ mod tests {
 
     #[test]
     fn malformed_arguments_are_kept_as_text_and_flagged() {
-        for (json, flagged) in
-            [("{\"a\":", true), ("[1]", true), ("\"a\"", true), ("{} x", true), ("", false)]
-        {
+        let deep = format!("{{\"a\":{}1{}}}", "[".repeat(500), "]".repeat(500));
+        for (json, flagged) in [
+            ("{\"a\":", true),
+            ("[1]", true),
+            ("\"a\"", true),
+            ("{} x", true),
+            ("{\"a\":\"\\ud800\"}", true),
+            ("{\"a\":1e999}", true),
+            (deep.as_str(), true),
+            ("{\"a\":[1,-2.5,null,true,{\"b\":\"\\u00e4\"}]}", false),
+            ("", false),
+        ] {
             let answer = gather([start(0, "t"), delta(0, json)]);
             assert_eq!(!answer.malformed.is_empty(), flagged, "{json}");
             let Part::ToolCall { arguments, .. } = &answer.message.parts[0] else { panic!() };

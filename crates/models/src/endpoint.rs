@@ -7,12 +7,18 @@ use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USE
 use http::{Method, Uri};
 use http_body_util::Full;
 use insula_wire::{Body, Timeouts, Transport, excerpt, retry_after};
+use insula_world::Clock;
 use secrecy::{ExposeSecret as _, SecretString};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// The most that is read of an answer that is an error. Its words are cut far shorter.
 const ERROR_LEN_MAX: usize = 64 * 1024;
+/// The longest wait for what a server may tell of itself: it has it at hand, or not at all.
+const ASIDE_WAIT: Duration = Duration::from_secs(3);
+/// The most that is read of that. Lists of thousands of models fit.
+const ASIDE_LEN_MAX: usize = 2 * 1024 * 1024;
 /// A value shorter than this is not looked for in what a provider says: it would be found
 /// everywhere, and hides nothing.
 const SECRET_LEN_MIN: usize = 6;
@@ -61,6 +67,7 @@ pub enum SpecError {
 pub(crate) struct Endpoint {
     provider: Arc<str>,
     transport: Transport,
+    base_url: Arc<str>,
     uri: Uri,
     headers: HeaderMap,
     /// What must not come back in the words of an error.
@@ -79,7 +86,8 @@ impl Endpoint {
     ) -> Result<Self, SpecError> {
         let name = || provider.to_string();
         let bad = |why: String| SpecError::BadBaseUrl { provider: name(), why };
-        let uri: Uri = format!("{}{path}", base_url.trim_end_matches('/'))
+        let base_url = base_url.trim_end_matches('/');
+        let uri: Uri = format!("{base_url}{path}")
             .parse()
             .map_err(|error: http::uri::InvalidUri| bad(error.to_string()))?;
         if !matches!(uri.scheme_str(), Some("http" | "https")) {
@@ -109,10 +117,16 @@ impl Endpoint {
         Ok(Self {
             provider: provider.clone(),
             transport: transport.clone(),
+            base_url: base_url.into(),
             uri,
             headers: map,
             secrets,
         })
+    }
+
+    /// The host it is at.
+    pub(crate) fn host(&self) -> &str {
+        self.uri.host().unwrap_or_default()
     }
 
     /// The provider's name.
@@ -120,16 +134,19 @@ impl Endpoint {
         &self.provider
     }
 
+    /// The clock of its world.
+    pub(crate) fn clock(&self) -> &dyn Clock {
+        &**self.transport.clock()
+    }
+
     /// Sends `body` and returns the body of an answer that is no error.
     pub(crate) async fn post(
         &self,
-        model: &Arc<str>,
         body: Vec<u8>,
         limits: &Timeouts,
         cancel: &CancellationToken,
-    ) -> Result<Body, ModelError> {
-        let sent = self.send(Method::POST, body.into(), limits, cancel).await;
-        sent.map_err(|fault| self.error(model, fault))
+    ) -> Result<Body, ModelFault> {
+        self.send(Method::POST, &self.uri, body.into(), limits, cancel).await
     }
 
     /// Fetches what is at this address.
@@ -138,19 +155,50 @@ impl Endpoint {
         limits: &Timeouts,
         cancel: &CancellationToken,
     ) -> Result<Body, ModelFault> {
-        self.send(Method::GET, Bytes::new(), limits, cancel).await
+        self.send(Method::GET, &self.uri, Bytes::new(), limits, cancel).await
+    }
+
+    /// What is at another path below the base URL, if the server has it at hand.
+    pub(crate) async fn ask(&self, path: &str) -> Option<Vec<u8>> {
+        self.question(Method::GET, &self.base_url, path, Bytes::new()).await
+    }
+
+    /// The same below the base URL without the version of the protocol.
+    pub(crate) async fn ask_root(&self, path: &str) -> Option<Vec<u8>> {
+        let root = self.base_url.strip_suffix("/v1").unwrap_or(&self.base_url);
+        self.question(Method::GET, root, path, Bytes::new()).await
+    }
+
+    /// What the server answers to `body` at another path.
+    pub(crate) async fn ask_with(&self, path: &str, body: Vec<u8>) -> Option<Vec<u8>> {
+        self.question(Method::POST, &self.base_url, path, body.into()).await
+    }
+
+    async fn question(
+        &self,
+        method: Method,
+        base: &str,
+        path: &str,
+        body: Bytes,
+    ) -> Option<Vec<u8>> {
+        let uri: Uri = format!("{base}{path}").parse().ok()?;
+        let limits = Timeouts { connect: ASIDE_WAIT, first_byte: ASIDE_WAIT, idle: ASIDE_WAIT };
+        let answer = self.send(method, &uri, body, &limits, &CancellationToken::new()).await;
+        let whole = answer.ok()?.whole(ASIDE_LEN_MAX).await.ok()?;
+        Some(whole.to_vec())
     }
 
     async fn send(
         &self,
         method: Method,
+        uri: &Uri,
         body: Bytes,
         limits: &Timeouts,
         cancel: &CancellationToken,
     ) -> Result<Body, ModelFault> {
         let mut request = http::Request::new(Full::new(body));
         *request.method_mut() = method;
-        *request.uri_mut() = self.uri.clone();
+        *request.uri_mut() = uri.clone();
         *request.headers_mut() = self.headers.clone();
         let response = self.transport.send(request, limits, cancel).await?;
         let status = response.status();

@@ -10,6 +10,8 @@ pub enum Event {
     TextDelta(String),
     /// More of what the model thinks. Not part of the reply.
     ReasoningDelta(String),
+    /// All text so far was reasoning: its end was marked, and its beginning was not.
+    ThoughtSoFar,
     /// The proof that ends a stretch of reasoning, to be passed back with it.
     ReasoningSignature(String),
     /// A picture.
@@ -62,6 +64,8 @@ pub enum StopReason {
     Length,
     /// The provider withheld the rest.
     Filtered,
+    /// It said the same again and again, and was cut off by us.
+    Repeating,
     /// Something else, in the provider's word.
     Other(String),
 }

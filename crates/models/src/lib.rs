@@ -12,23 +12,31 @@ mod answer;
 mod anthropic;
 mod catalogue;
 mod chain;
+mod complaint;
 mod endpoint;
 mod error;
 mod event;
+mod fit;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod line_splitter;
+mod manner;
 mod ollama;
 mod openai;
+mod options;
 pub mod price;
 mod provider;
 mod reading;
 mod rehearsal;
+mod repetition;
 mod request;
 pub mod retry;
+mod schema;
 mod spec;
 mod sse;
 mod status;
+pub mod text_calls;
+mod told;
 mod window;
 
 pub use answer::{Answer, Gathering};
@@ -41,14 +49,16 @@ pub use event::{Event, StopReason, Usage};
 pub use insula_wire::{EXCERPT_CHARS_MAX, Phase, Timeouts, TlsError, Transport};
 pub use ollama::{Discovered, Ollama, discover};
 pub use openai::OpenAi;
-pub use provider::{AnswerStream, EventSource, More, Provider};
+pub use options::{ModelOptions, Sampling, TimeoutOptions};
+pub use provider::{Adjusted, AnswerStream, EventSource, More, Provider};
 pub use reading::{ANSWER_LEN_MAX, DOCUMENT_LEN_MAX, EVENT_LEN_MAX};
 pub use rehearsal::Rehearsal;
 pub use request::{
-    CacheHint, Effort, Image, ImageData, Message, Part, Request, Role, SystemBlock, ToolChoice,
-    ToolSchema,
+    AnswerFormat, CacheHint, Effort, Image, ImageData, Message, Part, Request, Role, SystemBlock,
+    ToolChoice, ToolSchema,
 };
 pub use retry::{RetryPolicy, stream_with_retries};
 pub use secrecy::{ExposeSecret, SecretString};
 pub use spec::{Kind, ProviderSpec};
-pub use window::{context_window, sees_pictures};
+pub use text_calls::ToolCalls;
+pub use window::{Abilities, context_window, sees_pictures};

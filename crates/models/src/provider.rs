@@ -3,6 +3,7 @@
 use crate::error::ModelError;
 use crate::event::Event;
 use crate::request::Request;
+use crate::window::Abilities;
 use async_trait::async_trait;
 use insula_wire::Timeouts;
 use std::collections::VecDeque;
@@ -22,6 +23,23 @@ pub trait Provider: Send + Sync {
         limits: &Timeouts,
         cancel: &CancellationToken,
     ) -> Result<AnswerStream, ModelError>;
+
+    /// What one of its models can be shown, as its operator or its server says, or its name.
+    /// Never waits for long.
+    async fn abilities(&self, model: &str) -> Abilities {
+        Abilities::by_name(model)
+    }
+
+    /// The body that a request would be sent as after it was refused in these words, one after the
+    /// other, where nothing was asked of the server. `None` when it would not be sent again, and
+    /// for a provider that sends none.
+    fn encode(
+        &self,
+        _request: &Request,
+        _refused: &[String],
+    ) -> Result<Option<Vec<u8>>, serde_json::Error> {
+        Ok(None)
+    }
 }
 
 /// Where the events of one answer come from. For providers; callers use [`AnswerStream`].
@@ -41,6 +59,15 @@ pub enum More {
     No,
 }
 
+/// What was changed about a question before it was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Adjusted {
+    /// Its pictures were put in words, since the server takes none.
+    pub without_pictures: bool,
+    /// Its tools and calls were put in words: calls come back as words too.
+    pub calls_in_words: bool,
+}
+
 /// The answer of a model while it comes. Dropping it closes the connection it comes from,
 /// unless the answer is complete.
 pub struct AnswerStream {
@@ -49,17 +76,30 @@ pub struct AnswerStream {
     failed: Option<ModelError>,
     /// `None` when nothing more will come.
     source: Option<Box<dyn EventSource>>,
+    adjusted: Adjusted,
 }
 
 impl AnswerStream {
     /// A stream of what `source` gives.
     pub fn new(source: Box<dyn EventSource>) -> Self {
-        Self { ready: VecDeque::new(), failed: None, source: Some(source) }
+        let (ready, adjusted) = (VecDeque::new(), Adjusted::default());
+        Self { ready, failed: None, source: Some(source), adjusted }
     }
 
     /// A stream of events that are known already.
     pub fn of(events: impl IntoIterator<Item = Event>) -> Self {
-        Self { ready: events.into_iter().collect(), failed: None, source: None }
+        let (ready, adjusted) = (events.into_iter().collect(), Adjusted::default());
+        Self { ready, failed: None, source: None, adjusted }
+    }
+
+    /// The same, with what was changed about the question before it was taken.
+    pub(crate) fn adjusted(self, adjusted: Adjusted) -> Self {
+        Self { adjusted, ..self }
+    }
+
+    /// What was changed about the question before the server took it.
+    pub fn adjustments(&self) -> Adjusted {
+        self.adjusted
     }
 
     /// The next event. After an error or [`Event::Done`] comes `None`. The future may be

@@ -3,9 +3,10 @@
 
 use crate::endpoint::Endpoint;
 use crate::error::{ModelError, ModelFault};
-use crate::event::Event;
+use crate::event::{Event, StopReason};
 use crate::line_splitter::{LineSplitter, Oversized};
 use crate::provider::{AnswerStream, EventSource, More};
+use crate::repetition::Circles;
 use crate::sse::SseDecoder;
 use async_trait::async_trait;
 use insula_wire::Body;
@@ -68,6 +69,7 @@ struct Reading<P> {
     body: Option<Body>,
     pieces: Pieces<P>,
     read_len: usize,
+    circles: Circles,
 }
 
 /// What the pieces of an answer come to, wherever they were cut.
@@ -100,6 +102,7 @@ pub(crate) fn read<P: Parser + 'static>(
         body: Some(body),
         pieces: Pieces::new(framing, parser),
         read_len: 0,
+        circles: Circles::default(),
     }))
 }
 
@@ -124,7 +127,17 @@ impl<P: Parser> Reading<P> {
             let mib = ANSWER_LEN_MAX / (1024 * 1024);
             return Err(ModelFault::Garbage { what: format!("an answer of more than {mib} MiB") });
         }
-        if self.pieces.decode(&piece, ready)? == Flow::On {
+        let heard = ready.len();
+        let flow = self.pieces.decode(&piece, ready)?;
+        let mut new = ready.iter().skip(heard);
+        if let Some(at) = new.position(|event| self.circles.hear(event)) {
+            // Dropping the body tells the server that nobody listens any more.
+            self.body = None;
+            ready.truncate(heard + at + 1);
+            ready.push_back(Event::Done(StopReason::Repeating));
+            return Ok(More::No);
+        }
+        if flow == Flow::On {
             return Ok(More::Yes);
         }
         self.pieces.end(ready)?;

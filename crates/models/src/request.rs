@@ -28,6 +28,29 @@ pub struct Request {
     pub stop: Vec<String>,
     /// How hard to think first; `None` leaves it to the provider.
     pub effort: Option<Effort>,
+    /// What the answer has to look like; `None` for words.
+    pub format: Option<AnswerFormat>,
+    /// Whether one answer may ask for several calls; `None` leaves it to the provider.
+    pub parallel_calls: Option<bool>,
+    /// Tells a provider which requests have a beginning in common. It says nothing to whoever
+    /// reads it, and is never the same for two agents.
+    pub cache_key: Option<Arc<str>>,
+}
+
+/// What an answer has to look like, where it is not words.
+#[derive(Debug, Clone)]
+pub enum AnswerFormat {
+    /// A JSON object.
+    Json,
+    /// What a JSON schema describes.
+    Schema {
+        /// What it is called.
+        name: Arc<str>,
+        /// The schema, sent as it stands.
+        schema: Arc<RawValue>,
+        /// Whether the provider should hold the model to it letter by letter.
+        is_strict: Option<bool>,
+    },
 }
 
 impl Request {
@@ -43,6 +66,9 @@ impl Request {
             temperature: None,
             stop: vec![],
             effort: None,
+            format: None,
+            parallel_calls: None,
+            cache_key: None,
         }
     }
 
@@ -194,6 +220,20 @@ impl Image {
             None => Self { mime: "".into(), data: ImageData::Url(url.into()) },
         }
     }
+
+    /// What a model is told of it that can't be shown it.
+    pub fn in_words(&self) -> String {
+        const WHY: &str = "this model can't be shown it";
+        let kind = if self.mime.is_empty() { String::new() } else { format!(", {}", self.mime) };
+        match &self.data {
+            ImageData::Url(url) => format!("[a picture{kind} at {url}; {WHY}]"),
+            ImageData::Base64(data) => {
+                // Four characters stand for three bytes.
+                let kilobytes = (data.len() / 4 * 3).div_ceil(1_000);
+                format!("[a picture{kind}, {kilobytes} KB; {WHY}]")
+            }
+        }
+    }
 }
 
 impl fmt::Debug for ImageData {
@@ -217,13 +257,15 @@ pub struct ToolSchema {
 }
 
 impl ToolSchema {
-    /// A tool whose arguments are described by the JSON text `parameters`.
+    /// A tool whose arguments are described by the JSON text `parameters`, mended where servers
+    /// would refuse it.
     pub fn new(
         name: impl Into<Arc<str>>,
         description: impl Into<Arc<str>>,
         parameters: &str,
     ) -> Result<Self, serde_json::Error> {
-        let parameters = RawValue::from_string(parameters.to_owned())?;
+        let mended = crate::schema::mended(parameters);
+        let parameters = RawValue::from_string(mended.unwrap_or_else(|| parameters.to_owned()))?;
         let parameters = Arc::from(parameters);
         Ok(Self { name: name.into(), description: description.into(), parameters })
     }
@@ -259,6 +301,19 @@ pub enum Effort {
     Medium,
     /// A lot.
     High,
+}
+
+impl Effort {
+    /// What a setting means.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "off" => Some(Self::Off),
+            "low" => Some(Self::Low),
+            "medium" => Some(Self::Medium),
+            "high" => Some(Self::High),
+            _ => None,
+        }
+    }
 }
 
 /// The text parts of `parts`, one after the other.

@@ -1,6 +1,8 @@
 //! A provider as it is to be built. Knows none that is.
 
+use crate::options::ModelOptions;
 use secrecy::SecretString;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -18,6 +20,10 @@ pub struct ProviderSpec {
     pub api_key: Option<SecretString>,
     /// More headers, for each request.
     pub headers: Vec<(String, SecretString)>,
+    /// How its models are asked.
+    pub options: ModelOptions,
+    /// The same for some of them, by name.
+    pub models: BTreeMap<Arc<str>, ModelOptions>,
 }
 
 /// The protocol of a provider.
@@ -36,7 +42,15 @@ pub enum Kind {
 impl ProviderSpec {
     /// A provider with nothing but its name and protocol.
     pub fn new(name: impl Into<Arc<str>>, kind: Kind) -> Self {
-        Self { name: name.into(), kind, base_url: None, api_key: None, headers: vec![] }
+        Self {
+            name: name.into(),
+            kind,
+            base_url: None,
+            api_key: None,
+            headers: vec![],
+            options: ModelOptions::default(),
+            models: BTreeMap::new(),
+        }
     }
 }
 
@@ -49,6 +63,8 @@ impl fmt::Debug for ProviderSpec {
             .field("base_url", &self.base_url)
             .field("has_key", &self.api_key.is_some())
             .field("headers", &headers)
+            .field("options", &self.options)
+            .field("models", &self.models)
             .finish()
     }
 }

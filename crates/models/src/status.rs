@@ -1,5 +1,6 @@
 //! What an error of a provider means: status, kind and words become a [`ModelFault`].
 
+use crate::complaint::blames_the_request;
 use crate::error::ModelFault;
 use serde_json::Value;
 use std::time::Duration;
@@ -13,6 +14,8 @@ pub(crate) struct ProviderErrorBody {
     pub(crate) message: String,
     /// A status it put inside.
     status: Option<u16>,
+    /// How long it asks to wait.
+    after: Option<Duration>,
 }
 
 impl ProviderErrorBody {
@@ -41,7 +44,9 @@ impl ProviderErrorBody {
         }
         let text = |key: &str| error.get(key).and_then(Value::as_str).map(str::to_owned);
         let status = error.get("code").or_else(|| error.get("status"));
+        let after = error.get("details").and_then(retry_delay);
         Self {
+            after,
             kinds: ["type", "code", "status"].into_iter().filter_map(text).collect(),
             message: text("message")
                 .or_else(|| text("detail"))
@@ -72,7 +77,9 @@ impl ProviderErrorBody {
     }
 
     fn is_too_long(&self) -> bool {
-        const SIGNS: [&str; 9] = [
+        const SIGNS: [&str; 10] = [
+            // More than the rate allows in a minute will never go through.
+            "request too large",
             "context length",
             "context window",
             "context_length",
@@ -89,12 +96,21 @@ impl ProviderErrorBody {
     }
 }
 
+/// How long Google asks to wait: `retryDelay` among the details.
+fn retry_delay(details: &Value) -> Option<Duration> {
+    let mut delays = details.as_array()?.iter().filter_map(|it| it.get("retryDelay")?.as_str());
+    let seconds: f64 = delays.next()?.strip_suffix('s')?.parse().ok()?;
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
 /// What to make of an error. `status` is 200 when it came inside an answer.
 pub(crate) fn fault(status: u16, after: Option<Duration>, told: ProviderErrorBody) -> ModelFault {
     let seen = if status < 300 { told.inner_status() } else { status };
     // An account without credit answers 429 at some providers; waiting does not fill it.
     let unpaid = told.is(&["insufficient_quota", "billing_error"]);
-    let too_long = matches!(seen, 400 | 413 | 422 | 500) && told.is_too_long();
+    let too_long = matches!(seen, 400 | 413 | 422 | 429 | 500) && told.is_too_long();
+    let is_invalid = told.is(&["invalid_request_error", "invalid_request"]);
+    let after = after.or(told.after);
     let message = told.message;
     match seen {
         _ if too_long => ModelFault::TooLong { message },
@@ -103,6 +119,10 @@ pub(crate) fn fault(status: u16, after: Option<Duration>, told: ProviderErrorBod
         404 => ModelFault::Missing { status: seen, message },
         413 => ModelFault::TooLong { message },
         429 => ModelFault::RateLimited { after, message },
+        // A fault of its own, it says, and means the request: it would be the same next time.
+        500 | 501 if is_invalid || blames_the_request(&message) => {
+            ModelFault::Refused { status: seen, message }
+        }
         408 | 409 | 425 | 500.. => ModelFault::Overloaded { status: seen, after, message },
         300..=399 => ModelFault::Refused {
             status: seen,
@@ -136,7 +156,22 @@ mod tests {
             (413, "", "TooLong"),
             (422, r#"{"detail":"bad field"}"#, "Refused"),
             (301, "", "Refused"),
+            (
+                429,
+                r#"{"error":{"message":"Request too large for m: Limit 9, Requested 10"}}"#,
+                "TooLong",
+            ),
             (500, "<html>", "Overloaded"),
+            (
+                500,
+                r#"{"error":{"code":500,"message":"Jinja Exception: roles must alternate"}}"#,
+                "Refused",
+            ),
+            (500, r#"{"error":{"message":"Invalid 'messages[1]'"}}"#, "Refused"),
+            (500, r#"{"error":{"type":"invalid_request_error","message":"m"}}"#, "Refused"),
+            (500, r#"{"error":{"message":"internal error"}}"#, "Overloaded"),
+            (502, "invalid upstream", "Overloaded"),
+            (503, r#"{"error":{"code":503,"message":"Loading model"}}"#, "Overloaded"),
             (503, "", "Overloaded"),
             (529, "", "Overloaded"),
             (200, r#"{"error":{"type":"overloaded_error"}}"#, "Overloaded"),
@@ -146,6 +181,15 @@ mod tests {
         ] {
             assert_eq!(of(status, body), expected, "{status} {body}");
         }
+    }
+
+    #[test]
+    fn a_delay_among_the_details_is_honoured() {
+        let body = r#"{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"m","details":[
+            {"@type":"x"},{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"27.5s"}]}}"#;
+        let fault = fault(429, None, ProviderErrorBody::from_body(body.as_bytes()));
+        assert_eq!(fault.after(), Some(Duration::from_millis(27_500)));
+        assert!(matches!(fault, ModelFault::RateLimited { .. }));
     }
 
     #[test]

@@ -1,4 +1,28 @@
-//! How much a model can be shown at once.
+//! What a model can be shown: how much at once, and whether pictures.
+
+/// What a model can be shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Abilities {
+    /// Tokens that it can be shown and say at once.
+    pub window: u32,
+    /// Whether it can be shown pictures.
+    pub sees_images: bool,
+}
+
+impl Abilities {
+    /// What is said of it, and what its name says where nothing is.
+    pub(crate) fn of(model: &str, window: Option<u32>, sees_images: Option<bool>) -> Self {
+        Self {
+            window: window.unwrap_or_else(|| context_window(model)),
+            sees_images: sees_images.unwrap_or_else(|| sees_pictures(model)),
+        }
+    }
+
+    /// What its name says.
+    pub fn by_name(model: &str) -> Self {
+        Self::of(model, None, None)
+    }
+}
 
 /// Tokens taken for granted of a model nobody knows: what current small local models have.
 const UNKNOWN: u32 = 32_000;

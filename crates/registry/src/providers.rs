@@ -5,8 +5,12 @@ use crate::environment::Environment;
 use crate::secrets::DaemonKeys;
 use insula_config::DaemonConfig;
 use insula_config::model::Provider;
+use insula_config::provider::{ModelSettings, Thousandths};
 use insula_config::rules::{Reference, references};
-use insula_models::{Kind, ProviderSpec, Providers, SecretString, Transport};
+use insula_models::{
+    Effort, Kind, ModelOptions, ProviderSpec, Providers, Sampling, SecretString, TimeoutOptions,
+    ToolCalls, Transport,
+};
 use insula_vault::Secret;
 use std::collections::BTreeMap;
 
@@ -79,9 +83,47 @@ fn spec(
         Ok::<_, String>(SecretString::from(value.reveal().trim().to_owned()))
     };
     spec.api_key = provider.api_key.as_deref().map(value).transpose()?;
-    let headers = provider.headers.iter().map(|(name, text)| Ok((name.to_string(), value(text)?)));
-    spec.headers = headers.collect::<Result<_, String>>()?;
+    spec.options = options(&provider.all, &value)?;
+    for (model, settings) in &provider.models {
+        spec.models.insert((**model).into(), options(settings, &value)?);
+    }
     Ok(Some(spec))
+}
+
+/// What is set for models, with what its headers refer to filled in.
+fn options(
+    settings: &ModelSettings,
+    value: &impl Fn(&str) -> Result<SecretString, String>,
+) -> Result<ModelOptions, String> {
+    let number = |it: Option<Thousandths>| it.map(Thousandths::as_f32);
+    let headers = settings.headers.iter().map(|(name, text)| Ok((name.to_string(), value(text)?)));
+    Ok(ModelOptions {
+        timeouts: TimeoutOptions {
+            connect: settings.connect,
+            first_byte: settings.first_byte,
+            idle: settings.idle,
+        },
+        max_tokens: settings.max_tokens,
+        sampling: Sampling {
+            temperature: number(settings.temperature),
+            top_p: number(settings.top_p),
+            top_k: settings.top_k,
+            min_p: number(settings.min_p),
+            presence_penalty: number(settings.presence_penalty),
+            frequency_penalty: number(settings.frequency_penalty),
+            repeat_penalty: number(settings.repeat_penalty),
+            seed: settings.seed,
+        },
+        effort: settings.reasoning_effort.as_deref().and_then(Effort::parse),
+        context_window: settings.context_window,
+        sees_images: settings.sees_images,
+        parallel_calls: settings.parallel_calls,
+        tool_calls: settings.tool_calls.as_deref().and_then(ToolCalls::parse),
+        constrained: settings.constrained,
+        headers: headers.collect::<Result<_, String>>()?,
+        // What is in it was read as JSON before.
+        extra_body: serde_json::from_str(&settings.extra_body).unwrap_or_default(),
+    })
 }
 
 /// A text with its references filled in, each once: what a value says is never looked at.

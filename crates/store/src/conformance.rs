@@ -10,6 +10,7 @@ mod lineage;
 mod memory;
 mod outbox;
 pub mod sample;
+mod search;
 mod sessions;
 mod turns;
 
@@ -45,6 +46,7 @@ pub async fn run(opener: &dyn Opener) {
     values_and_rows_survive_a_restart(opener).await;
     agents_do_not_see_each_other(opener).await;
     sessions::run(opener).await;
+    search::run(opener).await;
     turns::run(opener).await;
     approvals::run(opener).await;
     foreign::run(opener).await;

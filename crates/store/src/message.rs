@@ -90,7 +90,7 @@ pub enum Part {
         id: Box<str>,
         /// The tool.
         name: Box<str>,
-        /// The arguments, as the model wrote them.
+        /// The arguments, as the model wrote them or as they were mended.
         arguments: String,
     },
     /// What a call brought.

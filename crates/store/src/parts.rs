@@ -136,17 +136,21 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Vec<Part>> {
 }
 
 /// The words of these bytes, one after another: what search looks into. Other parts are
-/// stepped over without being copied.
-pub(crate) fn words(bytes: &[u8], mut word: impl FnMut(&str)) -> Option<()> {
+/// stepped over without being copied. Gives how many bytes of words are of whoever the message is
+/// by, and do not only stand beside theirs.
+pub(crate) fn words(bytes: &[u8], mut word: impl FnMut(&str)) -> Option<usize> {
     let mut from = match bytes.split_first()? {
         (&VERSION, rest) => Reader(rest),
         _ => return None,
     };
+    let mut own = 0;
     while let Some((&tag, rest)) = from.0.split_first() {
         from.0 = rest;
         let fields = match tag {
             TEXT | BESIDE => {
-                word(from.text()?);
+                let text = from.text()?;
+                own += if tag == TEXT { text.len() } else { 0 };
+                word(text);
                 0
             }
             ATTACHMENT => {
@@ -165,7 +169,7 @@ pub(crate) fn words(bytes: &[u8], mut word: impl FnMut(&str)) -> Option<()> {
             from.take(len)?;
         }
     }
-    Some(())
+    Some(own)
 }
 
 /// What is left to read.

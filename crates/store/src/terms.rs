@@ -1,19 +1,40 @@
-//! How text becomes the terms that search compares. Knows no database.
+//! How text becomes the terms that search compares. Knows no database and no language.
 //!
-//! A term is a run of letters and digits, in lower case, without the accents of Latin, Greek
-//! and Cyrillic letters. Scripts written without spaces have no runs to find words by: there
-//! every two neighbours are a term, and one that stands alone is one too. The same function
-//! reads messages and queries, so what it does is consistent before it is clever.
+//! A term is a run of letters and digits, in lower case and without accents (`fold`). Scripts
+//! written without spaces have no runs to find words by: there every two neighbours are a term.
+//! One that stands alone is one too, and so is every Han character, which often is a word. The
+//! same function reads messages and queries, so what it does is consistent before it is clever.
 
+use crate::fold::{Folded, fold, is_mark};
 use crate::search::TERM_BYTES_MAX;
 use std::ops::Range;
+
+/// Longest unit of a dense script, in bytes: two make a term. What people write has a letter
+/// and up to three signs.
+const UNIT_BYTES_MAX: usize = TERM_BYTES_MAX / 2;
 
 /// Calls `found` with each term of a text and where its letters stand, until it says stop.
 pub(crate) fn each(text: &str, mut found: impl FnMut(&str, Range<usize>) -> Flow) {
     let mut word = Word::default();
-    let mut neighbour: Option<Neighbour> = None;
+    let mut run = Run::default();
     for (at, character) in text.char_indices() {
         let end = at + character.len_utf8();
+        if character.is_ascii() {
+            // Most of all text, and none of what follows.
+            if run.finish(&mut found) == Flow::Stop {
+                return;
+            }
+            if character.is_ascii_alphanumeric() {
+                word.push(character, at, end);
+            } else if word.give(&mut found) == Flow::Stop {
+                return;
+            }
+            continue;
+        }
+        if is_sign(character) {
+            run.sign(character, end);
+            continue;
+        }
         if is_mark(character) {
             // An accent on its own belongs to the letter before it.
             if !word.term.is_empty() {
@@ -25,30 +46,19 @@ pub(crate) fn each(text: &str, mut found: impl FnMut(&str, Range<usize>) -> Flow
         if (dense || !character.is_alphanumeric()) && word.give(&mut found) == Flow::Stop {
             return;
         }
-        if !dense {
-            if neighbour.take().is_some_and(|last| last.give_alone(&mut found) == Flow::Stop) {
-                return;
-            }
-            if character.is_alphanumeric() {
-                word.push(character, at, end);
-            }
-            continue;
+        if !dense && run.finish(&mut found) == Flow::Stop {
+            return;
         }
-        let here = Neighbour { character, at, paired: neighbour.is_some() };
-        if let Some(last) = neighbour.replace(here) {
-            let mut pair = [0; 8];
-            let first = last.character.encode_utf8(&mut pair).len();
-            let both = first + character.encode_utf8(&mut pair[first..]).len();
-            let pair = std::str::from_utf8(&pair[..both]).unwrap_or_default();
-            if found(pair, last.at..end) == Flow::Stop {
+        if dense {
+            if run.push(character, at, end, &mut found) == Flow::Stop {
                 return;
             }
+        } else if character.is_alphanumeric() {
+            word.push(character, at, end);
         }
     }
-    if word.give(&mut found) == Flow::Go
-        && let Some(last) = neighbour
-    {
-        last.give_alone(&mut found);
+    if word.give(&mut found) == Flow::Go {
+        run.finish(&mut found);
     }
 }
 
@@ -81,14 +91,16 @@ impl Word {
         }
         for lower in character.to_lowercase().filter(|lower| !is_mark(*lower)) {
             match fold(lower) {
-                Folded::Same if self.term.len() + lower.len_utf8() <= TERM_BYTES_MAX => {
-                    self.term.push(lower);
-                }
-                Folded::As(plain) if self.term.len() + plain.len() <= TERM_BYTES_MAX => {
-                    self.term.push_str(plain);
-                }
-                _ => {}
+                Folded::Same => self.add(lower),
+                Folded::Letter(letter) => self.add(letter),
+                Folded::As(plain) => plain.chars().for_each(|letter| self.add(letter)),
             }
+        }
+    }
+
+    fn add(&mut self, letter: char) {
+        if self.term.len() + letter.len_utf8() <= TERM_BYTES_MAX {
+            self.term.push(letter);
         }
     }
 
@@ -102,112 +114,124 @@ impl Word {
     }
 }
 
-/// A character of a dense script, which waits for the next.
-struct Neighbour {
-    character: char,
-    at: usize,
-    /// Whether it already is the second of a pair.
-    paired: bool,
+/// The end of a run of a dense script: the last unit, which may still get signs, and what is
+/// known of the one before.
+#[derive(Default)]
+struct Run {
+    /// The unit before the last, then the last.
+    text: String,
+    /// Where the last begins in that; 0 where there is none before it.
+    last: usize,
+    /// Where the two begin in the text that is read, and where the last ends.
+    before_at: usize,
+    last_at: usize,
+    end: usize,
 }
 
-impl Neighbour {
-    fn give_alone(self, found: &mut impl FnMut(&str, Range<usize>) -> Flow) -> Flow {
-        if self.paired {
+impl Run {
+    /// Takes a character, which begins a unit.
+    fn push(
+        &mut self,
+        character: char,
+        at: usize,
+        end: usize,
+        found: &mut impl FnMut(&str, Range<usize>) -> Flow,
+    ) -> Flow {
+        let flow = self.settle(found);
+        self.text.drain(..self.last);
+        (self.last, self.before_at) = (self.text.len(), self.last_at);
+        (self.last_at, self.end) = (at, end);
+        self.text.push(character);
+        flow
+    }
+
+    /// Takes a sign that belongs to the last unit.
+    fn sign(&mut self, sign: char, end: usize) {
+        let unit = self.text.len() - self.last;
+        if unit > 0 {
+            self.end = end;
+            if unit + sign.len_utf8() <= UNIT_BYTES_MAX {
+                self.text.push(sign);
+            }
+        }
+    }
+
+    /// Gives the terms that the last unit completes.
+    fn settle(&self, found: &mut impl FnMut(&str, Range<usize>) -> Flow) -> Flow {
+        if self.last > 0 && found(&self.text, self.before_at..self.end) == Flow::Stop {
+            return Flow::Stop;
+        }
+        match self.text.get(self.last..) {
+            Some(unit) if unit.chars().all(is_han) && !unit.is_empty() => {
+                found(unit, self.last_at..self.end)
+            }
+            _ => Flow::Go,
+        }
+    }
+
+    /// Ends the run.
+    fn finish(&mut self, found: &mut impl FnMut(&str, Range<usize>) -> Flow) -> Flow {
+        if self.text.is_empty() {
             return Flow::Go;
         }
-        let end = self.at + self.character.len_utf8();
-        found(self.character.encode_utf8(&mut [0; 4]), self.at..end)
+        let mut flow = self.settle(found);
+        let is_alone = self.last == 0;
+        if flow == Flow::Go && is_alone && !self.text.chars().all(is_han) {
+            flow = found(&self.text, self.last_at..self.end);
+        }
+        self.text.clear();
+        self.last = 0;
+        flow
     }
 }
 
-/// Whether a script is written without spaces between words: Han, Kana, Hangul, Thai, Lao,
-/// Khmer and Burmese.
-fn is_dense(character: char) -> bool {
+/// Whether a term is of a script that is written without spaces.
+pub(crate) fn is_piece(term: &str) -> bool {
+    term.chars().next().is_some_and(is_dense)
+}
+
+/// Whether a character is Han: most often a word or half of one.
+pub(crate) fn is_han(character: char) -> bool {
     matches!(character,
-        '\u{0e00}'..='\u{0eff}'
-        | '\u{1000}'..='\u{109f}'
-        | '\u{1100}'..='\u{11ff}'
-        | '\u{1780}'..='\u{17ff}'
-        | '\u{3005}'..='\u{3007}'
-        | '\u{3040}'..='\u{30ff}'
-        | '\u{31f0}'..='\u{31ff}'
+        '\u{3005}'..='\u{3007}'
         | '\u{3400}'..='\u{4dbf}'
         | '\u{4e00}'..='\u{9fff}'
-        | '\u{ac00}'..='\u{d7af}'
         | '\u{f900}'..='\u{faff}'
-        | '\u{ff66}'..='\u{ff9f}'
         | '\u{20000}'..='\u{3ffff}')
         && character.is_alphanumeric()
 }
 
-/// Whether a character is an accent on its own.
-fn is_mark(character: char) -> bool {
-    matches!(character, '\u{0300}'..='\u{036f}' | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}')
+/// Whether a character begins a unit of a script that is written without spaces between words:
+/// Han, Kana, Hangul, Thai, Lao, Khmer and Burmese.
+fn is_dense(character: char) -> bool {
+    is_han(character)
+        || matches!(character,
+            '\u{0e00}'..='\u{0eff}'
+            | '\u{1000}'..='\u{109f}'
+            | '\u{1100}'..='\u{11ff}'
+            | '\u{1780}'..='\u{17ff}'
+            | '\u{3040}'..='\u{30ff}'
+            | '\u{31f0}'..='\u{31ff}'
+            | '\u{ac00}'..='\u{d7af}'
+            | '\u{ff66}'..='\u{ff9f}')
+            && character.is_alphanumeric()
 }
 
-enum Folded {
-    Same,
-    As(&'static str),
+/// Whether a character belongs to the unit before it, in such a script: vowels above, below and
+/// behind a consonant, tones, and what joins two.
+fn is_sign(character: char) -> bool {
+    matches!(character,
+        '\u{0e31}' | '\u{0e34}'..='\u{0e3a}' | '\u{0e47}'..='\u{0e4e}'
+        | '\u{0eb1}' | '\u{0eb4}'..='\u{0ebc}' | '\u{0ec8}'..='\u{0ece}'
+        | '\u{102b}'..='\u{103e}' | '\u{1056}'..='\u{1059}' | '\u{105e}'..='\u{1060}'
+        | '\u{1062}'..='\u{1064}' | '\u{1067}'..='\u{106d}' | '\u{1071}'..='\u{1074}'
+        | '\u{1082}'..='\u{108d}' | '\u{108f}' | '\u{109a}'..='\u{109d}'
+        | '\u{17b4}'..='\u{17d3}' | '\u{17dd}' | '\u{3099}' | '\u{309a}')
 }
 
-/// A lower-case letter without its accent.
-fn fold(letter: char) -> Folded {
-    let plain = match letter {
-        'à'..='å' | 'ā' | 'ă' | 'ą' | 'ǎ' | 'ǟ' | 'ǡ' | 'ǻ' | 'ȁ' | 'ȃ' | 'ȧ' | 'ạ'..='ặ' => {
-            "a"
-        }
-        'æ' | 'ǣ' | 'ǽ' => "ae",
-        'ç' | 'ć' | 'ĉ' | 'ċ' | 'č' => "c",
-        'ď' | 'đ' | 'ð' => "d",
-        'è'..='ë' | 'ē' | 'ĕ' | 'ė' | 'ę' | 'ě' | 'ȅ' | 'ȇ' | 'ȩ' | 'ẹ'..='ệ' => "e",
-        'ĝ' | 'ğ' | 'ġ' | 'ģ' | 'ǧ' | 'ǵ' => "g",
-        'ĥ' | 'ħ' => "h",
-        'ì'..='ï' | 'ĩ' | 'ī' | 'ĭ' | 'į' | 'ı' | 'ǐ' | 'ȉ' | 'ȋ' | 'ỉ' | 'ị' => "i",
-        'ĵ' => "j",
-        'ķ' | 'ǩ' => "k",
-        'ĺ' | 'ļ' | 'ľ' | 'ŀ' | 'ł' => "l",
-        'ñ' | 'ń' | 'ņ' | 'ň' | 'ǹ' => "n",
-        'ò'..='ö' | 'ø' | 'ō' | 'ŏ' | 'ő' | 'ơ' | 'ǒ' | 'ǫ' | 'ǿ' | 'ȍ' | 'ȏ' | 'ȯ' | 'ọ'..='ợ' => {
-            "o"
-        }
-        'œ' => "oe",
-        'ŕ' | 'ŗ' | 'ř' | 'ȑ' | 'ȓ' => "r",
-        'ś' | 'ŝ' | 'ş' | 'š' | 'ș' => "s",
-        'ß' => "ss",
-        'ţ' | 'ť' | 'ŧ' | 'ț' => "t",
-        'þ' => "th",
-        'ù'..='ü'
-        | 'ũ'
-        | 'ū'
-        | 'ŭ'
-        | 'ů'
-        | 'ű'
-        | 'ų'
-        | 'ư'
-        | 'ǔ'
-        | 'ǖ'
-        | 'ǘ'
-        | 'ǚ'
-        | 'ǜ'
-        | 'ȕ'
-        | 'ȗ'
-        | 'ụ'..='ự' => "u",
-        'ŵ' => "w",
-        'ý' | 'ÿ' | 'ŷ' | 'ỳ' | 'ỵ' | 'ỷ' | 'ỹ' => "y",
-        'ź' | 'ż' | 'ž' => "z",
-        'ά' => "α",
-        'έ' => "ε",
-        'ή' => "η",
-        'ί' | 'ϊ' | 'ΐ' => "ι",
-        'ό' => "ο",
-        'ύ' | 'ϋ' | 'ΰ' => "υ",
-        'ώ' => "ω",
-        'ς' => "σ",
-        'ё' | 'ѐ' => "е",
-        'ѝ' => "и",
-        _ => return Folded::Same,
-    };
-    Folded::As(plain)
+/// Whether a character is of the syllables that Japanese writes endings and particles in.
+pub(crate) fn is_hiragana(character: char) -> bool {
+    matches!(character, '\u{3041}'..='\u{309f}')
 }
 
 #[cfg(test)]

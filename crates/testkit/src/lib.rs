@@ -7,6 +7,7 @@ pub mod attempts;
 pub mod daemon;
 pub mod home;
 pub mod model;
+pub mod strict;
 pub mod synapse;
 pub mod telegram;
 pub mod upstream;

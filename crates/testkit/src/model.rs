@@ -44,6 +44,17 @@ pub fn shown(seen: &Seen) -> Vec<(String, String)> {
     said.collect()
 }
 
+/// The same with messages told apart that are one on the wire: those of people that follow one
+/// another, with an empty line between them.
+pub fn shown_apart(seen: &Seen) -> Vec<(String, String)> {
+    let apart = |(role, words): (String, String)| {
+        let each = words.split("\n\n").map(|words| (role.clone(), words.to_owned()));
+        let each: Vec<_> = each.collect();
+        if role == "user" { each } else { vec![(role, words)] }
+    };
+    shown(seen).into_iter().flat_map(apart).collect()
+}
+
 /// A configuration whose agents ask this server for `model`, with `rest` after that.
 pub fn configured(upstream: &Upstream, model: &str, rest: &str) -> String {
     let url = upstream.url("/v1");

@@ -56,6 +56,8 @@ type Script = dyn Fn(&Seen, usize) -> Vec<Step> + Send + Sync;
 
 struct State {
     script: Box<Script>,
+    /// Whether questions about models go by the script too.
+    tells: bool,
     seen: Mutex<Vec<Seen>>,
     count: watch::Sender<usize>,
     closed: watch::Sender<usize>,
@@ -83,10 +85,29 @@ impl Upstream {
         address: SocketAddr,
         script: impl Fn(&Seen, usize) -> Vec<Step> + Send + Sync + 'static,
     ) -> io::Result<Self> {
+        Self::serving(world, address, false, script).await
+    }
+
+    /// Starts a server whose script is also asked what its models are and can do. Any other says
+    /// that it does not know, and doesn't count such questions.
+    pub async fn start_telling(
+        world: &World,
+        script: impl Fn(&Seen, usize) -> Vec<Step> + Send + Sync + 'static,
+    ) -> io::Result<Self> {
+        Self::serving(world, SocketAddr::from(([127, 0, 0, 1], 0)), true, script).await
+    }
+
+    async fn serving(
+        world: &World,
+        address: SocketAddr,
+        tells: bool,
+        script: impl Fn(&Seen, usize) -> Vec<Step> + Send + Sync + 'static,
+    ) -> io::Result<Self> {
         let listener = world.network.listen(address).await?;
         let address = listener.local_addr()?;
         let state = Arc::new(State {
             script: Box::new(script),
+            tells,
             seen: Mutex::default(),
             count: watch::channel(0).0,
             closed: watch::channel(0).0,
@@ -140,6 +161,7 @@ pub async fn serve_one(
 ) {
     let state = State {
         script: Box::new(script),
+        tells: false,
         seen: Mutex::default(),
         count: watch::channel(0).0,
         closed: watch::channel(0).0,
@@ -153,6 +175,13 @@ async fn serve(mut stream: Box<dyn Stream>, connection: usize, state: Arc<State>
         let Some(seen) = read_request(&mut stream, &mut buffer, connection).await else {
             break true;
         };
+        if !state.tells && asks_about_models(&seen.line) {
+            match perform(&mut stream, vec![answer(404, &[], "")]).await {
+                After::NextRequest => continue,
+                After::ClosedByClient => break true,
+                After::ClosedByUs => break false,
+            }
+        }
         let number = {
             let mut all = locked(&state.seen);
             all.push(seen.clone());
@@ -168,6 +197,12 @@ async fn serve(mut stream: Box<dyn Stream>, connection: usize, state: Arc<State>
     if closed_by_client {
         state.closed.send_modify(|count| *count += 1);
     }
+}
+
+/// Whether a request is about what models there are, and not for one of them.
+fn asks_about_models(line: &str) -> bool {
+    let path = line.split(' ').nth(1).unwrap_or_default();
+    path.ends_with("/models") || path.ends_with("/props") || path.ends_with("/api/show")
 }
 
 enum After {

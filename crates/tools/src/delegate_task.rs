@@ -1,7 +1,9 @@
 //! `delegate_task`: hands work to children, which run in parallel and report back.
 
 use crate::delegate::{ChildReport, DelegateOutcome, Task};
-use crate::{Cleared, Course, Hands, Output, Piece, QuotedSource, Tool, ToolError, arguments};
+use crate::{
+    Cleared, Course, Habits, Hands, Output, Piece, QuotedSource, Tool, ToolError, arguments,
+};
 use async_trait::async_trait;
 use insula_domain::Role;
 use insula_domain::Source;
@@ -53,11 +55,29 @@ impl Tool for DelegateTask {
     }
 
     fn description(&self) -> &'static str {
-        "Hand work to children that run in parallel and report back. They see only goal and context, share your files, have at most your tools, and can't ask anybody. One goal, or several tasks."
+        "Hand a `goal` to a child, which works it out by itself and reports back. It sees only `goal` and `context`, shares your files, has at most your tools, and can't ask anybody. With `tasks`, several children work at once, each on one part of the goal."
     }
 
     fn parameters(&self) -> &'static str {
-        r#"{"type":"object","properties":{"goal":{"type":"string"},"context":{"type":"string"},"role":{"type":"string","enum":["leaf","orchestrator"]},"tools":{"type":"array","items":{"type":"string"},"description":"keep only these"},"model":{"type":"string"},"max_tokens":{"type":"integer","minimum":1},"tasks":{"type":"array","maxItems":32,"items":{"type":"object","properties":{"goal":{"type":"string"},"context":{"type":"string"},"role":{"type":"string","enum":["leaf","orchestrator"]},"tools":{"type":"array","items":{"type":"string"}},"model":{"type":"string"},"max_tokens":{"type":"integer","minimum":1}},"required":["goal"],"additionalProperties":false}}},"additionalProperties":false}"#
+        r#"{"type":"object","properties":{"goal":{"type":"string","description":"what is to be done, in full"},"context":{"type":"string","description":"what to know for it"},"tasks":{"type":"array","maxItems":32,"items":{"type":"object","properties":{"goal":{"type":"string"},"context":{"type":"string"},"role":{"type":"string","enum":["leaf","orchestrator"]},"tools":{"type":"array","items":{"type":"string"}},"model":{"type":"string"},"max_tokens":{"type":"integer","minimum":1}},"required":["goal"],"additionalProperties":false}},"tools":{"type":"array","items":{"type":"string"},"description":"keep only these"},"role":{"type":"string","enum":["leaf","orchestrator"]},"model":{"type":"string"},"max_tokens":{"type":"integer","minimum":1}},"required":["goal"],"additionalProperties":false}"#
+    }
+
+    fn habits(&self) -> Habits {
+        Habits {
+            also_called: &[
+                ("task", "goal"),
+                ("objective", "goal"),
+                ("instruction", "goal"),
+                ("instructions", "goal"),
+                ("prompt", "goal"),
+                ("description", "goal"),
+                ("background", "context"),
+                ("subtasks", "tasks"),
+                ("goals", "tasks"),
+            ],
+            blank_is_nothing: &["context", "model", "role"],
+            ..Habits::default()
+        }
     }
 
     fn course(&self) -> Course {
@@ -94,11 +114,12 @@ impl Tool for DelegateTask {
     }
 }
 
-/// The tasks that are asked for. What stands beside them holds for those that say nothing else.
+/// The tasks that are asked for. What stands beside them holds for those that say nothing else;
+/// a goal beside them is what they are parts of.
 fn tasks(asked: Arguments) -> Result<Vec<Task>, ToolError> {
     let Arguments { goal, context, role, tools, model, max_tokens, tasks } = asked;
+    let whole = goal.clone().filter(|it| !tasks.is_empty() && !it.trim().is_empty());
     let tasks = match (goal, tasks.is_empty()) {
-        (Some(_), false) => return wrong("give `goal` or `tasks`, not both"),
         (None, true) => return wrong("`goal` or `tasks` is needed"),
         (Some(goal), true) => vec![TaskArguments {
             goal,
@@ -108,7 +129,7 @@ fn tasks(asked: Arguments) -> Result<Vec<Task>, ToolError> {
             model: None,
             max_tokens: None,
         }],
-        (None, false) => tasks,
+        (_, false) => tasks,
     };
     if tasks.len() > TASKS_MAX {
         return wrong(&format!("at most {TASKS_MAX} `tasks` in one call"));
@@ -117,7 +138,7 @@ fn tasks(asked: Arguments) -> Result<Vec<Task>, ToolError> {
         let role_name = task.role.as_ref().or(role.as_ref());
         let task = Task {
             goal: task.goal,
-            context: task.context.or_else(|| context.clone()),
+            context: in_whole(whole.as_deref(), task.context.or_else(|| context.clone())),
             role: role_name.map_or(Ok(Role::Leaf), |name| {
                 let unknown =
                     || format!("`{name}` is no role; there are `leaf` and `orchestrator`");
@@ -138,6 +159,13 @@ fn tasks(asked: Arguments) -> Result<Vec<Task>, ToolError> {
         }
     };
     tasks.into_iter().map(task).collect()
+}
+
+/// What a child is told besides its own goal, with the one that it is a part of.
+fn in_whole(whole: Option<&str>, context: Option<String>) -> Option<String> {
+    let Some(whole) = whole else { return context };
+    let part = format!("This is one part of: {whole}");
+    Some(context.map_or_else(|| part.clone(), |context| format!("{part}\n\n{context}")))
 }
 
 fn wrong<T>(what: &str) -> Result<T, ToolError> {

@@ -72,6 +72,14 @@ async fn one_goal_or_several_tasks_become_tasks() {
     };
     let (context, model) = (Some("own".to_owned()), Some("m/2".to_owned()));
     assert_eq!(asked(two).await, [first, Task { context, model, ..goal("b") }]);
+    let parts =
+        json!({"goal": "a site", "tasks": [{"goal": "a"}, {"goal": "b", "context": "own"}]});
+    let part = |own: &str| Some(format!("This is one part of: a site{own}"));
+    let (first, second) = (part(""), part("\n\nown"));
+    assert_eq!(
+        asked(parts).await,
+        [Task { context: first, ..goal("a") }, Task { context: second, ..goal("b") }]
+    );
 }
 
 #[tokio::test]
@@ -104,7 +112,6 @@ async fn what_a_child_can_not_have_can_not_be_written() {
     for arguments in [
         json!({}),
         json!({"goal": " "}),
-        json!({"goal": "a", "tasks": [{"goal": "b"}]}),
         json!({"goal": "a", "role": "admin"}),
         json!({"goal": "a", "max_tokens": 0}),
         json!({"goal": "a".repeat(300_000)}),

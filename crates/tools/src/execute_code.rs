@@ -3,7 +3,7 @@
 use crate::printed::report;
 use crate::shell::{Code, Job};
 use crate::terminal::check;
-use crate::{Cleared, Hands, Output, QuotedSource, Risk, Tool, ToolError, arguments};
+use crate::{Cleared, Habits, Hands, Output, QuotedSource, Risk, Tool, ToolError, arguments};
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::Value;
@@ -43,6 +43,18 @@ impl Tool for ExecuteCode {
 
     fn parameters(&self) -> &'static str {
         r#"{"type":"object","properties":{"code":{"type":"string"},"language":{"type":"string","enum":["python","bash"]},"timeout":{"type":"integer","minimum":1,"description":"seconds"}},"required":["code"],"additionalProperties":false}"#
+    }
+
+    fn habits(&self) -> Habits {
+        Habits {
+            also_called: &[
+                ("script", "code"),
+                ("source", "code"),
+                ("program", "code"),
+                ("lang", "language"),
+            ],
+            ..Habits::default()
+        }
     }
 
     fn risk<'a>(&self, arguments: &'a Value) -> Risk<'a> {

@@ -12,6 +12,8 @@ mod files;
 pub mod hands;
 mod mcp;
 pub mod memory;
+pub mod mend;
+mod nearest;
 mod outbox;
 mod output;
 mod patch;
@@ -44,6 +46,8 @@ pub use files::Files;
 pub use hands::{Hands, History, Hit, Search};
 pub use mcp::{McpTool, words_of};
 pub use memory::Memory;
+pub use mend::Habits;
+pub use nearest::nearest;
 pub use outbox::Outbox;
 pub use output::{HandError, Output, Piece, QuotedSource, ToolError};
 pub use patch::Patch;
@@ -70,7 +74,7 @@ pub use write_file::WriteFile;
 
 use async_trait::async_trait;
 use insula_domain::{Source, SourceKind};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -85,6 +89,17 @@ pub trait Tool: Send + Sync {
 
     /// The JSON schema of its arguments, as JSON text. Short for the same reason.
     fn parameters(&self) -> &str;
+
+    /// What models write about its arguments, and what they mean by it.
+    fn habits(&self) -> Habits {
+        Habits::default()
+    }
+
+    /// What a call means that does not say it, by what it does say: nothing that does more than
+    /// the words of the call.
+    fn left_out(&self, _given: &Map<String, Value>) -> Vec<(&'static str, &'static str)> {
+        Vec::new()
+    }
 
     /// Whether it goes on from what it last gave back in the same session.
     fn recall(&self) -> Recall {

@@ -2,10 +2,12 @@
 
 use crate::printed::{ended, plain, report};
 use crate::shell::{Input, Process as Running, Shell};
-use crate::{Cleared, HandError, Hands, Output, QuotedSource, Risk, Tool, ToolError, arguments};
+use crate::{
+    Cleared, Habits, HandError, Hands, Output, QuotedSource, Risk, Tool, ToolError, arguments,
+};
 use async_trait::async_trait;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::time::Duration;
 
@@ -58,6 +60,27 @@ impl Tool for Process {
 
     fn parameters(&self) -> &'static str {
         r#"{"type":"object","properties":{"action":{"type":"string","enum":["list","poll","log","wait","kill","write","submit","close"]},"session_id":{"type":"string","description":"the process, as terminal named it"},"data":{"type":"string"},"timeout":{"type":"integer","minimum":1,"description":"seconds, for wait"},"offset":{"type":"integer","minimum":0},"limit":{"type":"integer","minimum":1}},"required":["action"],"additionalProperties":false}"#
+    }
+
+    fn habits(&self) -> Habits {
+        Habits {
+            also_called: &[
+                ("id", "session_id"),
+                ("process_id", "session_id"),
+                ("process", "session_id"),
+                ("input", "data"),
+            ],
+            ..Habits::default()
+        }
+    }
+
+    /// Looking changes nothing.
+    fn left_out(&self, given: &Map<String, Value>) -> Vec<(&'static str, &'static str)> {
+        match given.keys().map(String::as_str).collect::<Vec<_>>().as_slice() {
+            [] => vec![("action", "list")],
+            ["session_id"] => vec![("action", "poll")],
+            _ => Vec::new(),
+        }
     }
 
     fn risk<'a>(&self, arguments: &'a Value) -> Risk<'a> {

@@ -2,7 +2,9 @@
 
 use crate::files::{FileAccess, text};
 use crate::workspace::{FileError, Loaded, display};
-use crate::{Cleared, Course, Hands, Output, Piece, Tool, ToolError, arguments, path_argument};
+use crate::{
+    Cleared, Course, Habits, Hands, Output, Piece, Tool, ToolError, arguments, path_argument,
+};
 use async_trait::async_trait;
 use insula_domain::{Source, SourceKind};
 use rustix::fs::FileType;
@@ -47,6 +49,19 @@ impl Tool for ReadFile {
 
     fn parameters(&self) -> &'static str {
         r#"{"type":"object","properties":{"path":{"type":"string"},"offset":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1}},"required":["path"],"additionalProperties":false}"#
+    }
+
+    fn habits(&self) -> Habits {
+        Habits {
+            also_called: &[
+                ("file_path", "path"),
+                ("filepath", "path"),
+                ("filename", "path"),
+                ("file_name", "path"),
+                ("file", "path"),
+            ],
+            ..Habits::default()
+        }
     }
 
     fn subject(&self, arguments: &Value) -> Option<String> {

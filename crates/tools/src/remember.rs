@@ -1,11 +1,11 @@
 //! `memory` and `memory_search`: what is remembered here, changed and found.
 
 use crate::memory::MemoryReach;
-use crate::{Cleared, Hands, Output, Tool, ToolError, arguments};
+use crate::{Cleared, Habits, Hands, Output, Tool, ToolError, arguments};
 use async_trait::async_trait;
 use insula_memory::{Changed, EntryChange, MemoryHit, MemoryList, Operation};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Hits unless asked for fewer or more.
 const LIMIT: usize = 8;
@@ -81,7 +81,13 @@ impl One {
             (Action::Replace, ..) => {
                 return Err(wrong("`replace` takes `old_text` and `content`"));
             }
-            (Action::Remove, Some(old_text), None) => Operation::Remove { old_text },
+            // Which entry is meant may stand in either.
+            (Action::Remove, None, Some(old_text)) => Operation::Remove { old_text },
+            (Action::Remove, Some(old_text), content)
+                if content.as_ref().is_none_or(|it| it.trim().is_empty() || *it == old_text) =>
+            {
+                Operation::Remove { old_text }
+            }
             (Action::Remove, ..) => {
                 return Err(wrong("`remove` takes `old_text` and no `content`"));
             }
@@ -92,10 +98,10 @@ impl One {
 
 fn place(scope: Option<&str>) -> Result<MemoryReach, ToolError> {
     match scope {
-        None | Some("") => Ok(MemoryReach::Here),
+        None | Some("" | "here") => Ok(MemoryReach::Here),
         Some("global") => Ok(MemoryReach::Everywhere),
         Some(_) => {
-            let what = "`scope` is `global` or left out; where else something is remembered is not yours to say";
+            let what = "`scope` is `here` or `global`; where else something is remembered is not yours to say";
             Err(ToolError::Arguments(what.to_owned()))
         }
     }
@@ -104,19 +110,17 @@ fn place(scope: Option<&str>) -> Result<MemoryReach, ToolError> {
 impl Asked {
     fn changes(self) -> Result<Vec<EntryChange>, ToolError> {
         let Self { action, target, content, old_text, operations, .. } = self;
-        match (action, operations.is_empty()) {
-            (Some(action), true) => {
-                Ok(vec![One { action, target, content, old_text }.change(None)?])
-            }
-            (None, false) if operations.len() <= OPERATIONS_MAX => {
-                operations.into_iter().map(|one| one.change(target)).collect()
-            }
-            (None, false) => {
-                let what = format!("`operations` has more than {OPERATIONS_MAX}");
-                Err(ToolError::Arguments(what))
-            }
-            _ => Err(ToolError::Arguments("give `action`, or `operations`".to_owned())),
+        if operations.len() > OPERATIONS_MAX {
+            let what = format!("`operations` has more than {OPERATIONS_MAX}");
+            return Err(ToolError::Arguments(what));
         }
+        // What stands beside a list comes before it.
+        let first = action.map(|action| One { action, target, content, old_text });
+        let all: Vec<One> = first.into_iter().chain(operations).collect();
+        if all.is_empty() {
+            return Err(ToolError::Arguments("give `action`, or `operations`".to_owned()));
+        }
+        all.into_iter().map(|one| one.change(target)).collect()
     }
 }
 
@@ -135,11 +139,42 @@ impl Tool for Remember {
     }
 
     fn description(&self) -> &'static str {
-        "Remember short facts for later conversations: target `memory` for what you learned, `user` for who the user is. `old_text` is a unique part of an entry. `operations` are applied all or none. What you write is shown to you from the next conversation on."
+        "Remember a short fact for later conversations, or change one: `add` takes `content`, `replace` takes `old_text` and `content`, `remove` takes `old_text`. What you write is shown to you from the next conversation on."
     }
 
     fn parameters(&self) -> &'static str {
-        r#"{"type":"object","properties":{"action":{"enum":["add","replace","remove"]},"target":{"enum":["memory","user"]},"content":{"type":"string"},"old_text":{"type":"string"},"scope":{"enum":["global"],"description":"only for what every conversation may know; an admin confirms"},"operations":{"type":"array","items":{"type":"object","properties":{"action":{"enum":["add","replace","remove"]},"target":{"enum":["memory","user"]},"content":{"type":"string"},"old_text":{"type":"string"}},"required":["action"]}}},"required":["target"],"additionalProperties":false}"#
+        r#"{"type":"object","properties":{"action":{"type":"string","enum":["add","replace","remove"]},"content":{"type":"string","description":"the fact, in one sentence"},"target":{"type":"string","enum":["memory","user"],"description":"`user` for who the user is, `memory` for all else"},"old_text":{"type":"string","description":"unique part of the entry to replace or remove"},"scope":{"type":"string","enum":["here","global"],"description":"`here`, unless every conversation may know it and an admin confirms"},"operations":{"type":"array","description":"several at once, all or none","items":{"type":"object","properties":{"action":{"type":"string","enum":["add","replace","remove"]},"target":{"type":"string","enum":["memory","user"]},"content":{"type":"string"},"old_text":{"type":"string"}},"required":["action"]}}},"required":["action","content"],"additionalProperties":false}"#
+    }
+
+    fn habits(&self) -> Habits {
+        Habits {
+            also_called: &[
+                ("text", "content"),
+                ("fact", "content"),
+                ("entry", "content"),
+                ("value", "content"),
+                ("memory", "content"),
+                ("note", "content"),
+                ("old", "old_text"),
+                ("old_content", "old_text"),
+                ("new_text", "content"),
+                ("new_content", "content"),
+            ],
+            by_the_letter: &["scope"],
+            blank_is_nothing: &["old_text", "target", "scope"],
+        }
+    }
+
+    /// Nothing is removed that nobody said to remove.
+    fn left_out(&self, given: &Map<String, Value>) -> Vec<(&'static str, &'static str)> {
+        let has = |name| given.get(name).is_some_and(Value::is_string);
+        let action = match (has("content"), has("old_text")) {
+            _ if given.contains_key("operations") => return Vec::new(),
+            (true, true) => "replace",
+            (true, false) => "add",
+            (false, _) => return vec![("target", "memory")],
+        };
+        vec![("action", action), ("target", "memory")]
     }
 
     fn reaches_everywhere(&self, arguments: &Value) -> bool {

@@ -16,6 +16,22 @@ fn one_action_or_many_operations() {
     };
     let one = json!({"action": "add", "target": "user", "content": "Ann"});
     assert_eq!(read(&one).unwrap(), (MemoryReach::Here, vec![add(MemoryList::User, "Ann")]));
+    let remove = |old_text: &str| EntryChange {
+        target: MemoryList::Memory,
+        operation: Operation::Remove { old_text: old_text.to_owned() },
+    };
+    // Which entry is meant may stand in either field, and an operation beside a list before it.
+    for one in [
+        json!({"action": "remove", "target": "memory", "content": "tea"}),
+        json!({"action": "remove", "target": "memory", "old_text": "tea", "content": ""}),
+        json!({"action": "remove", "target": "memory", "old_text": "tea", "content": "tea"}),
+    ] {
+        assert_eq!(read(&one).unwrap().1, [remove("tea")], "{one}");
+    }
+    let beside = json!({"action": "remove", "target": "memory", "content": "tea", "operations": [
+        {"action": "add", "content": "Ann"},
+    ]});
+    assert_eq!(read(&beside).unwrap().1, [remove("tea"), add(MemoryList::Memory, "Ann")]);
     let many = json!({"target": "memory", "scope": "global", "operations": [
         {"action": "remove", "old_text": "tea"},
         {"action": "replace", "old_text": "a", "content": "b"},
@@ -49,7 +65,11 @@ fn what_is_wrong_is_said() {
         (json!({"target": "memory"}), "give `action`, or `operations`"),
         (json!({"action": "add", "content": "a"}), "`target`"),
         (json!({"action": "add", "target": "memory"}), "`add` takes"),
-        (json!({"action": "remove", "target": "memory", "content": "a"}), "`remove` takes"),
+        (
+            json!({"action": "remove", "target": "memory", "old_text": "a", "content": "b"}),
+            "`remove` takes",
+        ),
+        (json!({"action": "remove", "target": "memory"}), "`remove` takes"),
         (json!({"action": "replace", "target": "memory", "content": "a"}), "`replace` takes"),
         (
             json!({"action": "add", "target": "memory", "content": "a", "scope": "chat:x"}),

@@ -1,7 +1,7 @@
 //! `session_search`: finds what was said before, as far as this turn's scope reaches.
 
 use crate::hands::{Hit, Order, Search};
-use crate::{Cleared, Hands, Output, Tool, ToolError, arguments};
+use crate::{Cleared, Habits, Hands, Output, Tool, ToolError, arguments};
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::Value;
@@ -51,7 +51,15 @@ impl Tool for SessionSearch {
     }
 
     fn parameters(&self) -> &'static str {
-        r#"{"type":"object","properties":{"query":{"type":"string"},"limit":{"type":"integer"},"sort":{"enum":["relevance","newest"]},"session_id":{"type":"string"},"around_message_id":{"type":"integer"},"window":{"type":"integer"},"role_filter":{"enum":["user","assistant","tool"]}},"additionalProperties":false}"#
+        r#"{"type":"object","properties":{"query":{"type":"string"},"limit":{"type":"integer"},"sort":{"type":"string","enum":["relevance","newest"]},"session_id":{"type":"string"},"around_message_id":{"type":"integer"},"window":{"type":"integer"},"role_filter":{"type":"string","enum":["user","assistant","tool"]}},"additionalProperties":false}"#
+    }
+
+    fn habits(&self) -> Habits {
+        Habits {
+            also_called: &[("q", "query"), ("search", "query"), ("keywords", "query")],
+            blank_is_nothing: &["query", "sort", "session_id", "role_filter"],
+            ..Habits::default()
+        }
     }
 
     async fn run(&self, hands: &Hands<'_>, value: &Cleared) -> Result<Output, ToolError> {

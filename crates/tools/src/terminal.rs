@@ -2,7 +2,7 @@
 
 use crate::printed::report;
 use crate::shell::{Code, Job};
-use crate::{Cleared, Hands, Output, QuotedSource, Risk, Tool, ToolError, arguments};
+use crate::{Cleared, Habits, Hands, Output, QuotedSource, Risk, Tool, ToolError, arguments};
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::Value;
@@ -37,6 +37,21 @@ impl Tool for Terminal {
 
     fn parameters(&self) -> &'static str {
         r#"{"type":"object","properties":{"command":{"type":"string"},"timeout":{"type":"integer","minimum":1,"description":"seconds"},"workdir":{"type":"string"},"background":{"type":"boolean"}},"required":["command"],"additionalProperties":false}"#
+    }
+
+    fn habits(&self) -> Habits {
+        Habits {
+            also_called: &[
+                ("cmd", "command"),
+                ("shell_command", "command"),
+                ("script", "command"),
+                ("cwd", "workdir"),
+                ("working_directory", "workdir"),
+                ("directory", "workdir"),
+            ],
+            blank_is_nothing: &["workdir"],
+            ..Habits::default()
+        }
     }
 
     fn risk<'a>(&self, arguments: &'a Value) -> Risk<'a> {

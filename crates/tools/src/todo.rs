@@ -3,7 +3,7 @@
 //! The list is what the tool last gave back, so the transcript is its only home: it is as
 //! durable as the conversation, and goes when the conversation goes.
 
-use crate::{Cleared, Hands, Output, Recall, Tool, ToolError, arguments};
+use crate::{Cleared, Habits, Hands, Output, Recall, Tool, ToolError, arguments};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
@@ -53,7 +53,14 @@ impl Tool for Todo {
     }
 
     fn parameters(&self) -> &'static str {
-        r#"{"type":"object","properties":{"todos":{"type":"array","items":{"type":"object","properties":{"id":{"type":"string"},"content":{"type":"string"},"status":{"enum":["pending","in_progress","completed","cancelled"]}},"required":["id","content"],"additionalProperties":false}},"merge":{"type":"boolean"}},"additionalProperties":false}"#
+        r#"{"type":"object","properties":{"todos":{"type":"array","items":{"type":"object","properties":{"id":{"type":"string"},"content":{"type":"string"},"status":{"type":"string","enum":["pending","in_progress","completed","cancelled"]}},"required":["id","content"],"additionalProperties":false}},"merge":{"type":"boolean"}},"additionalProperties":false}"#
+    }
+
+    fn habits(&self) -> Habits {
+        Habits {
+            also_called: &[("items", "todos"), ("list", "todos"), ("tasks", "todos")],
+            ..Habits::default()
+        }
     }
 
     fn recall(&self) -> Recall {

@@ -3,7 +3,7 @@
 use crate::output::Piece;
 use crate::web::readable::{PageContent, Readable, read};
 use crate::web::{Unfetched, Web, pdf};
-use crate::{Cleared, Hands, Output, QuotedSource, Tool, ToolError, arguments};
+use crate::{Cleared, Habits, Hands, Output, QuotedSource, Tool, ToolError, arguments};
 use async_trait::async_trait;
 use futures_util::{StreamExt as _, stream};
 use insula_domain::{Source, SourceKind};
@@ -45,6 +45,13 @@ impl Tool for WebExtract {
 
     fn parameters(&self) -> &'static str {
         r#"{"type":"object","properties":{"urls":{"type":"array","items":{"type":"string"},"maxItems":20},"char_limit":{"type":"integer","minimum":1,"description":"characters of each"}},"required":["urls"],"additionalProperties":false}"#
+    }
+
+    fn habits(&self) -> Habits {
+        Habits {
+            also_called: &[("url", "urls"), ("link", "urls"), ("links", "urls")],
+            ..Habits::default()
+        }
     }
 
     fn subject(&self, arguments: &Value) -> Option<String> {

@@ -3,7 +3,7 @@
 use crate::output::Piece;
 use crate::web::Unfetched;
 use crate::web::search::{Found, question, results};
-use crate::{Cleared, HandError, Hands, Output, Tool, ToolError, arguments};
+use crate::{Cleared, Habits, HandError, Hands, Output, Tool, ToolError, arguments};
 use async_trait::async_trait;
 use insula_domain::{Source, SourceKind};
 use serde::Deserialize;
@@ -36,6 +36,20 @@ impl Tool for WebSearch {
 
     fn parameters(&self) -> &'static str {
         r#"{"type":"object","properties":{"query":{"type":"string"},"limit":{"type":"integer","minimum":1,"maximum":20}},"required":["query"],"additionalProperties":false}"#
+    }
+
+    fn habits(&self) -> Habits {
+        Habits {
+            also_called: &[
+                ("q", "query"),
+                ("search", "query"),
+                ("search_query", "query"),
+                ("keywords", "query"),
+                ("max_results", "limit"),
+                ("count", "limit"),
+            ],
+            ..Habits::default()
+        }
     }
 
     fn source(&self, _shown: &str) -> Option<Source> {

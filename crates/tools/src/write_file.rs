@@ -1,7 +1,7 @@
 //! `write_file`: writes a whole file, new or one that was read before.
 
 use crate::files::{Act, Wish};
-use crate::{Cleared, Hands, Output, Tool, ToolError, arguments, path_argument};
+use crate::{Cleared, Habits, Hands, Output, Tool, ToolError, arguments, path_argument};
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::Value;
@@ -28,6 +28,25 @@ impl Tool for WriteFile {
 
     fn parameters(&self) -> &'static str {
         r#"{"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"}},"required":["path","content"],"additionalProperties":false}"#
+    }
+
+    fn habits(&self) -> Habits {
+        Habits {
+            also_called: &[
+                ("file_path", "path"),
+                ("filepath", "path"),
+                ("filename", "path"),
+                ("file_name", "path"),
+                ("file", "path"),
+                ("text", "content"),
+                ("contents", "content"),
+                ("file_content", "content"),
+                ("file_text", "content"),
+                ("data", "content"),
+                ("body", "content"),
+            ],
+            ..Habits::default()
+        }
     }
 
     fn subject(&self, arguments: &Value) -> Option<String> {

@@ -4,11 +4,15 @@
 use super::{history, prompt};
 use crate::budget::{BudgetError, Payer};
 use crate::turn::{Broken, Turn};
+use insula_models as models;
 use insula_models::{
     Answer, Chain, Gathering, ModelError, ModelFault, Request, StopReason, Timeouts, ToolSchema,
 };
-use insula_store::{Cut, Message, NewMessage, Part, Role, Usage};
+use insula_store::{Counted, Cut, Message, NewMessage, Part, Role, Usage};
 use std::sync::Arc;
+
+/// What a model is told that answered nothing.
+const ANSWER_NOW: &str = "[your last answer was empty; answer now, in words or by calling a tool]";
 
 /// Why a model call brought no answer.
 pub(super) enum ModelCallFailure {
@@ -49,8 +53,8 @@ impl std::fmt::Display for ModelCallFailure {
 
 /// What came of asking a chain once.
 enum Heard {
-    /// An answer, to its end.
-    Whole(Answer, Usage),
+    /// An answer, to its end, and the model that turned out not to take pictures.
+    Whole(Answer, Usage, Option<Arc<str>>),
     /// An answer that broke off.
     BrokenOff {
         error: ModelError,
@@ -75,12 +79,50 @@ impl Turn<'_> {
     ) -> Result<(Answer, Usage), ModelCallFailure> {
         let (agent, redaction) = (&self.cx.agent, self.redaction());
         self.shown.under(&redaction);
+        self.shown.for_models(chain);
         let (daemon, shown) = (&self.shop.preamble_text, &mut self.shown);
         let part = history::fitting(history, limit);
         let mut request = prompt::request(agent, daemon, tools.clone(), part, shown);
         request.system.extend(self.block.shown());
         redaction.system(&mut request);
-        self.listen(chain, &request, &step.to_string(), true).await
+        self.cx.wishes.put_into(&mut request);
+        request.cache_key = Some(self.cache_key());
+        let (answer, usage) = self.listen(chain, &request, &step.to_string(), true).await?;
+        if !says_nothing(&answer) {
+            return Ok((answer, usage));
+        }
+        self.in_vain(usage).await?;
+        // Said once, and not kept: whoever thinks till the end may answer when told to.
+        request.messages.push(Arc::new(models::Message::user(ANSWER_NOW)));
+        let (answer, usage) = self.listen(chain, &request, &format!("{step}.again"), true).await?;
+        if !says_nothing(&answer) {
+            return Ok((answer, usage));
+        }
+        self.in_vain(usage).await?;
+        Err(ModelCallFailure::Failed(nothing_said(&answer).to_owned()))
+    }
+
+    /// What was paid for no answer is paid all the same.
+    async fn in_vain(&mut self, usage: Usage) -> Result<(), ModelCallFailure> {
+        self.spent += usage;
+        match self.spent_in_vain(usage).await {
+            Err(Broken::Store(error)) => {
+                Err(ModelCallFailure::OverBudget(BudgetError::Store(error)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What tells a provider which requests have a beginning in common: one for each session of
+    /// an agent, from which nothing can be read.
+    fn cache_key(&self) -> Arc<str> {
+        let (agent, session) = (&self.cx.agent, self.cx.session);
+        let mut hasher = blake3::Hasher::new_derive_key("insula prompt cache 1");
+        hasher.update(agent.id.as_str().as_bytes());
+        hasher.update(&[0]);
+        // No two agents, and no two lives of one, have the same name for a session.
+        hasher.update(agent.store.seals().seal(Counted::Session, session.0).as_bytes());
+        hasher.finalize().to_hex()[..32].into()
     }
 
     /// Asks, and passes on what the model says while it says it. A model whose answer breaks off
@@ -98,7 +140,12 @@ impl Turn<'_> {
             let chain = rest.as_ref().unwrap_or(chain);
             let (error, usage, place, was_seen) =
                 match self.hear_out(chain, request, purpose, is_reply).await? {
-                    Heard::Whole(answer, usage) => return Ok((answer, usage)),
+                    Heard::Whole(answer, usage, blind) => {
+                        if let Some(model) = blind {
+                            self.shown.without_pictures_for(model);
+                        }
+                        return Ok((answer, usage));
+                    }
                     Heard::BrokenOff { error, usage, place, was_seen } => {
                         (error, usage, place, was_seen)
                     }
@@ -126,7 +173,7 @@ impl Turn<'_> {
         purpose: &str,
     ) -> Result<(Answer, Usage), ModelCallFailure> {
         match self.hear_out(chain, request, purpose, false).await? {
-            Heard::Whole(answer, usage) => Ok((answer, usage)),
+            Heard::Whole(answer, usage, _) => Ok((answer, usage)),
             Heard::BrokenOff { error, usage, .. } => match self.spent_in_vain(usage).await {
                 Err(Broken::Store(error)) => {
                     Err(ModelCallFailure::OverBudget(BudgetError::Store(error)))
@@ -167,6 +214,7 @@ impl Turn<'_> {
             Err(error) => return Err(ModelCallFailure::Failed(error.to_string())),
         };
         let (link, place, mut stream) = (answering.link, answering.place, answering.stream);
+        let blind = stream.adjustments().without_pictures.then(|| link.to_string().into());
         let mut gathering = Gathering::default();
         // What a hook may still change is not for anybody's eyes.
         let is_open = is_reply && !self.holds_back();
@@ -198,7 +246,7 @@ impl Turn<'_> {
         let answer = gathering.finish();
         let usage = reserved.settle(&link, &answer);
         self.after_request(purpose, Ok(&answer)).await;
-        Ok(Heard::Whole(answer, usage))
+        Ok(Heard::Whole(answer, usage, blind))
     }
 
     /// What the model had said when it was stopped: its words, and no calls.
@@ -210,10 +258,33 @@ impl Turn<'_> {
     }
 }
 
+/// Whether there is nothing in an answer for anybody: no words, no picture and no call.
+fn says_nothing(answer: &Answer) -> bool {
+    let is_something = |part: &models::Part| match part {
+        models::Part::Text(text) => !text.trim().is_empty(),
+        models::Part::Reasoning { .. } => false,
+        _ => true,
+    };
+    // What was withheld would be withheld again, and is told as that.
+    answer.stop != StopReason::Filtered && !answer.message.parts.iter().any(is_something)
+}
+
+/// What people are told of a model that said nothing.
+fn nothing_said(answer: &Answer) -> &'static str {
+    match answer.stop {
+        StopReason::Length => {
+            "the model gave no answer, twice over: it thought until it had no tokens left; \
+             `max_tokens` or a lower `reasoning_effort` of its provider would help"
+        }
+        _ => "the model gave no answer, twice over; ask again, or another model",
+    }
+}
+
 /// Why an answer that ended so is not all that the model would have said.
 pub(super) fn cut(stop: &StopReason) -> Option<Cut> {
     match stop {
-        StopReason::Length => Some(Cut::Length),
+        // What goes on and on is as one that found no end.
+        StopReason::Length | StopReason::Repeating => Some(Cut::Length),
         StopReason::Filtered => Some(Cut::Filtered),
         StopReason::Finished | StopReason::ToolCalls | StopReason::Other(_) => None,
     }

@@ -100,7 +100,8 @@ impl Turn<'_> {
                 Called::Ask(text, result) => {
                     let question = self.message(Role::Assistant, vec![Part::Text(text.clone())]);
                     self.reply(vec![result, question], Usage::default(), None).await?;
-                    return Ok(Some(TurnEnd::Replied { text, usage: self.spent, cut: None }));
+                    let (usage, calls) = (self.spent, Vec::new());
+                    return Ok(Some(TurnEnd::Replied { text, usage, cut: None, calls }));
                 }
             }
         }
@@ -346,7 +347,7 @@ impl Turn<'_> {
         self.shop.world.random.stream(&["untrusted", agent, &turn, call]).id()
     }
 
-    fn result(&self, call: &str, text: String, is_error: bool) -> NewMessage {
+    pub(super) fn result(&self, call: &str, text: String, is_error: bool) -> NewMessage {
         let call = call.into();
         let part = Part::ToolResult { call, text, is_error, untrusted: false };
         self.message(Role::Tool, vec![part])

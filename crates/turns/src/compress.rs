@@ -47,15 +47,17 @@ pub(crate) fn older(history: &[Message], keep_tokens: usize) -> Option<usize> {
     if history.iter().any(|it| it.turn.is_none() && !is_preface(it)) {
         return None;
     }
-    let newest = history.last()?.turn;
+    let begins =
+        |at: usize| history[at].turn != history[at - 1].turn && history[at].role == Role::User;
+    // One that began with results goes on with the turn that asked for them.
+    let newest = (1..history.len()).rev().find(|at| begins(*at)).map(|at| history[at].turn)?;
     let (mut kept, mut earliest, mut cut) = (0, u64::MAX, None);
     for at in (1..history.len()).rev() {
         let message = &history[at];
         kept += tokens(message);
         earliest = earliest.min(message.seq.0);
-        let begins = message.turn != history[at - 1].turn && message.role == Role::User;
         let is_before = |it: &Message| it.seq.0 < earliest || is_preface(it);
-        if !begins || !history[..at].iter().all(is_before) {
+        if !begins(at) || !history[..at].iter().all(is_before) {
             continue;
         }
         // The turn under way is kept however large it is.

@@ -172,3 +172,21 @@ proptest! {
         prop_assert_eq!(heads(&asked).len(), 1 + HEADS.len());
     }
 }
+
+#[test]
+fn a_turn_that_began_with_results_stays_with_the_one_that_asked_for_them() {
+    let said = |seq, turn, role, text: &str| {
+        let parts = vec![Part::Text(text.to_owned())];
+        Message { turn: Some(TurnId(turn)), ..message(seq, role, "api:t", parts) }
+    };
+    let mut history: Vec<Message> = Vec::new();
+    for turn in 1..5 {
+        let long = "a long story ".repeat(200);
+        history.push(said(turn as u64 * 2 - 1, turn, Role::User, &long));
+        history.push(said(turn as u64 * 2, turn, Role::Assistant, &long));
+    }
+    let asked = history.len() - 2;
+    // What the last turn asked for came back: nothing before its own beginning is kept for it.
+    history.push(said(9, 5, Role::Tool, &"found ".repeat(400)));
+    assert_eq!(older(&history, 10), Some(asked));
+}

@@ -2,6 +2,7 @@
 //! under way, stop, say the last message again, begin anew, forget.
 
 use crate::TurnHandle;
+use crate::client;
 use crate::engine::{Engine, beside};
 use crate::history::{self, arrange};
 use crate::lanes::{Busy, Work};
@@ -16,8 +17,8 @@ use insula_domain::marks::plain;
 use insula_registry::context::AgentContext;
 use insula_registry::events::turn::TurnEvent;
 use insula_store::{
-    Accepted, AgentCommand, Join, Message, MessageSeq, NewMessage, Part, Role, Session, SessionId,
-    SessionRef, SessionState, StoreError, TurnId, Window,
+    Accepted, AgentCommand, AgentStore, Join, Message, MessageSeq, NewMessage, Part, Role, Session,
+    SessionId, SessionRef, SessionState, StoreError, TurnId, Window,
 };
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -43,7 +44,9 @@ impl Engine {
         let (agent, key) = (inbound.agent.clone(), inbound.session.clone());
         let running = self.live.first(&key);
         let own = running.filter(|live| live.principal == inbound.principal);
-        if let (BusyMode::Steer, Some(live)) = (around.mode, &own)
+        // What came of a call belongs behind that call, and into no other turn.
+        let may_join = around.results.is_empty();
+        if let (BusyMode::Steer, Some(live), true) = (around.mode, &own, may_join)
             && let Some(handle) = self.join(live, &inbound, &around).await?
         {
             return Ok(handle);
@@ -56,6 +59,7 @@ impl Engine {
         {
             let now = self.shop.world.clock.elapsed();
             if live.principal == inbound.principal
+                && may_join
                 && debounce.takes(&inbound, now)
                 && let Some(handle) = self.join(&live, &inbound, &around).await?
             {
@@ -116,7 +120,7 @@ impl Engine {
             parts: redaction.parts(inbound.parts.clone()),
             principal: inbound.principal.clone(),
             scope,
-            label: crate::seen::text_of(&inbound.whole_label()),
+            label: crate::seen::text_of(&inbound.whole_label(&[])),
             generation: inbound.agent.generation.0,
             at: self.shop.world.clock.now(),
         };
@@ -213,6 +217,10 @@ impl Engine {
             return Ok(None);
         }
         inbound.parts = said_in(&messages, turn, &inbound.principal);
+        // What came of a caller's tools is not said again.
+        if inbound.parts.is_empty() {
+            return Ok(None);
+        }
         self.shop.windows.take(&agent, session.id);
         let first = vec![AgentCommand::ReplaceTurn { turn }];
         self.accept(inbound, Around { first, ..Around::default() }).await.map(Some)
@@ -285,6 +293,15 @@ impl Engine {
     }
 }
 
+/// Whether a turn ended with calls for its caller.
+async fn handed_over(store: &AgentStore, turn: TurnId) -> Result<bool, StoreError> {
+    let Some(turn) = store.turn(turn).await? else { return Ok(false) };
+    let Some(reply) = turn.reply else { return Ok(false) };
+    let before = MessageSeq(reply.0.saturating_sub(1));
+    let messages = store.messages_after(turn.session, before, 1).await?;
+    Ok(messages.first().is_some_and(|it| !client::calls_of(&it.parts).is_empty()))
+}
+
 /// What people said in a turn, as somebody says it again: what others typed is not their own.
 fn said_in(history: &[Message], turn: TurnId, principal: &Actor) -> Vec<Part> {
     let said = history.iter().filter(|it| it.turn == Some(turn) && it.role == Role::User);
@@ -304,10 +321,28 @@ impl Engine {
     /// Takes a message in a conversation that is for this turn only and forgotten after it;
     /// with an idempotency key, as long after it as the key holds.
     pub async fn submit_once(&self, inbound: Inbound) -> Result<TurnHandle, SubmitError> {
+        self.submit_once_with(inbound, Around::default()).await
+    }
+
+    /// The same with what belongs to it. One that ends with calls for its caller stays as long as
+    /// one with a key: when the caller comes back with what became of them, the steps before
+    /// them are still known.
+    pub async fn submit_once_with(
+        &self,
+        inbound: Inbound,
+        around: Around,
+    ) -> Result<TurnHandle, SubmitError> {
         let (agent, key) = (inbound.agent.clone(), inbound.session.clone());
         let who = inbound.principal.clone();
         let is_keyed = inbound.idempotency.is_some();
-        let taken = self.submit(inbound).await;
+        let mut taken = self.submit_with(inbound, around).await;
+        // Nobody can come back to it: a caller that goes away takes it along, and what its
+        // provider is still busy with.
+        if let (Ok(handle), false) = (&mut taken, is_keyed) {
+            let live = self.live.find(&key, handle.turn);
+            handle.ends = live.map(|live| live.cancel.clone().drop_guard());
+        }
+        let turn = taken.as_ref().ok().map(|handle| handle.turn);
         let is_over = match &taken {
             Ok(_) => !is_keyed,
             // What was brought along came before it was known.
@@ -319,6 +354,11 @@ impl Engine {
             let one_offs = self.one_offs.clone();
             let name: Box<str> = key.to_string().into();
             let forget = async move {
+                if let Some(turn) = turn
+                    && matches!(handed_over(&agent.store, turn).await, Ok(true))
+                {
+                    return;
+                }
                 match agent.store.session(SessionRef::Key(name)).await {
                     Ok(Some(session)) => one_offs.forget(agent, session.id),
                     Ok(None) => {}

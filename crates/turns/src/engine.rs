@@ -4,8 +4,10 @@ use crate::TurnHandle;
 use crate::admitted::Admitted;
 use crate::approvals::Approvals;
 use crate::budget::{Budgets, Payer};
+use crate::client::{self, ClientResult};
 use crate::debounce::Debounce;
 use crate::gate::Tools;
+use crate::history::arrange;
 use crate::lanes::{Busy, Lanes, Work};
 use crate::live::{Live, LiveTurn, Voice};
 use crate::made::CallsMade;
@@ -29,14 +31,17 @@ use insula_registry::events::turn::{TurnEnd, TurnEvent};
 use insula_registry::whole::Whole;
 use insula_store::turn::MESSAGES_AT_ONCE_MAX;
 use insula_store::{
-    Accept, Accepted, AgentCommand, Flush, MessageSeq, NewMessage, OpenSession, Part, Role,
-    SessionId, SessionRef, StoreError, TurnId, TurnStatus,
+    Accept, Accepted, AgentCommand, Flush, IdempotencyKey, Join, MessageSeq, NewMessage,
+    OpenSession, Part, Role, SessionId, SessionRef, StoreError, TurnId, TurnStatus, Window,
 };
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use tokio::sync::mpsc;
+
+/// What is looked at for calls that wait: the end of a conversation.
+const LAST_TURN: Window = Window { messages: 64, bytes: 1024 * 1024 };
 
 /// Takes messages and runs their turns.
 #[derive(Clone)]
@@ -128,19 +133,24 @@ impl Engine {
     ) -> Result<TurnHandle, SubmitError> {
         let now = self.shop.world.clock.elapsed();
         let debounce = Debounce::new(around.quiet, &inbound, now);
-        let label = inbound.whole_label();
+        let label = inbound.whole_label(&around.results).join(&around.seen);
         let Inbound {
             agent,
             session: key,
             scope: from,
             label: _,
             principal,
-            history,
+            mut history,
             parts,
             idempotency,
             origin,
             acknowledge,
         } = inbound;
+        let are_awaited = match history.is_empty() {
+            true => self.expect_waiting(&agent, &key, &around.results).await,
+            false => Ok(()),
+        };
+        let results = client::enclose(&self.shop.world, &agent, &mut history, around.results);
         let at = self.shop.world.clock.now();
         let scope = self.scope(&agent, &from, &key).await;
         let begins = label.audiences_alone().to_string().into();
@@ -170,15 +180,26 @@ impl Engine {
                 messages: some.to_vec(),
             }));
         }
-        let said = message(Role::User, parts);
+        let wishes = around.wishes.kept(&redaction);
+        let (said, more) = match results.is_empty() {
+            true => (message(Role::User, parts), None),
+            false => {
+                let more = (!parts.is_empty()).then(|| message(Role::User, parts));
+                (message(Role::Tool, results), more)
+            }
+        };
+        let is_alone = more.is_none() && around.context.is_empty();
+        if let Err(refused) = are_awaited {
+            return Err(taken_before(&agent, said, idempotency).await?.unwrap_or(refused));
+        }
         let flush = match acknowledge {
             Acknowledge::AtOnce => Flush::Now,
             Acknowledge::WithReply => Flush::Later,
         };
         let accept = Accept { session: open, message: said.clone(), idempotency, origin, flush };
         batch.push(AgentCommand::Accept(Box::new(accept)));
-        let has_context = !around.context.is_empty();
-        if has_context {
+        batch.extend(more.map(|more| AgentCommand::Beside(vec![more])));
+        if !around.context.is_empty() {
             batch.push(AgentCommand::Beside(beside(&redaction, around.context, &said)));
         }
         let done = agent.store.commit(batch).await?;
@@ -204,7 +225,7 @@ impl Engine {
             scope,
             made: CallsMade::default(),
             // What came with it is read from the journal.
-            message: (!has_context).then_some((seq, said)),
+            message: is_alone.then_some((seq, said)),
             asked: seq,
             key: key.clone(),
             from,
@@ -212,6 +233,7 @@ impl Engine {
             live,
             kin: Kin::root(turn),
             admitted,
+            wishes,
         };
         self.line_up(&key, context).map_err(|_| SubmitError::Busy { agent: agent.id.clone() })?;
         Ok(handle)
@@ -263,6 +285,27 @@ impl Engine {
     }
 }
 
+/// What became of a request of this key, where it came before.
+async fn taken_before(
+    agent: &AgentContext,
+    message: NewMessage,
+    idempotency: Option<IdempotencyKey>,
+) -> Result<Option<SubmitError>, StoreError> {
+    if idempotency.is_none() {
+        return Ok(None);
+    }
+    // Into no turn at all: nothing is written, and what is known is told first.
+    let join = Join { turn: TurnId(0), message, idempotency };
+    match agent.store.commit(vec![AgentCommand::Join(Box::new(join))]).await {
+        Ok(done) => Ok(done.accepted().and_then(|accepted| match accepted {
+            Accepted::Known { turn, status, .. } => Some(SubmitError::Known { turn, status }),
+            Accepted::New { .. } => None,
+        })),
+        Err(StoreError::NoTurn { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// What stands beside a message in its turn, under nobody's name.
 pub(super) fn beside(
     redaction: &Redaction,
@@ -279,6 +322,39 @@ pub(super) fn beside(
 }
 
 impl Engine {
+    /// Whether an agent has a tool of this name, shown or held back, or could get one: those of
+    /// servers come and go.
+    pub fn has_tool(&self, agent: &AgentContext, name: &str) -> bool {
+        name.starts_with("mcp__")
+            || agent.toolbox.find(name).is_some()
+            || self.shop.tools(agent).iter().any(|tool| *tool.name == *name)
+    }
+
+    /// Refuses results of calls that do not wait for any. The caller holds the lock of the
+    /// session, so that a result that comes twice is taken once.
+    async fn expect_waiting(
+        &self,
+        agent: &AgentContext,
+        key: &SessionKey,
+        results: &[ClientResult],
+    ) -> Result<(), SubmitError> {
+        if results.is_empty() {
+            return Ok(());
+        }
+        let session = SessionRef::Key(key.to_string().into());
+        let mut waiting = Vec::new();
+        if let Some(session) = agent.store.session(session).await? {
+            let mut messages = agent.store.messages_tail(session.id, LAST_TURN).await?;
+            arrange(&mut messages);
+            waiting = client::waiting(&messages);
+        }
+        let is_missing = |result: &&ClientResult| waiting.iter().all(|call| call.id != result.call);
+        match results.iter().find(is_missing) {
+            Some(result) => Err(SubmitError::NotWaiting { call: result.call.clone() }),
+            None => Ok(()),
+        }
+    }
+
     /// How a turn of an agent ended, as a handle whose only event is that; `None` while it
     /// has not.
     pub async fn ended(
@@ -292,9 +368,10 @@ impl Engine {
             (TurnStatus::Replied, Some(reply)) => {
                 let before = MessageSeq(reply.0.saturating_sub(1));
                 let messages = agent.store.messages_after(known.session, before, 1).await?;
-                let text = messages.first().map(|it| text_of(&it.parts)).unwrap_or_default();
-                let text = self.shop.redaction(agent).told(text);
-                TurnEnd::Replied { text, usage: known.usage, cut: known.cut }
+                let parts = messages.first().map(|it| &*it.parts).unwrap_or_default();
+                let (text, calls) = (text_of(parts), client::calls_of(parts));
+                let (usage, cut) = (known.usage, known.cut);
+                self.shop.redaction(agent).end(TurnEnd::Replied { text, usage, cut, calls })
             }
             (TurnStatus::Failed, _) => {
                 let error = known.error.unwrap_or_default();
@@ -305,6 +382,6 @@ impl Engine {
         let (tell, events) = mpsc::channel(1);
         // There is room for one, and it is the first.
         let _ = tell.try_send(TurnEvent::Ended(end));
-        Ok(Some(TurnHandle { turn, events }))
+        Ok(Some(TurnHandle { turn, events, ends: None }))
     }
 }

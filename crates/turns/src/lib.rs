@@ -10,6 +10,7 @@ pub mod approvals;
 mod ask;
 pub mod budget;
 mod calls;
+pub mod client;
 mod compress;
 mod control;
 pub(crate) mod current;
@@ -19,12 +20,14 @@ pub mod engine;
 pub(crate) mod facts;
 pub mod foreign;
 pub mod gate;
+mod handed;
 mod history;
 mod hooked;
 mod lanes;
 pub(crate) mod live;
 pub(crate) mod made;
 mod memory_block;
+mod mended;
 pub mod messages;
 mod notes;
 pub mod one_off;
@@ -54,9 +57,16 @@ mod turn_slots;
 pub(crate) mod untrusted;
 mod verify;
 
+pub use client::{CallCount, ClientResult, Wishes};
 pub use delivered::DeliveryText;
 pub use engine::Engine;
-pub use insula_registry::events::{ApprovalOutcome, ChildAct, ChildOutcome, TurnEnd, TurnEvent};
+pub use insula_models::{AnswerFormat, ToolChoice, ToolSchema};
+pub use insula_registry::events::{
+    ApprovalOutcome, ChildAct, ChildOutcome, ClientCall, TurnEnd, TurnEvent,
+};
 pub use live::TurnHandle;
 pub use subagents::ITERATIONS_MAX;
 pub use submit::{Acknowledge, Around, BusyMode, Inbound, SubmitError};
+
+#[cfg(test)]
+mod journals_tests;

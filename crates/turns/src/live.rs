@@ -12,7 +12,7 @@ use insula_store::{MessageSeq, NewMessage, TurnId};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 /// Events a listener may be behind before deltas are left out.
 const EVENTS_WAITING_MAX: usize = 256;
@@ -90,12 +90,12 @@ impl LiveTurn {
 
     /// A handle for one more listener, from now on.
     pub(crate) fn listen(&self) -> TurnHandle {
-        TurnHandle { turn: self.turn, events: self.voice.listen(Since::Now) }
+        TurnHandle { turn: self.turn, events: self.voice.listen(Since::Now), ends: None }
     }
 
     /// A handle for one more listener, who is told first what happened so far.
     pub(crate) fn listen_from_the_start(&self) -> TurnHandle {
-        TurnHandle { turn: self.turn, events: self.voice.listen(Since::Start) }
+        TurnHandle { turn: self.turn, events: self.voice.listen(Since::Start), ends: None }
     }
 }
 
@@ -340,9 +340,12 @@ impl Drop for Leave {
     }
 }
 
-/// A turn that was accepted: it is durable, and goes on whether or not anybody listens.
+/// A turn that was accepted: it is durable, and goes on whether or not anybody listens, unless
+/// nobody else could ever hear of it.
 pub struct TurnHandle {
     pub turn: TurnId,
     /// What happens in it. A listener that does not keep up misses deltas, never the end.
     pub events: mpsc::Receiver<TurnEvent>,
+    /// Ends the turn when its handle goes, where it is for whoever holds it alone.
+    pub(crate) ends: Option<DropGuard>,
 }

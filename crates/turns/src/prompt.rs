@@ -47,6 +47,18 @@ pub(crate) fn request(
     part: Fitting<'_>,
     shown: &mut ShownHistory,
 ) -> models::Request {
+    let mut request = models::Request::new("", Vec::new());
+    request.messages = conversation(part, shown);
+    request.system = system(agent, preamble);
+    request.tools = tools;
+    request
+}
+
+/// What was said, as the model is shown it.
+pub(crate) fn conversation(
+    part: Fitting<'_>,
+    shown: &mut ShownHistory,
+) -> Vec<Arc<models::Message>> {
     let Fitting { preface, end, .. } = part;
     let mut messages: Vec<Arc<models::Message>> = Vec::with_capacity(preface.len() + end.len());
     messages.extend(preface.iter().filter_map(|stored| shown.message(stored)));
@@ -72,11 +84,7 @@ pub(crate) fn request(
     if let Some(last) = messages.last_mut() {
         Arc::make_mut(last).cache = CacheHint::Breakpoint;
     }
-    let mut request = models::Request::new("", Vec::new());
-    request.messages = messages;
-    request.system = system(agent, preamble);
-    request.tools = tools;
-    request
+    messages
 }
 
 /// What stands for the result of a call that has none.

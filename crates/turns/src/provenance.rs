@@ -129,7 +129,8 @@ impl<'p> Provenance<'p> {
                 && agent.boundary.integrity.rule(name, [Act::Program]) != TaintedRule::Allow
         };
         let is_judged = self.does == Use::Runs && generations.any(asks);
-        let act = (!self.cx.seen.is_own() && self.is_fed_to_programs().await).then_some(Act::Program);
+        let act =
+            (!self.cx.seen.is_own() && self.is_fed_to_programs().await).then_some(Act::Program);
         let integrity = match is_judged {
             true => self.found_in(&self.view().await).await?,
             false => Integrity::own(),
@@ -218,7 +219,7 @@ impl<'p> Provenance<'p> {
         outcome: &Result<Output, ToolError>,
     ) -> Result<Integrity, StoreError> {
         let mut told = self.noted_in(places).await?;
-        for source in places.iter().flat_map(|it| source_of(it).into_iter().chain(self.below(it))) {
+        for source in places.iter().filter_map(source_of) {
             told = told.join(&Integrity::of(source));
         }
         // What a program printed was made of what it could see.
@@ -302,13 +303,6 @@ impl<'p> Provenance<'p> {
         };
         let targets = spread(targets, live.clone());
         live.iter().any(|it| reaches(it) && targets.iter().any(|place| it.sees(&place.path)))
-    }
-
-    /// Who else writes to folders below a place that are shared.
-    fn below(&self, place: &FilePlace) -> impl Iterator<Item = Source> {
-        let shared = self.cx.agent.boundary.files.shared.iter();
-        let below = shared.filter(|it| Path::new(&*it.path).starts_with(&place.path));
-        below.map(|it| Source::new(SourceKind::File, &it.path))
     }
 
     fn name(&self, place: &FilePlace) -> Box<str> {

@@ -155,8 +155,11 @@ impl Redaction {
     /// How a turn ended, on its way out.
     pub(crate) fn end(&self, end: TurnEnd) -> TurnEnd {
         match end {
-            TurnEnd::Replied { text, usage, cut } => {
-                TurnEnd::Replied { text: self.told(text), usage, cut }
+            TurnEnd::Replied { text, usage, cut, mut calls } => {
+                for call in &mut calls {
+                    call.arguments = self.told(std::mem::take(&mut call.arguments));
+                }
+                TurnEnd::Replied { text: self.told(text), usage, cut, calls }
             }
             TurnEnd::Failed { error } => TurnEnd::Failed { error: self.told(error) },
             // A refusal has names of settings and figures, and no words of anybody's.
@@ -196,6 +199,10 @@ impl Deltas {
                 // Thoughts end where words begin: the last of them is not kept waiting.
                 self.end_reasoning(&tell);
                 pass(&mut self.text, piece, |text| tell(TurnEvent::Text(text)));
+            }
+            Event::ThoughtSoFar => {
+                self.text = self.text.take().map(|_| Words::new(&self.redaction));
+                tell(TurnEvent::Void);
             }
             Event::ReasoningDelta(piece) => {
                 pass(&mut self.reasoning, piece, |text| tell(TurnEvent::Reasoning(text)));

@@ -1,6 +1,7 @@
 //! Turns that a crash cut off: each goes on from its last completed step.
 
 use crate::admitted::Admitted;
+use crate::client::Wishes;
 use crate::engine::Engine;
 use crate::made::CallsMade;
 use crate::seen::Seen;
@@ -70,6 +71,7 @@ impl Engine {
                 live,
                 kin: Kin::root(unfinished.turn.id),
                 admitted: Admitted::default(),
+                wishes: Wishes::default(),
             };
             if self.line_up(&key, context).is_err() {
                 tracing::warn!(agent = %agent.id, turn = %unfinished.turn.id, "too many unfinished turns in one conversation; the rest waits for the next start");

@@ -50,8 +50,8 @@ impl Turn<'_> {
         let cx = self.cx;
         self.go_on()?;
         let mut chain = self.chain().await?;
-        let tools = self.shop.tools(&cx.agent);
-        let limit = self.shop.history_tokens(&cx.agent, &chain, &tools);
+        let tools = cx.wishes.beside(self.shop.tools(&cx.agent));
+        let limit = self.shop.history_tokens(&cx.agent, &chain, &tools).await;
         let mut history = self.remember().await?;
         cx.see(&self.shop.access, &history);
         self.recall().await?;
@@ -74,8 +74,9 @@ impl Turn<'_> {
                 }
             }
             // Every call may have found more of them.
-            let tools = self.shop.tools_in(&cx.agent, &history);
-            cx.see_descriptions(&tools);
+            let own = self.shop.tools_in(&cx.agent, &history);
+            cx.see_descriptions(&own);
+            let tools = cx.wishes.beside(own.clone());
             let answered = self.ask(&chain, &tools, &history, limit, step).await;
             let (answer, usage) = match answered {
                 // The provider counts otherwise than we do: once, with half of it.
@@ -90,8 +91,23 @@ impl Turn<'_> {
                 other => other.map_err(Broken::from)?,
             };
             self.spent += usage;
-            let message = self.message(Role::Assistant, prompt::answer_parts(&answer.message));
-            if message.parts.iter().any(|part| matches!(part, Part::ToolCall { .. })) {
+            let parts = self.mended(prompt::answer_parts(&answer.message));
+            let message = self.message(Role::Assistant, parts);
+            let apart = cx.wishes.apart(message.parts, &own);
+            let message = NewMessage { parts: apart.own, ..message };
+            if !apart.client.is_empty() {
+                let mut usage = usage;
+                if !message.parts.is_empty() {
+                    let usage = std::mem::take(&mut usage);
+                    if let Some(end) = self.answered(message.clone(), usage, &mut history).await? {
+                        return Ok(end);
+                    }
+                }
+                let theirs = NewMessage { parts: apart.client, ..message };
+                if let Some(end) = self.hand_over(theirs, (&answer, usage), &mut history).await? {
+                    return Ok(end);
+                }
+            } else if message.parts.iter().any(|part| matches!(part, Part::ToolCall { .. })) {
                 if let Some(end) = self.answered(message, usage, &mut history).await? {
                     return Ok(end);
                 }
@@ -106,15 +122,8 @@ impl Turn<'_> {
                 let cut = ask::cut(&answer.stop);
                 let concluded = self.reply(vec![message.clone()], usage, cut).await?;
                 history.push(self.placed(&message, concluded));
-                self.shown.keep(&history);
-                // A child is asked once.
-                if cx.kin.origin.is_none() {
-                    let (shown, block) =
-                        (std::mem::take(&mut self.shown), std::mem::take(&mut self.block));
-                    let window = Window { history, shown, block };
-                    self.shop.windows.put(&cx.agent, cx.session, window);
-                }
-                return Ok(TurnEnd::Replied { text, usage: self.spent, cut });
+                self.keep_window(history);
+                return Ok(TurnEnd::Replied { text, usage: self.spent, cut, calls: Vec::new() });
             } else {
                 // Said before it knew all that was asked: void, and paid for.
                 self.spent_in_vain(usage).await?;
@@ -122,6 +131,17 @@ impl Turn<'_> {
             }
         }
         Err(Broken::Said(format!("the turn did not end after {iterations_max} model calls")))
+    }
+
+    /// Keeps what it has of the conversation for the next turn.
+    pub(super) fn keep_window(&mut self, history: Vec<Message>) {
+        self.shown.keep(&history);
+        // A child is asked once.
+        if self.cx.kin.origin.is_none() {
+            let (shown, block) = (std::mem::take(&mut self.shown), std::mem::take(&mut self.block));
+            let window = Window { history, shown, block };
+            self.shop.windows.put(&self.cx.agent, self.cx.session, window);
+        }
     }
 
     /// The models it may ask by now.
@@ -140,7 +160,7 @@ impl Turn<'_> {
     }
 
     /// Lets nothing more join; `false` when something did that the model has not seen.
-    async fn close(&self) -> bool {
+    pub(super) async fn close(&self) -> bool {
         let mut inbox = self.cx.live.inbox.lock().await;
         inbox.is_closed = inbox.messages.is_empty();
         inbox.is_closed
@@ -207,12 +227,24 @@ impl Turn<'_> {
 
     async fn conclude(
         &self,
+        messages: Vec<NewMessage>,
+        usage: Usage,
+        outcome: TurnOutcome,
+    ) -> Result<MessageSeq, Broken> {
+        self.conclude_after(Vec::new(), messages, usage, outcome).await
+    }
+
+    /// Ends the turn in one commit with what is to be noted first.
+    pub(super) async fn conclude_after(
+        &self,
+        mut batch: Vec<AgentCommand>,
         mut messages: Vec<NewMessage>,
         usage: Usage,
         outcome: TurnOutcome,
     ) -> Result<MessageSeq, Broken> {
         let at = self.shop.world.clock.now();
-        let (list, mut batch) = self.farewell(&outcome);
+        let (list, farewell) = self.farewell(&outcome);
+        batch.extend(farewell);
         messages.extend(list);
         let conclude = Conclude { turn: self.cx.turn, messages, usage, outcome, at };
         batch.push(AgentCommand::Conclude(Box::new(conclude)));
@@ -299,6 +331,7 @@ impl Turn<'_> {
             "session": self.cx.session.0,
         });
         self.with_lineage(&mut content);
+        self.note_form(call, &mut content);
         let seen = self.cx.seen.label();
         if !seen.integrity().is_own() {
             content["integrity"] = json!(seen.integrity().to_string());

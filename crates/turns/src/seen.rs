@@ -122,8 +122,7 @@ pub(crate) fn person(who: &Actor) -> Option<Source> {
 /// A label without what the sender said themselves; `None` where it has nothing of that.
 fn without(label: &Label, sender: &Actor) -> Option<Label> {
     // By the whole name: what was cut may be somebody else.
-    let is_theirs =
-        |it: &Source| it.kind == SourceKind::Observed && it.name() == sender.as_str();
+    let is_theirs = |it: &Source| it.kind == SourceKind::Observed && it.name() == sender.as_str();
     let has_theirs = label.integrity().sources().any(is_theirs);
     has_theirs.then(|| label.audiences_alone().with(&label.integrity().without(is_theirs)))
 }

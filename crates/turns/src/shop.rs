@@ -150,18 +150,21 @@ impl Shop {
 
     /// How large the history of an agent's conversations may get, in tokens: what its smallest
     /// model can be shown beside the fixed part.
-    pub(crate) fn history_tokens(
+    pub(crate) async fn history_tokens(
         &self,
         agent: &AgentContext,
         chain: &Chain,
         tools: &[ToolSchema],
     ) -> usize {
-        let windows = chain.links().map(|link| insula_models::context_window(&link.model));
+        let mut window = u32::MAX;
+        for link in chain.links() {
+            window = window.min(link.provider.abilities(&link.model).await.window);
+        }
         let schemas: usize = tools.iter().map(ToolSchema::size).sum();
         let told = agent.identity.instructions.as_ref().map_or(0, |it| text_tokens(&it.text));
         let fixed =
             text_tokens(&agent.identity.soul.text) + told + text_tokens(&self.preamble_text);
-        compress::limit(windows.min().unwrap_or_default(), fixed + schemas / 4)
+        compress::limit(window, fixed + schemas / 4)
     }
 
     /// The tools the model is shown: those the table exposes and this version runs.

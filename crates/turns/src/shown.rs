@@ -1,5 +1,6 @@
 //! Messages in the words of a model request, each made once for all the turns that show it.
 
+use crate::client::told;
 use crate::redaction::Redaction;
 use insula_models as models;
 use insula_store::{Message, MessageSeq, Part, Role};
@@ -11,6 +12,8 @@ use std::sync::Arc;
 pub(crate) struct ShownHistory {
     made: HashMap<MessageSeq, Arc<models::Message>>,
     under: Option<Redaction>,
+    /// The model that turned out not to take pictures: from then on it is told of them.
+    blind: Option<Arc<str>>,
 }
 
 impl ShownHistory {
@@ -19,6 +22,21 @@ impl ShownHistory {
         if self.under.as_ref().is_none_or(|under| !under.shows_like(redaction)) {
             self.made.clear();
             self.under = Some(redaction.clone());
+        }
+    }
+
+    /// Shows pictures in words from now on, since this model does not take them.
+    pub(crate) fn without_pictures_for(&mut self, model: Arc<str>) {
+        self.made.clear();
+        self.blind = Some(model);
+    }
+
+    /// Shows pictures again where the model is none of these any more that did not take them.
+    pub(crate) fn for_models(&mut self, chain: &models::Chain) {
+        let is_blind = |link: &models::Link| self.blind.as_deref() == Some(&*link.to_string());
+        if self.blind.is_some() && !chain.links().any(is_blind) {
+            self.made.clear();
+            self.blind = None;
         }
     }
 
@@ -41,9 +59,16 @@ impl ShownHistory {
             Role::Assistant => models::Role::Assistant,
             Role::Tool => models::Role::Tool,
         };
-        let parts = parts(&stored.parts);
+        let mut parts = parts(&stored.parts);
         if parts.is_empty() {
             return None;
+        }
+        if self.blind.is_some() {
+            for part in &mut parts {
+                if let models::Part::Image(image) = part {
+                    *part = models::Part::Text(image.in_words().into());
+                }
+            }
         }
         let mut message = models::Message::new(role, parts);
         if let Some(redaction) = &self.under {
@@ -85,7 +110,7 @@ fn part(stored: &Part) -> models::Part {
         }
         Part::ToolCall { id, name, arguments } => models::Part::ToolCall {
             id: (**id).into(),
-            name: (**name).into(),
+            name: told(name).into(),
             arguments: arguments.as_str().into(),
         },
         Part::ToolResult { call, text, is_error, .. } => models::Part::ToolResult {

@@ -1,6 +1,7 @@
 //! What is said to a conversation, and why it was not taken.
 
 use crate::budget::BudgetRefusal;
+use crate::client::{self, ClientResult, Wishes};
 use insula_domain::{Actor, Integrity, Label, SessionKey, Source, SourceKind};
 use insula_registry::context::{AgentContext, Whereabouts};
 use insula_store::{
@@ -35,8 +36,9 @@ pub struct Inbound {
 
 impl Inbound {
     /// Who will hear the reply, and whose words are in what was said. A picture may say anything,
-    /// and an answer that a caller brings along was made by a model that may have read anything.
-    pub(crate) fn whole_label(&self) -> Label {
+    /// an answer that a caller brings along was made by a model that may have read anything, and
+    /// so may its tools have.
+    pub(crate) fn whole_label(&self, results: &[ClientResult]) -> Label {
         let mut brought = Integrity::own();
         let is_picture = |part: &Part| matches!(part, Part::Image { .. });
         let all = self.history.iter().flat_map(|(_, parts)| parts).chain(&self.parts);
@@ -46,6 +48,9 @@ impl Inbound {
         }
         if self.history.iter().any(|(role, _)| *role == Role::Assistant) {
             brought = brought.join(&Integrity::of(Source::new(SourceKind::Agent, "history")));
+        }
+        for source in client::sources(&self.history, results) {
+            brought = brought.join(&Integrity::of(source));
         }
         self.label.clone().with(&self.agent.boundary.integrity.untrusted(&brought))
     }
@@ -76,6 +81,12 @@ pub struct Around {
     /// What it is called where it was said, and whatever else it is one with: while it waits it
     /// can be changed by that name.
     pub names: Vec<Box<str>>,
+    /// What its caller asks beside it.
+    pub wishes: Wishes,
+    /// What came of calls of the caller's own tools, which the turn before it asked for.
+    pub results: Vec<ClientResult>,
+    /// What it tells that came from elsewhere: who could hear that, and whose words it was.
+    pub seen: Label,
 }
 
 /// Why a message was not taken.
@@ -100,6 +111,14 @@ pub enum SubmitError {
     UnderWay {
         /// The turn.
         turn: insula_store::TurnId,
+    },
+    /// what came of a call that nobody waits for
+    #[error(
+        "no call in this conversation waits for this result: it was answered before, or something else was said since"
+    )]
+    NotWaiting {
+        /// The call, by its id in the journal.
+        call: Box<str>,
     },
     /// a budget has no room for it
     #[error(transparent)]

@@ -2,6 +2,7 @@
 
 use crate::admitted::Admitted;
 use crate::budget::{BudgetError, BudgetRefusal};
+use crate::client::Wishes;
 use crate::live::LiveTurn;
 use crate::made::CallsMade;
 use crate::memory_block::MemoryBlock;
@@ -50,6 +51,9 @@ pub(crate) struct TurnContext {
     pub(crate) kin: Kin,
     /// As of when it is known that who began it may talk to the agent.
     pub(crate) admitted: Admitted,
+    /// What its caller asks of it beside the message. A turn that goes on after a crash has no
+    /// caller any more.
+    pub(crate) wishes: Wishes,
 }
 
 impl TurnContext {
@@ -160,6 +164,8 @@ pub(crate) struct Turn<'t> {
     pub(super) refused: BTreeMap<(String, String), usize>,
     /// What each call last gave, and how often in a row.
     pub(super) same: BTreeMap<(String, String), (blake3::Hash, usize)>,
+    /// What was mended of its calls, for the records of them.
+    pub(super) mends: BTreeMap<Box<str>, Vec<String>>,
     /// What its model calls took so far.
     pub(super) spent: Usage,
     /// What the model sees of the conversation's messages.
@@ -185,6 +191,7 @@ impl<'t> Turn<'t> {
             interrupted: cx.interrupted.clone(),
             refused: BTreeMap::new(),
             same: BTreeMap::new(),
+            mends: BTreeMap::new(),
             spent: Usage::default(),
             shown,
             in_use: InUse::default(),

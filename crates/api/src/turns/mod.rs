@@ -156,9 +156,11 @@ impl Shown<'_> {
         let all = messages.iter().map(|message| integrity_of(&message.label));
         let known = self.last(turn, &steps).await?;
         let integrity = all.fold(known, |all, it| all.join(&it));
-        let rulings = match integrity.is_own() {
-            true => BTreeMap::new(),
-            false => rulings::of(&self.agent.store, turn).await?,
+        // What programs would find decides also in a turn that has read nothing.
+        let is_call = |part: &Part| matches!(part, Part::ToolCall { .. });
+        let rulings = match messages.iter().any(|message| message.parts.iter().any(is_call)) {
+            true => rulings::of(&self.agent.store, turn).await?,
+            false => BTreeMap::new(),
         };
         let children = self.agent.store.children(turn.id).await?;
         let children: Vec<Turn> = children.into_iter().map(|child| child.turn).collect();

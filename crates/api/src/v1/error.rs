@@ -17,6 +17,8 @@ pub struct OpenAiError {
     kind: &'static str,
     code: &'static str,
     message: String,
+    /// Which part of the request it is about.
+    param: Option<String>,
     over: Option<Box<BudgetRefusal>>,
 }
 
@@ -27,7 +29,13 @@ impl OpenAiError {
         code: &'static str,
         message: impl Into<String>,
     ) -> Self {
-        Self { status, kind, code, message: message.into(), over: None }
+        Self { status, kind, code, message: message.into(), param: None, over: None }
+    }
+
+    /// The same, about a part of the request, such as `messages[2].content`.
+    #[must_use]
+    pub fn at(self, param: impl Into<String>) -> Self {
+        Self { param: Some(param.into()), ..self }
     }
 
     /// There is no such agent, or not for you: the same answer.
@@ -35,11 +43,23 @@ impl OpenAiError {
         let model = plain(model);
         let message = format!("the model `{model}` does not exist or you do not have access to it");
         Self::new(StatusCode::NOT_FOUND, "invalid_request_error", "model_not_found", message)
+            .at("model")
     }
 
     /// The request itself is wrong.
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "invalid_request_error", "invalid_request", message)
+    }
+
+    /// A part of the request is wrong.
+    pub fn invalid_at(param: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::invalid(message).at(param)
+    }
+
+    /// What a body is, does not fit: where, and why.
+    pub fn unfit(param: String, why: &str) -> Self {
+        let error = Self::invalid(format!("the body does not fit: {why}"));
+        if param.is_empty() || param == "." { error } else { error.at(param) }
     }
 
     /// The turn did not end with a reply.
@@ -59,6 +79,22 @@ impl OpenAiError {
         Self::new(StatusCode::NOT_FOUND, "invalid_request_error", "response_not_found", message)
     }
 
+    /// The response stands in a session that its caller named.
+    pub fn in_session(id: &str) -> Self {
+        let message = format!(
+            "response `{}` stands in a session that X-Insula-Session named, which goes on; an admin can erase that",
+            plain(id)
+        );
+        Self::new(StatusCode::CONFLICT, "invalid_request_error", "in_session", message)
+    }
+
+    /// There is no such item, or it is somebody else's: the same answer.
+    pub fn no_item(id: &str, param: String) -> Self {
+        let message = format!("item `{}` not found", plain(id));
+        Self::new(StatusCode::NOT_FOUND, "invalid_request_error", "item_not_found", message)
+            .at(param)
+    }
+
     /// A budget leaves no room.
     pub fn over_budget(refusal: BudgetRefusal) -> Self {
         let status = StatusCode::TOO_MANY_REQUESTS;
@@ -68,9 +104,9 @@ impl OpenAiError {
 
     /// What went wrong, as OpenAI's clients read it.
     pub fn body(&self) -> Value {
-        let Self { kind, code, message, over, .. } = self;
+        let Self { kind, code, message, param, over, .. } = self;
         let mut body =
-            json!({ "error": { "message": message, "type": kind, "param": null, "code": code } });
+            json!({ "error": { "message": message, "type": kind, "param": param, "code": code } });
         if let Some(over) = over {
             body["error"]["budget"] = json!({
                 "level": over.level.as_str(),
@@ -113,6 +149,7 @@ impl From<SubmitError> for OpenAiError {
             SubmitError::UnderWay { .. } => {
                 Self::new(StatusCode::CONFLICT, "invalid_request_error", "under_way", message)
             }
+            SubmitError::NotWaiting { .. } => Self::invalid(message),
             SubmitError::Budget(refusal) => Self::over_budget(refusal),
             SubmitError::Store(StoreError::TooLong { .. }) => Self::invalid(message),
             SubmitError::Store(StoreError::OtherRequest) => {

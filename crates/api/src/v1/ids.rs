@@ -7,6 +7,13 @@ use crate::caller::Caller;
 use insula_domain::AgentId;
 use insula_store::TurnId;
 
+/// What the id of a message of a reply begins with.
+pub const MESSAGE: &str = "msg_";
+/// What the id of a call begins with that the client is to make.
+pub const CALL: &str = "call_";
+/// What the id of an item begins with that tells of such a call.
+pub const FUNCTION_CALL: &str = "fc_";
+
 /// What the key of a token is derived for.
 const PURPOSE: &str = "ids of replies";
 
@@ -28,6 +35,33 @@ pub fn open(caller: &Caller, agent: &AgentId, id: &str) -> Option<TurnId> {
     let expected = mark(&key, agent, turn);
     let is_ours = subtle::ConstantTimeEq::ct_eq(&expected[..], &shown[..]);
     bool::from(is_ours).then_some(TurnId(turn))
+}
+
+/// A part of a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReplyId {
+    pub turn: TurnId,
+    /// Which part, counted by what kind it is.
+    pub part: u8,
+}
+
+/// The id of a part of a reply whose own id is `sealed`.
+pub fn part(prefix: &str, sealed: &str, part: usize) -> String {
+    format!("{prefix}{sealed}{:02x}", part.min(0xff))
+}
+
+/// The part of a reply that an id of this caller's and this agent's stands for. What follows a
+/// dot tells several ids of one part apart.
+pub fn open_part(caller: &Caller, agent: &AgentId, id: &str, prefix: &str) -> Option<ReplyId> {
+    let id = id.strip_prefix(prefix)?;
+    let id = id.split_once('.').map_or(id, |(id, _)| id);
+    let (sealed, part) = id.split_at_checked(id.len().checked_sub(2)?)?;
+    let is_hex = |it: u8| it.is_ascii_digit() || (b'a'..=b'f').contains(&it);
+    if !part.bytes().all(is_hex) {
+        return None;
+    }
+    let part = u8::from_str_radix(part, 16).ok()?;
+    Some(ReplyId { turn: open(caller, agent, sealed)?, part })
 }
 
 fn key(caller: &Caller) -> [u8; 32] {
@@ -85,6 +119,31 @@ mod tests {
             assert_eq!(id.len(), 48);
             assert_eq!(open(&Caller::Local, &a, &id), Some(TurnId(turn)));
             assert_eq!(open(&Caller::Local, &b, &id), None);
+        }
+    }
+
+    #[test]
+    fn a_part_of_a_reply_is_found_by_its_id() {
+        let (a, b) = (AgentId::new("a").unwrap(), AgentId::new("b").unwrap());
+        let sealed = seal(&Caller::Local, &a, TurnId(7));
+        for place in [0, 1, 200] {
+            let id = part(CALL, &sealed, place);
+            let found = open_part(&Caller::Local, &a, &id, CALL).unwrap();
+            assert_eq!((found.turn, usize::from(found.part)), (TurnId(7), place));
+            assert_eq!(open_part(&Caller::Local, &b, &id, CALL), None);
+            assert_eq!(open_part(&Caller::Local, &a, &id, MESSAGE), None);
+            let other = format!("{id}.1");
+            assert_eq!(open_part(&Caller::Local, &a, &other, CALL), Some(found));
+        }
+        for id in [
+            "call_",
+            "call_x",
+            "call_é",
+            "call_+1",
+            &format!("call_{sealed}"),
+            &format!("call_{sealed}+1"),
+        ] {
+            assert_eq!(open_part(&Caller::Local, &a, id, CALL), None, "{id}");
         }
     }
 

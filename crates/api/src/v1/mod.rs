@@ -1,17 +1,26 @@
 //! The OpenAI-compatible API: the agent is the `model`, the session is a header.
 
+mod assemble;
 mod chat;
+mod chat_stream;
 mod error;
+mod file;
+mod form;
 mod ids;
+mod item;
+mod journal;
+mod part;
 mod picture;
+mod refused;
 mod request;
 mod responses;
 mod sent;
+mod tool;
 mod turn;
 
 pub use chat::{__path_completions, completions};
 pub use error::OpenAiError;
-pub use responses::{__path_respond, __path_response, respond, response};
+pub use responses::{__path_forget, __path_respond, __path_response, forget, respond, response};
 
 use crate::Api;
 use crate::caller::Caller;
@@ -24,6 +33,7 @@ use axum::http::request::Parts;
 use insula_domain::AgentId;
 use insula_registry::tokens::Verb;
 use insula_registry::{AgentContext, AgentState};
+use insula_turns::{AnswerFormat, Wishes};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -61,6 +71,23 @@ fn agent(
         }
         _ => Err(missing()),
     }
+}
+
+/// What a request asks beside what it says.
+fn wishes(
+    api: &Api,
+    agent: &AgentContext,
+    tools: &tool::ToolRequest,
+    stop: Vec<String>,
+    format: Option<AnswerFormat>,
+) -> Result<Wishes, OpenAiError> {
+    if !tools.is_empty() && !api.registry.snapshot().daemon.api.client_tools {
+        let message = "tools of clients are not taken here: `api.client_tools` is false";
+        return Err(OpenAiError::invalid_at("tools", message));
+    }
+    let engine = api.engine.as_ref().ok_or_else(OpenAiError::no_daemon)?;
+    let tool::Brought { tools, choice, calls } = tools.read(|name| engine.has_tool(agent, name))?;
+    Ok(Wishes { tools: tools.into(), choice, calls, stop, format })
 }
 
 /// The agents this token may talk to.

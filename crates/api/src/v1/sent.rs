@@ -1,6 +1,8 @@
 //! A request with the body it came in: what makes two requests the same is what was sent, not
 //! what of it was understood.
 
+use super::error::OpenAiError;
+use crate::error::ApiError;
 use axum::Json;
 use axum::body::{Body, Bytes};
 use axum::extract::rejection::JsonRejection;
@@ -25,13 +27,21 @@ pub struct Sent<T> {
 pub struct SentBody(Bytes);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Sent<T> {
-    type Rejection = JsonRejection;
+    type Rejection = OpenAiError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Self::Rejection> {
+        let refused = |rejection: JsonRejection| OpenAiError::from(ApiError::from(rejection));
         let (parts, body) = request.into_parts();
-        let bytes = Bytes::from_request(Request::from_parts(parts.clone(), body), state).await?;
+        let bytes = Bytes::from_request(Request::from_parts(parts.clone(), body), state).await;
+        let bytes = bytes.map_err(|rejection| refused(rejection.into()))?;
         let again = Request::from_parts(parts, Body::from(bytes.clone()));
-        let Json(request) = Json::from_request(again, state).await?;
+        let Json(value) = Json::<Value>::from_request(again, state).await.map_err(refused)?;
+        if !value.is_object() {
+            return Err(OpenAiError::invalid("the body must be a JSON object"));
+        }
+        let request = serde_path_to_error::deserialize(value).map_err(|error| {
+            OpenAiError::unfit(error.path().to_string(), &error.inner().to_string())
+        })?;
         Ok(Self { request, body: SentBody(bytes) })
     }
 }

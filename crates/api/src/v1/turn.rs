@@ -1,17 +1,23 @@
 //! One turn for a caller of the API: how it begins, and how it is listened to.
 
+use super::assemble::{Beginning, assemble};
 use super::error::OpenAiError;
+use super::file::READERS;
+use super::item::{Item, Told};
+use super::journal::Journal;
+use super::part::Brought;
 use super::sent::SentBody;
 use crate::Api;
 use crate::caller::{Caller, Lost};
 use crate::submit::{Stay, fingerprint, submit};
 use axum::http::HeaderMap;
-use insula_domain::{Audience, Label, SessionKey};
+use insula_domain::{Audience, Integrity, Label, SessionKey, Source};
 use insula_registry::AgentContext;
 use insula_registry::tokens::Verb;
-use insula_store::{Cut, IdempotencyKey, Part, Role, SessionRef, StoreError, TurnId, Usage};
+use insula_store::{Cut, IdempotencyKey, SessionRef, StoreError, TurnId, Usage};
 use insula_turns::{
-    Acknowledge, Engine, Inbound, SubmitError, TurnEnd, TurnEvent, TurnHandle, one_off,
+    Acknowledge, Around, ClientCall, Engine, Inbound, SubmitError, TurnEnd, TurnEvent, TurnHandle,
+    Wishes, one_off,
 };
 use std::sync::Arc;
 
@@ -42,13 +48,15 @@ impl<'h> Asking<'h> {
         let text = |name: &str| match headers.get(name).map(|value| value.to_str()) {
             None => Ok(None),
             Some(Ok(text)) => Ok(Some(text).filter(|text| !text.is_empty())),
-            Some(Err(_)) => Err(OpenAiError::invalid(format!("`{name}` must be plain ASCII"))),
+            Some(Err(_)) => {
+                Err(OpenAiError::invalid_at(name, format!("`{name}` must be plain ASCII")))
+            }
         };
         let session = text(SESSION)?;
         if session.is_some_and(|name| name.starts_with(one_off::PREFIX)) {
             let message =
                 format!("names of sessions that begin with `{}` are ours", one_off::PREFIX);
-            return Err(OpenAiError::invalid(message));
+            return Err(OpenAiError::invalid_at(SESSION, message));
         }
         Ok(Self { session, idempotency: text(IDEMPOTENCY)?, caller, endpoint })
     }
@@ -62,20 +70,21 @@ impl<'h> Asking<'h> {
         said: TurnInput,
     ) -> Result<Listening, OpenAiError> {
         let engine = api.engine.clone().ok_or_else(OpenAiError::no_daemon)?;
-        let TurnInput { chat, history, parts, body } = said;
+        let TurnInput { chat, mut told, list, wishes, body } = said;
         let (chat, stay) = match chat {
             Chat::Named(name) => (name, Stay::Kept),
             Chat::Once(name) => (name, Stay::Once),
         };
-        let wrong = |error: insula_domain::IdError| OpenAiError::invalid(error.to_string());
-        let address = self.caller.address(chat).map_err(wrong)?;
+        let wrong =
+            |error: insula_domain::IdError| OpenAiError::invalid_at(SESSION, error.to_string());
+        let address = self.caller.address(chat.clone()).map_err(wrong)?;
         let mut inbound = Inbound {
             session: agent.session_key(&address),
             scope: agent.scope(&address),
             label: Label::of(Audience::of(&address)),
             principal: self.caller.actor(),
-            history,
-            parts,
+            history: Vec::new(),
+            parts: Vec::new(),
             idempotency: None,
             agent: agent.clone(),
             origin: None,
@@ -91,7 +100,13 @@ impl<'h> Asking<'h> {
                 &[self.session.unwrap_or_default(), &body.asked()],
             ),
         });
-        let handle = match submit(engine.clone(), inbound, stay).await {
+        let seen = take_files(api, &engine, &inbound, told.items_mut()).await?;
+        let journal = Journal { caller: &self.caller, agent };
+        let Beginning { history, parts, results, seen: elsewhere } =
+            assemble(&journal, told, &chat, list).await?;
+        (inbound.history, inbound.parts) = (history, parts);
+        let around = Around { wishes, results, seen: seen.join(&elsewhere), ..Around::default() };
+        let handle = match submit(engine.clone(), inbound, around, stay).await {
             Err(SubmitError::Known { turn, status }) => again(&engine, agent, turn)
                 .await
                 .map_err(SubmitError::from)?
@@ -101,6 +116,38 @@ impl<'h> Asking<'h> {
         let lost = self.caller.lost(&agent.id, Verb::Chat);
         Ok(Listening { turn: handle.turn, handle, lost })
     }
+}
+
+/// Has the model shown what files say, or where they are kept; whose words that may be.
+async fn take_files(
+    api: &Api,
+    engine: &Engine,
+    inbound: &Inbound,
+    items: &mut [Item],
+) -> Result<Label, OpenAiError> {
+    let (mut seen, mut files) = (Integrity::own(), None);
+    let agent = &inbound.agent;
+    let can_read = READERS.iter().any(|tool| agent.tools().verdict(tool).is_in());
+    for part in file_parts(items) {
+        let Brought::File(file) = part else { continue };
+        seen = seen.join(&Integrity::of(Source::attachment(&file.name)));
+        if can_read && file.is_kept() && files.is_none() {
+            let session = engine.open_session(inbound).await.map_err(SubmitError::from)?;
+            let (key, seals) = (&inbound.session, agent.store.seals());
+            files = Some(agent.workspace.files(key, session, &seals, &api.world));
+        }
+        *part = Brought::Part(file.shown(files.as_ref()).await?);
+    }
+    Ok(Label::anyone().with(&agent.boundary.integrity.untrusted(&seen)))
+}
+
+/// The files among what is told.
+fn file_parts(items: &mut [Item]) -> Vec<&mut Brought> {
+    let parts = items.iter_mut().filter_map(|item| match item {
+        Item::Said { parts, .. } => Some(parts),
+        _ => None,
+    });
+    parts.flatten().filter(|part| matches!(part, Brought::File(_))).collect()
 }
 
 /// A turn that was begun before: listened to while it is under way, else told how it ended.
@@ -131,10 +178,12 @@ pub enum Chat {
 pub struct TurnInput {
     /// Where.
     pub chat: Chat,
-    /// What was said before, where the caller brings it along.
-    pub history: Vec<(Role, Vec<Part>)>,
-    /// What is said now.
-    pub parts: Vec<Part>,
+    /// What.
+    pub told: Told,
+    /// The part of the request that stands in.
+    pub list: &'static str,
+    /// What is asked beside it.
+    pub wishes: Wishes,
     /// The request it came in.
     pub body: SentBody,
 }
@@ -157,6 +206,18 @@ pub enum TurnUpdate {
     Nothing,
 }
 
+/// What a turn came to.
+pub struct Reply {
+    /// What was said.
+    pub text: String,
+    /// What it took.
+    pub usage: Usage,
+    /// Why it breaks off, if it does.
+    pub cut: Option<Cut>,
+    /// What the client is to do before it goes on.
+    pub calls: Vec<ClientCall>,
+}
+
 impl Listening {
     /// What happens next.
     pub async fn next(&mut self) -> TurnUpdate {
@@ -167,13 +228,16 @@ impl Listening {
         }
     }
 
-    /// The reply, when it is there: its text, what it took, and why it breaks off if it does.
-    pub async fn reply(&mut self) -> Result<(String, Usage, Option<Cut>), OpenAiError> {
+    /// The reply, when it is there.
+    pub async fn reply(&mut self) -> Result<Reply, OpenAiError> {
         loop {
             return match self.next().await {
-                TurnUpdate::Event(TurnEvent::Ended(TurnEnd::Replied { text, usage, cut })) => {
-                    Ok((text, usage, cut))
-                }
+                TurnUpdate::Event(TurnEvent::Ended(TurnEnd::Replied {
+                    text,
+                    usage,
+                    cut,
+                    calls,
+                })) => Ok(Reply { text, usage, cut, calls }),
                 TurnUpdate::Event(TurnEvent::Ended(TurnEnd::Failed { error })) => {
                     Err(OpenAiError::failed(error))
                 }

@@ -89,7 +89,9 @@ impl ActsModel {
     fn answer(&self, messages: &[Value]) -> Value {
         let role = |message: &Value, role: &str| message["role"] == role;
         let from = messages.iter().rposition(|message| role(message, "user")).unwrap_or(0);
+        // Messages in a row come as one: the last one counts.
         let program = messages[from]["content"].as_str().unwrap_or_default();
+        let program = program.rsplit("\n\n").next().unwrap_or_default();
         let at = messages[from..].iter().filter(|message| role(message, "assistant")).count();
         let acts: Vec<Value> = serde_json::from_str(program).unwrap_or_default();
         let act = acts.get(at).cloned().unwrap_or_default();

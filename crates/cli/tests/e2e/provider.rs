@@ -73,6 +73,11 @@ fn answer(
         }
     }
     let head = head.to_lowercase();
+    // What models it has is not what it is here for.
+    if head.starts_with("get ") {
+        let _ = reader.get_mut().write_all(b"HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n");
+        return;
+    }
     let length = head.split("content-length: ").nth(1).and_then(|it| it.lines().next());
     let mut body = vec![0; length.and_then(|it| it.trim().parse().ok()).unwrap_or(0)];
     reader.read_exact(&mut body).unwrap();

@@ -188,14 +188,14 @@ fn what_an_agent_can_not_be_asked_is_refused() {
     };
     for body in [
         with("tools", json!([{ "type": "web_search" }])),
+        with("tools", json!([{ "type": "function", "name": "todo" }])),
         with("background", json!(true)),
         with("conversation", json!("conv_1")),
         with("prompt", json!({ "id": "p" })),
-        with("text", json!({ "format": { "type": "json_object" } })),
+        with("text", json!({ "format": { "type": "grammar" } })),
         with("input", json!([])),
         with("input", json!("")),
         with("input", json!(7)),
-        with("input", json!([{ "role": "assistant", "content": "x" }])),
         with("input", json!([{ "role": "wizard", "content": "x" }])),
         with("input", json!([{ "type": "function_call_output", "call_id": "1", "output": "x" }])),
         with(
@@ -217,6 +217,7 @@ fn what_an_agent_can_not_be_asked_is_refused() {
     }
     for fine in [
         with("tools", json!([])),
+        with("tools", json!([{ "type": "function", "name": "f" }])),
         with("text", json!({ "format": { "type": "text" }, "verbosity": "low" })),
         with("temperature", json!(0.1)),
         with("metadata", json!({ "k": "v" })),

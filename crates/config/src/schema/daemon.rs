@@ -4,6 +4,7 @@ use super::agent::{AGENT, APPROVALS, DAEMON_BUDGET, SUBAGENTS};
 use super::channel::CHANNEL;
 use super::hook::{HOOK, HOOK_EVENT};
 use super::one_or_many;
+use super::provider::PROVIDER;
 use crate::rules;
 use crate::shape::{Field, Object, Shape::*};
 
@@ -67,27 +68,9 @@ pub static TOP: Object = Object {
         ),
         Field::new("listen", Text(&rules::LISTEN), "Where the daemon listens.")
             .default("`127.0.0.1:7717`"),
+        Field::new("api", Object(&API), "What those who ask over HTTP may do."),
         Field::new("logging", Object(&LOGGING), "What the daemon writes about its work."),
         Field::new("store", Object(&STORE), "How state is kept."),
-    ],
-};
-
-/// A model provider.
-pub static PROVIDER: Object = Object {
-    required: &["kind"],
-    fields: &[
-        Field::new(
-            "kind",
-            Choice(&["openai", "anthropic", "ollama", "rehearsal"]),
-            "Which protocol it speaks.",
-        ),
-        Field::new("base_url", Text(&rules::URL), "Where it is."),
-        Field::new("api_key", Text(&rules::LINE), "`${secret:NAME}`, in the daemon's namespace."),
-        Field::new(
-            "headers",
-            Map { keys: &rules::HEADER, values: &Text(&rules::HEADER_VALUE) },
-            "Headers sent to it, beside those of its protocol or in their place; `${secret:NAME}`, in the daemon's namespace.",
-        ),
     ],
 };
 
@@ -109,6 +92,24 @@ static BOARD: Object = Object {
     fields: &[
         Field::new("agents", List(&Text(&rules::AGENT)), "Agents that may use it."),
         Field::new("description", Text(&rules::TEXT), "What it is for."),
+    ],
+};
+
+static API: Object = Object {
+    required: &[],
+    fields: &[
+        Field::new(
+            "client_tools",
+            Bool,
+            "Whether a request to `/v1` may bring tools of its own, which the caller runs.",
+        )
+        .default("`true`"),
+        Field::new(
+            "cors",
+            List(&Text(&rules::ORIGIN)),
+            "Origins whose pages may ask `/v1`, each as a browser names it; they need a token as everybody does.",
+        )
+        .default("none"),
     ],
 };
 

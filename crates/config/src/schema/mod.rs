@@ -7,6 +7,7 @@ mod daemon;
 mod hook;
 mod moved;
 mod outside;
+mod provider;
 
 pub use agent::AGENT;
 pub use binding::BINDING;

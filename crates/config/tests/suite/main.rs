@@ -10,6 +10,7 @@
 )]
 
 mod accounts;
+mod api;
 mod argument_rules;
 mod common;
 mod documents;
@@ -18,4 +19,5 @@ mod golden;
 mod hooks;
 mod hostile;
 mod integrity;
+mod providers;
 mod workspaces;

@@ -37,7 +37,8 @@ fn a_workspace_that_another_agent_writes_to_is_shared() {
         // It writes to folders of its conversations alone, and reads what the other one writes.
         ("  b: {workspace: {path: /srv/a, scope: chat}}", &["b"]),
     ] {
-        let (marked, warned, _) = shared(&format!("  a: {{workspace: {{path: /srv/a}}}}\n{others}\n"));
+        let (marked, warned, _) =
+            shared(&format!("  a: {{workspace: {{path: /srv/a}}}}\n{others}\n"));
         assert_eq!(marked, expected, "{others}");
         assert_eq!(warned, expected, "{others}");
     }

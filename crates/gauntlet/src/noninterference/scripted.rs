@@ -168,10 +168,12 @@ fn said(body: &Value) -> Vec<(&str, String)> {
     said.collect()
 }
 
-/// The program in a message.
+/// The program in a message. Messages in a row come as one: the last one that has a program counts.
 fn program(text: &str) -> Option<Vec<Value>> {
-    let at = text.find("[{")?;
-    serde_json::Deserializer::from_str(&text[at..]).into_iter().next()?.ok()
+    text.rsplit("\n\n").find_map(|said| {
+        let at = said.find("[{")?;
+        serde_json::Deserializer::from_str(&said[at..]).into_iter().next()?.ok()
+    })
 }
 
 fn model(seen: &Seen, id: &str, holding: &Holding, strangers: Strangers) -> Vec<Step> {

@@ -11,6 +11,7 @@
 
 mod hooks;
 mod rule_10;
+mod silence;
 mod words;
 
 use axum::Router;

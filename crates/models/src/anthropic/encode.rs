@@ -1,12 +1,15 @@
 //! A request in the words of the Messages API.
 
 use super::REDACTED;
-use crate::answer::is_object;
+use crate::fit::fitted;
+use crate::manner::{Extras, Manner};
+use crate::openai::SIGNED_BY_GOOGLE;
+use crate::options::{ModelOptions, with_extra};
 use crate::request::{
-    CacheHint, Effort, Image, ImageData, Message, Part, Request, Role, ToolChoice,
+    AnswerFormat, CacheHint, Effort, Image, ImageData, Message, Part, Request, Role, ToolChoice,
 };
 use serde::Serialize;
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::RawValue;
 use std::borrow::Cow;
 
 /// The API wants a limit. What every current model can give.
@@ -16,10 +19,27 @@ const BREAKPOINTS_MAX: usize = 4;
 /// Room for the answer itself beside its thoughts, which share `max_tokens`.
 const ANSWER_TOKENS_MIN: u32 = 4096;
 
-/// The body of the request.
-pub(super) fn body(request: &Request) -> Result<Vec<u8>, serde_json::Error> {
-    let thinking = thinking_budget(request.effort);
+/// Stands at the end of the system prompt where JSON is wanted and no schema says which: the API
+/// has no word for that.
+const AS_JSON: &str = "Answer with one JSON object and nothing else.";
+
+/// The body of the request, put in this manner.
+pub(super) fn body(
+    request: &Request,
+    manner: &Manner,
+    options: &ModelOptions,
+) -> Result<Vec<u8>, serde_json::Error> {
+    let said = fitted(request, &manner.fit);
+    let messages = messages(request, &said)?;
+    let is_forced = matches!(request.tool_choice, ToolChoice::Required | ToolChoice::Tool(_));
+    let is_free = !is_forced || request.tools.is_empty();
+    let may_think = is_free && !is_thoughtless(&messages);
+    let has_extras = manner.extras == Extras::All;
+    let thinking = thinking_budget(request.effort).filter(|_| may_think && has_extras);
     let max_tokens = request.max_tokens.unwrap_or(MAX_TOKENS_DEFAULT);
+    // With thinking on, the API refuses any other sampling than its own.
+    let samples = thinking.is_none() && has_extras;
+    let temperature = request.temperature.filter(|_| samples).map(|it| it.clamp(0.0, 1.0));
     let wire = Body {
         model: &request.model,
         // The thoughts come on top of what was asked for, so that there is room to answer.
@@ -30,15 +50,32 @@ pub(super) fn body(request: &Request) -> Result<Vec<u8>, serde_json::Error> {
         },
         thinking: thinking.map(|budget_tokens| Thinking { r#type: "enabled", budget_tokens }),
         system: system(request),
-        messages: messages(request)?,
+        messages,
         tools: request.tools.iter().map(tool).collect(),
-        tool_choice: if request.tools.is_empty() { None } else { choice(&request.tool_choice) },
+        tool_choice: if request.tools.is_empty() { None } else { choice(request) },
+        output_config: match &request.format {
+            Some(AnswerFormat::Schema { schema, .. }) => {
+                Some(OutputConfig { format: Format { r#type: "json_schema", schema } })
+            }
+            Some(AnswerFormat::Json) | None => None,
+        },
         stream: true,
-        // With thinking on, the API refuses any other temperature than its own.
-        temperature: request.temperature.filter(|_| thinking.is_none()),
+        temperature,
+        // Some models take one of the two.
+        top_p: options.sampling.top_p.filter(|_| samples && temperature.is_none()),
+        top_k: options.sampling.top_k.filter(|_| samples),
         stop_sequences: &request.stop,
     };
-    serde_json::to_vec(&wire)
+    with_extra(serde_json::to_vec(&wire)?, &options.extra_body)
+}
+
+/// Whether the model is in the middle of calls that it began without a thought: the API refuses
+/// to let it think before they are done.
+fn is_thoughtless(messages: &[Wire<'_>]) -> bool {
+    let [.., asked, brought] = messages else { return false };
+    let is_brought =
+        matches!(brought.content.first(), Some(Block { kind: Kind::ToolResult { .. }, .. }));
+    is_brought && !asked.content.first().is_some_and(is_thought)
 }
 
 fn thinking_budget(effort: Option<Effort>) -> Option<u32> {
@@ -63,9 +100,15 @@ struct Body<'a> {
     tools: Vec<Tool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_choice: Option<Choice<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_config: Option<OutputConfig<'a>>,
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_k: Option<u32>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     stop_sequences: &'a [String],
 }
@@ -84,10 +127,23 @@ struct Tool<'a> {
 }
 
 #[derive(Serialize)]
+struct OutputConfig<'a> {
+    format: Format<'a>,
+}
+
+#[derive(Serialize)]
+struct Format<'a> {
+    r#type: &'static str,
+    schema: &'a RawValue,
+}
+
+#[derive(Serialize)]
 struct Choice<'a> {
     r#type: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'a str>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    disable_parallel_tool_use: bool,
 }
 
 #[derive(Serialize)]
@@ -130,7 +186,7 @@ enum Kind<'a> {
     ToolUse {
         id: &'a str,
         name: &'a str,
-        input: Cow<'a, RawValue>,
+        input: &'a RawValue,
     },
     ToolResult {
         tool_use_id: &'a str,
@@ -151,50 +207,56 @@ fn tool(tool: &crate::request::ToolSchema) -> Tool<'_> {
     Tool { name: &tool.name, description: &tool.description, input_schema: &tool.parameters }
 }
 
-fn choice(choice: &ToolChoice) -> Option<Choice<'_>> {
-    match choice {
-        ToolChoice::Auto => None,
-        ToolChoice::None => Some(Choice { r#type: "none", name: None }),
-        ToolChoice::Required => Some(Choice { r#type: "any", name: None }),
-        ToolChoice::Tool(name) => Some(Choice { r#type: "tool", name: Some(name) }),
-    }
+fn choice(request: &Request) -> Option<Choice<'_>> {
+    let is_single = request.parallel_calls == Some(false);
+    let (kind, name) = match &request.tool_choice {
+        ToolChoice::Auto if is_single => ("auto", None),
+        ToolChoice::Auto => return None,
+        ToolChoice::None => ("none", None),
+        ToolChoice::Required => ("any", None),
+        ToolChoice::Tool(name) => ("tool", Some(&**name)),
+    };
+    let disable_parallel_tool_use = is_single && kind != "none";
+    Some(Choice { r#type: kind, name, disable_parallel_tool_use })
 }
 
-fn hints(request: &Request) -> (usize, usize) {
-    let marked = |cache: CacheHint| usize::from(cache == CacheHint::Breakpoint);
-    let system: usize = request.system.iter().map(|block| marked(block.cache)).sum();
-    let messages: usize = request.messages.iter().map(|message| marked(message.cache)).sum();
-    (system, messages)
+fn marked(cache: CacheHint) -> usize {
+    usize::from(cache == CacheHint::Breakpoint)
 }
 
 fn system(request: &Request) -> Vec<Block<'_>> {
     // Breakpoints of the system prompt are the steadiest and stay as long as there is room.
     let mut room = BREAKPOINTS_MAX;
     let mut blocks = vec![];
-    for block in request.system.iter().filter(|block| !block.text.is_empty()) {
+    for block in request.system.iter().filter(|block| !block.text.trim().is_empty()) {
         let mark = block.cache == CacheHint::Breakpoint && room > 0;
         room -= usize::from(mark);
         let cache_control = mark.then_some(EPHEMERAL);
         blocks.push(Block { kind: Kind::Text { text: &block.text }, cache_control });
     }
+    if matches!(request.format, Some(AnswerFormat::Json)) {
+        blocks.push(Block { kind: Kind::Text { text: AS_JSON }, cache_control: None });
+    }
     blocks
 }
 
-fn messages(request: &Request) -> Result<Vec<Wire<'_>>, serde_json::Error> {
-    let (system, marked) = hints(request);
+fn messages<'a>(
+    request: &Request,
+    said: &'a [Cow<'_, Message>],
+) -> Result<Vec<Wire<'a>>, serde_json::Error> {
+    let system: usize = request.system.iter().map(|block| marked(block.cache)).sum();
+    let hints: usize = said.iter().map(|message| marked(message.cache)).sum();
     let room = BREAKPOINTS_MAX.saturating_sub(system);
-    let mut skip = marked.saturating_sub(room);
-    let mut wires: Vec<Wire<'_>> = vec![];
-    for message in &request.messages {
+    let mut skip = hints.saturating_sub(room);
+    let mut wires: Vec<Wire<'a>> = vec![];
+    for message in said {
         let mut content = blocks(message)?;
         if message.cache == CacheHint::Breakpoint {
             if skip > 0 {
                 skip -= 1;
-            } else if let Some(last) = content.last_mut() {
+            } else if let Some(last) = content.iter_mut().rfind(|block| !is_thought(block)) {
                 // A thought can't carry a breakpoint.
-                if !matches!(last.kind, Kind::Thinking { .. } | Kind::RedactedThinking { .. }) {
-                    last.cache_control = Some(EPHEMERAL);
-                }
+                last.cache_control = Some(EPHEMERAL);
             }
         }
         let role = match message.role {
@@ -208,39 +270,43 @@ fn messages(request: &Request) -> Result<Vec<Wire<'_>>, serde_json::Error> {
             _ => wires.push(Wire { role, content }),
         }
     }
+    for wire in &mut wires {
+        // Nothing may end with a thought.
+        while wire.content.last().is_some_and(is_thought) {
+            wire.content.pop();
+        }
+    }
     Ok(wires)
+}
+
+fn is_thought(block: &Block<'_>) -> bool {
+    matches!(block.kind, Kind::Thinking { .. } | Kind::RedactedThinking { .. })
 }
 
 fn blocks(message: &Message) -> Result<Vec<Block<'_>>, serde_json::Error> {
     let mut blocks = vec![];
     for part in &message.parts {
-        if let Some(kind) = kind(part, message.role)? {
+        if let Some(kind) = kind(part)? {
             blocks.push(Block { kind, cache_control: None });
         }
     }
     Ok(blocks)
 }
 
-fn kind(part: &Part, role: Role) -> Result<Option<Kind<'_>>, serde_json::Error> {
+fn kind(part: &Part) -> Result<Option<Kind<'_>>, serde_json::Error> {
     Ok(match part {
         // The API refuses empty text.
         Part::Text(text) if text.trim().is_empty() => None,
         Part::Text(text) => Some(Kind::Text { text }),
-        Part::Image(_) if role == Role::Assistant => Some(Kind::Text { text: "[an image]" }),
         Part::Image(image) => Some(Kind::Image { source: source(image) }),
         Part::ToolCall { id, name, arguments } => {
-            let input = if is_object(arguments) {
-                Cow::Borrowed(serde_json::from_str::<&RawValue>(arguments)?)
-            } else {
-                // The API wants an object; the model should see what it wrote.
-                Cow::Owned(to_raw_value(&serde_json::json!({ "malformed": &**arguments }))?)
-            };
+            let input = serde_json::from_str::<&RawValue>(arguments)?;
             Some(Kind::ToolUse { id, name, input })
         }
         Part::ToolResult { call_id, content, is_error } => {
             let mut inner = vec![];
             for part in content {
-                if let Some(kind @ (Kind::Text { .. } | Kind::Image { .. })) = kind(part, role)? {
+                if let Some(kind @ (Kind::Text { .. } | Kind::Image { .. })) = kind(part)? {
                     inner.push(Block { kind, cache_control: None });
                 }
             }
@@ -249,6 +315,9 @@ fn kind(part: &Part, role: Role) -> Result<Option<Kind<'_>>, serde_json::Error> 
         // Without its proof a thought comes from another provider, and would be refused.
         Part::Reasoning { signature: None, .. } => None,
         Part::Reasoning { text, signature: Some(signature) } => {
+            if signature.starts_with(SIGNED_BY_GOOGLE) {
+                return Ok(None);
+            }
             Some(match signature.strip_prefix(REDACTED) {
                 Some(data) => Kind::RedactedThinking { data },
                 None => Kind::Thinking { thinking: text, signature },

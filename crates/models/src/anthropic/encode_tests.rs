@@ -1,13 +1,18 @@
 //! Requests as they go over the wire.
 
 use super::encode;
+use crate::options::ModelOptions;
 use crate::request::{
-    CacheHint, Effort, Image, Message, Part, Request, Role, SystemBlock, ToolChoice, ToolSchema,
+    AnswerFormat, CacheHint, Effort, Image, Message, Part, Request, Role, SystemBlock, ToolChoice,
+    ToolSchema,
 };
+use crate::window::Abilities;
 use serde_json::{Value, json};
 
 fn wire(request: &Request) -> Value {
-    serde_json::from_slice(&encode::body(request).unwrap()).unwrap()
+    let manner = super::manner(Abilities { window: 9, sees_images: true });
+    let body = encode::body(request, &manner, &ModelOptions::default());
+    serde_json::from_slice(&body.unwrap()).unwrap()
 }
 
 #[test]
@@ -77,8 +82,7 @@ fn every_part_has_its_place_and_parallel_results_share_a_message() {
                     {"type": "thinking", "thinking": "hm", "signature": "proof"},
                     {"type": "redacted_thinking", "data": "xyz"},
                     {"type": "tool_use", "id": "1", "name": "look", "input": {"a": 1}},
-                    {"type": "tool_use", "id": "2", "name": "look",
-                        "input": {"malformed": "{\"a\":"}},
+                    {"type": "tool_use", "id": "2", "name": "look", "input": {}},
                 ]},
                 {"role": "user", "content": [
                     {"type": "tool_result", "tool_use_id": "1",
@@ -94,7 +98,7 @@ fn every_part_has_its_place_and_parallel_results_share_a_message() {
                 ]},
             ],
             "tools": [{"name": "look", "description": "looks",
-                "input_schema": {"type": "object"}}],
+                "input_schema": {"type": "object", "properties": {}}}],
             "tool_choice": {"type": "any"},
             "stream": true,
         })
@@ -136,4 +140,64 @@ fn no_more_breakpoints_than_the_api_takes_and_the_last_ones_win() {
         .collect();
     assert_eq!(marked, ["3", "4", "5"]);
     assert!(body["system"][0].get("cache_control").is_some());
+}
+
+#[test]
+fn a_format_and_single_calls_are_asked_for_in_its_words() {
+    let mut request = Request::new("claude", vec![Message::user("hi")]);
+    request.tools = [ToolSchema::new("look", "looks", r#"{"type":"object"}"#).unwrap()].into();
+    request.parallel_calls = Some(false);
+    let schema: Box<serde_json::value::RawValue> =
+        serde_json::from_str(r#"{"type":"object"}"#).unwrap();
+    request.format = Some(AnswerFormat::Schema {
+        name: "n".into(),
+        schema: schema.into(),
+        is_strict: Some(true),
+    });
+    let body = wire(&request);
+    assert_eq!(body["tool_choice"], json!({"type": "auto", "disable_parallel_tool_use": true}));
+    let format = json!({"type": "json_schema", "schema": {"type": "object"}});
+    assert_eq!(body["output_config"], json!({ "format": format }));
+    request.tool_choice = ToolChoice::None;
+    request.format = Some(AnswerFormat::Json);
+    let body = wire(&request);
+    assert_eq!(body["tool_choice"], json!({"type": "none"}));
+    assert!(body["output_config"].is_null(), "there is no word for it: {body}");
+    assert!(body["system"][0]["text"].as_str().unwrap().contains("JSON object"), "{body}");
+}
+
+#[test]
+fn who_called_without_a_thought_is_not_made_to_think_before_it_is_done() {
+    let call = Part::ToolCall { id: "a".into(), name: "look".into(), arguments: "{}".into() };
+    let mut request = Request::new(
+        "claude",
+        vec![
+            Message::user("go"),
+            Message::assistant(vec![call.clone()]),
+            Message::tool_result("a", "one"),
+        ],
+    );
+    request.effort = Some(Effort::High);
+    assert!(wire(&request).get("thinking").is_none());
+    let proof = Part::Reasoning { text: "hm".into(), signature: Some("proof".into()) };
+    request.messages[1] = Message::assistant(vec![proof, call]).into();
+    assert!(wire(&request).get("thinking").is_some());
+    // Nor is who must call.
+    request.tools = [ToolSchema::new("look", "looks", "{}").unwrap()].into();
+    request.tool_choice = ToolChoice::Required;
+    assert!(wire(&request).get("thinking").is_none());
+}
+
+#[test]
+fn what_google_signed_is_no_thought_here() {
+    let foreign = Part::Reasoning { text: "".into(), signature: Some("google:0:AbC=".into()) };
+    let request = Request::new(
+        "claude",
+        vec![
+            Message::user("go"),
+            Message::assistant(vec![foreign, Part::Text("so".into())]),
+            Message::user("and?"),
+        ],
+    );
+    assert_eq!(wire(&request)["messages"][1]["content"], json!([{"type": "text", "text": "so"}]));
 }

@@ -6,11 +6,17 @@ mod encode;
 mod encode_tests;
 
 use crate::endpoint::{Endpoint, SpecError};
-use crate::error::{ModelError, ModelFault};
+use crate::error::ModelError;
+use crate::fit::{Calls, Fit, Ids, Pictures, Taken, ToolPictures, Turns};
+use crate::manner::{Extras, LengthName, Manner, put};
+use crate::options::{ModelOptions, PerModel};
 use crate::provider::{AnswerStream, Provider};
 use crate::reading::{Framing, read};
 use crate::request::Request;
 use crate::spec::ProviderSpec;
+use crate::text_calls::Listening;
+use crate::told::Told;
+use crate::window::Abilities;
 use async_trait::async_trait;
 use insula_wire::{Timeouts, Transport};
 use tokio_util::sync::CancellationToken;
@@ -20,10 +26,15 @@ const BASE_URL: &str = "https://api.anthropic.com";
 const VERSION: &str = "2023-06-01";
 /// Marks the signature of reasoning that the provider sent encrypted as a whole.
 const REDACTED: &str = "redacted:";
-
 /// A provider that speaks the Messages API.
 pub struct Anthropic {
+    models: PerModel<Model>,
+}
+
+/// What holds for one model.
+struct Model {
     endpoint: Endpoint,
+    options: ModelOptions,
 }
 
 impl Anthropic {
@@ -37,15 +48,41 @@ impl Anthropic {
         let mut headers = vec![("anthropic-version".to_owned(), VERSION.into())];
         headers.extend(spec.api_key.iter().map(|key| ("x-api-key".to_owned(), key.clone())));
         headers.extend(spec.headers.iter().cloned());
-        let endpoint = Endpoint::new(transport, &spec.name, base_url, "/v1/messages", &headers)?;
-        Ok(Self { endpoint })
+        let models = PerModel::try_new(&spec.options, &spec.models, |options| {
+            let headers: Vec<_> = headers.iter().chain(&options.headers).cloned().collect();
+            let endpoint =
+                Endpoint::new(transport, &spec.name, base_url, "/v1/messages", &headers)?;
+            Ok(Model { endpoint, options })
+        })?;
+        Ok(Self { models })
     }
+}
+
+/// How a question is put to a model that can do this.
+fn manner(abilities: Abilities) -> Manner {
+    let pictures = match abilities.sees_images {
+        true => Pictures::Shown(Taken::Https),
+        false => Pictures::InWords,
+    };
+    // Results are a person's words there, and who follows whom is arranged when it is written.
+    let fit = Fit {
+        pictures,
+        tool_pictures: ToolPictures::Inside,
+        calls: Calls::Together,
+        turns: Turns::Free,
+        ids: Ids::Kept,
+    };
+    Manner { fit, extras: Extras::All, length: LengthName::MaxTokens }
 }
 
 #[async_trait]
 impl Provider for Anthropic {
     fn name(&self) -> &str {
-        self.endpoint.provider()
+        self.models.of("").endpoint.provider()
+    }
+
+    async fn abilities(&self, model: &str) -> Abilities {
+        self.models.of(model).options.abilities(model, Told::default())
     }
 
     async fn stream(
@@ -54,13 +91,31 @@ impl Provider for Anthropic {
         limits: &Timeouts,
         cancel: &CancellationToken,
     ) -> Result<AnswerStream, ModelError> {
-        let body = encode::body(request).map_err(|error| {
-            let message = error.to_string();
-            self.endpoint.error(&request.model, ModelFault::Refused { status: 0, message })
-        })?;
-        let body = self.endpoint.post(&request.model, body, limits, cancel).await?;
+        let Model { endpoint, options } = self.models.of(&request.model);
+        let first = manner(self.abilities(&request.model).await);
+        let listening = Listening::to(endpoint.host(), options.tool_calls, options.constrained);
+        let (shown, asked) = (request, listening.asked(request));
+        let request = options.applied(&asked, None);
+        let limits = options.timeouts.over(limits);
+        let encode = |manner: &_| encode::body(&request, manner, options);
+        let (body, adjusted) = put(endpoint, &request, first, &limits, cancel, encode).await?;
         let parser = decode::Messages::default();
-        Ok(read(&self.endpoint, &request.model, body, Framing::Sse, parser))
+        let stream = read(endpoint, &request.model, body, Framing::Sse, parser);
+        Ok(listening.to_answer(stream.adjusted(adjusted), shown))
+    }
+
+    fn encode(
+        &self,
+        request: &Request,
+        refused: &[String],
+    ) -> Result<Option<Vec<u8>>, serde_json::Error> {
+        let Model { endpoint, options } = self.models.of(&request.model);
+        let listening = Listening::to(endpoint.host(), options.tool_calls, options.constrained);
+        let asked = listening.asked(request);
+        let first = manner(options.abilities(&request.model, Told::default()));
+        let request = options.applied(&asked, None);
+        let manner = first.after_all(refused, &request);
+        manner.map(|it| encode::body(&request, &it, options)).transpose()
     }
 }
 

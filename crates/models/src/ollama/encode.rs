@@ -1,22 +1,34 @@
 //! A request in Ollama's words.
 
-use crate::answer::is_object;
+use crate::fit::{Calls, fitted};
+use crate::manner::{Extras, Manner};
 use crate::openai::Tools;
-use crate::request::{Effort, ImageData, Message, Part, Request, Role, ToolChoice, text_of};
+use crate::options::{ModelOptions, with_extra};
+use crate::request::{
+    AnswerFormat, Effort, ImageData, Message, Part, Request, Role, ToolChoice, text_of,
+};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use std::collections::HashMap;
 
-/// The body of the request.
-pub(super) fn body(request: &Request) -> Result<Vec<u8>, serde_json::Error> {
+/// The body of the request, put in this manner, for a window of this size.
+pub(super) fn body(
+    request: &Request,
+    manner: &Manner,
+    options: &ModelOptions,
+    window: Option<u32>,
+) -> Result<Vec<u8>, serde_json::Error> {
+    let is_flat = manner.fit.calls == Calls::InWords;
+    let said = fitted(request, &manner.fit);
     let mut messages = vec![];
-    if !request.system.is_empty() {
-        let texts: Vec<&str> = request.system.iter().map(|block| &*block.text).collect();
-        messages.push(Wire { role: "system", content: texts.join("\n\n"), ..Wire::default() });
+    let blocks = request.system.iter().map(|block| &*block.text).filter(|it| !it.is_empty());
+    let system: Vec<&str> = blocks.collect();
+    if !system.is_empty() && !is_flat {
+        messages.push(Wire { role: "system", content: system.join("\n\n"), ..Wire::default() });
     }
     // A result names its tool here, not its call.
     let mut names: HashMap<&str, &str> = HashMap::new();
-    for message in &request.messages {
+    for message in &said {
         for part in &message.parts {
             if let Part::ToolCall { id, name, .. } = part {
                 names.insert(id, name);
@@ -25,19 +37,34 @@ pub(super) fn body(request: &Request) -> Result<Vec<u8>, serde_json::Error> {
         append(message, &names, &mut messages)?;
     }
     // There is no way to forbid or demand a call but to show no tools.
-    let shown = !request.tools.is_empty() && request.tool_choice != ToolChoice::None;
-    serde_json::to_vec(&Body {
+    let shown = !request.tools.is_empty() && request.tool_choice != ToolChoice::None && !is_flat;
+    let has_extras = manner.extras == Extras::All;
+    let sampling = &options.sampling;
+    let body = serde_json::to_vec(&Body {
         model: &request.model,
         messages,
-        tools: shown.then_some(Tools(&request.tools)),
+        tools: shown.then_some(Tools::AsTheyStand(&request.tools)),
         stream: true,
-        think: request.effort.map(|effort| effort != Effort::Off),
+        think: request.effort.filter(|_| has_extras).map(|effort| effort != Effort::Off),
+        format: request.format.as_ref().map(|format| match format {
+            AnswerFormat::Json => Format::Word("json"),
+            AnswerFormat::Schema { schema, .. } => Format::Schema(schema),
+        }),
         options: Options {
             temperature: request.temperature,
+            top_p: sampling.top_p,
+            top_k: sampling.top_k,
+            min_p: sampling.min_p,
+            presence_penalty: sampling.presence_penalty,
+            frequency_penalty: sampling.frequency_penalty,
+            repeat_penalty: sampling.repeat_penalty,
+            seed: sampling.seed,
+            num_ctx: window,
             num_predict: request.max_tokens,
             stop: &request.stop,
         },
-    })
+    })?;
+    with_extra(body, &options.extra_body)
 }
 
 #[derive(Serialize)]
@@ -49,13 +76,38 @@ struct Body<'a> {
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     think: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    format: Option<Format<'a>>,
     options: Options<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Format<'a> {
+    Word(&'static str),
+    Schema(&'a RawValue),
 }
 
 #[derive(Serialize)]
 struct Options<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_k: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    min_p: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    presence_penalty: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frequency_penalty: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repeat_penalty: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    num_ctx: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     num_predict: Option<u32>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
@@ -98,7 +150,7 @@ fn append<'a>(
                 if let Part::ToolResult { call_id, content, .. } = part {
                     messages.push(Wire {
                         role: "tool",
-                        content: words(content),
+                        content: text_of(content),
                         images: images(content),
                         tool_name: names.get(&**call_id).copied(),
                         ..Wire::default()
@@ -111,7 +163,6 @@ fn append<'a>(
     let mut tool_calls = vec![];
     for part in &message.parts {
         if let Part::ToolCall { name, arguments, .. } = part {
-            let arguments = if is_object(arguments) { arguments } else { "{}" };
             let arguments = serde_json::from_str::<&RawValue>(arguments)?;
             tool_calls.push(Call { function: Function { name, arguments } });
         }
@@ -119,27 +170,12 @@ fn append<'a>(
     let images = images(&message.parts);
     messages.push(Wire {
         role,
-        content: words(&message.parts),
+        content: text_of(&message.parts),
         images,
         tool_calls,
         tool_name: None,
     });
     Ok(())
-}
-
-/// The texts, and the addresses of pictures that Ollama would not fetch.
-fn words(parts: &[Part]) -> String {
-    let mut all = text_of(parts);
-    for part in parts {
-        if let Part::Image(image) = part
-            && let ImageData::Url(url) = &image.data
-        {
-            all.push_str("\n[image: ");
-            all.push_str(url);
-            all.push(']');
-        }
-    }
-    all
 }
 
 fn images(parts: &[Part]) -> Vec<&str> {
@@ -156,8 +192,15 @@ fn images(parts: &[Part]) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ollama::manner;
     use crate::request::{Image, ToolSchema};
+    use crate::window::Abilities;
     use serde_json::json;
+
+    fn sent(request: &Request, options: &ModelOptions) -> serde_json::Value {
+        let manner = manner(Abilities { window: 9, sees_images: true }, options);
+        serde_json::from_slice(&body(request, &manner, options, Some(9)).unwrap()).unwrap()
+    }
 
     #[test]
     fn results_name_their_tool_and_pictures_stand_apart() {
@@ -183,23 +226,37 @@ mod tests {
         );
         request.tools = [ToolSchema::new("look", "looks", "{}").unwrap()].into();
         request.max_tokens = Some(5);
-        let wire: serde_json::Value = serde_json::from_slice(&body(&request).unwrap()).unwrap();
+        let wire = sent(&request, &ModelOptions::default());
         assert_eq!(
             wire,
             json!({
                 "model": "small",
                 "messages": [
-                    {"role": "user", "content": "see\n[image: https://x.test/a.png]",
-                        "images": ["AAAA"]},
+                    {"role": "user", "images": ["AAAA"],
+                        "content": "see[a picture at https://x.test/a.png; this model can't be shown it]"},
                     {"role": "assistant", "content": "",
                         "tool_calls": [{"function": {"name": "look", "arguments": {"a": 1}}}]},
                     {"role": "tool", "content": "found", "tool_name": "look"},
                 ],
                 "tools": [{"type": "function", "function":
-                    {"name": "look", "description": "looks", "parameters": {}}}],
+                    {"name": "look", "description": "looks",
+                        "parameters": {"type": "object", "properties": {}}}}],
                 "stream": true,
-                "options": {"num_predict": 5},
+                "options": {"num_ctx": 9, "num_predict": 5},
             })
         );
+    }
+    #[test]
+    fn a_format_is_a_word_or_a_schema() {
+        let mut request = Request::new("small", vec![Message::user("hi")]);
+        request.stop = vec!["END".to_owned()];
+        let wire = |request: &Request| sent(request, &ModelOptions::default());
+        request.format = Some(AnswerFormat::Json);
+        assert_eq!(wire(&request)["format"], "json");
+        assert_eq!(wire(&request)["options"]["stop"], json!(["END"]));
+        let schema = RawValue::from_string(r#"{"type":"object"}"#.to_owned()).unwrap();
+        request.format =
+            Some(AnswerFormat::Schema { name: "n".into(), schema: schema.into(), is_strict: None });
+        assert_eq!(wire(&request)["format"], json!({"type": "object"}));
     }
 }

@@ -5,11 +5,17 @@ mod decode;
 mod encode;
 
 use crate::endpoint::{Endpoint, SpecError};
-use crate::error::{ModelError, ModelFault};
+use crate::error::ModelError;
+use crate::fit::{Calls, Fit, Ids, Pictures, Taken, ToolPictures, Turns};
+use crate::manner::{Extras, LengthName, Manner, put};
+use crate::options::{ModelOptions, PerModel};
 use crate::provider::{AnswerStream, Provider};
 use crate::reading::{Framing, read};
 use crate::request::Request;
 use crate::spec::ProviderSpec;
+use crate::text_calls::Listening;
+use crate::told::{self, Teller, Told};
+use crate::window::Abilities;
 use async_trait::async_trait;
 use insula_wire::{Timeouts, Transport};
 use secrecy::{ExposeSecret as _, SecretString};
@@ -24,10 +30,23 @@ const BASE_URL: &str = "http://127.0.0.1:11434";
 const DISCOVERY_WAIT: Duration = Duration::from_millis(300);
 /// The longest list of models that is read. Thousands of models fit.
 const LIST_LEN_MAX: usize = 4 * 1024 * 1024;
+/// The window that is asked for where the operator does not say: Ollama's own is so small that
+/// the beginning of a prompt falls out of it unsaid, and all that a model could take may be more
+/// than the machine has memory for.
+const WINDOW_MAX: u32 = 16_384;
+/// Tokens of an answer where nobody says.
+const ANSWER_TOKENS: u32 = 8_192;
 
 /// A provider that speaks Ollama's API.
 pub struct Ollama {
+    models: PerModel<Model>,
+    teller: Teller,
+}
+
+/// What holds for one model.
+struct Model {
     endpoint: Endpoint,
+    options: ModelOptions,
 }
 
 impl Ollama {
@@ -40,15 +59,58 @@ impl Ollama {
             headers.push(("authorization".to_owned(), bearer));
         }
         headers.extend(spec.headers.iter().cloned());
-        let endpoint = Endpoint::new(transport, &spec.name, base_url, "/api/chat", &headers)?;
-        Ok(Self { endpoint })
+        let models = PerModel::try_new(&spec.options, &spec.models, |options| {
+            let headers: Vec<_> = headers.iter().chain(&options.headers).cloned().collect();
+            let endpoint = Endpoint::new(transport, &spec.name, base_url, "/api/chat", &headers)?;
+            Ok(Model { endpoint, options })
+        })?;
+        Ok(Self { models, teller: Teller::default() })
     }
+}
+
+/// How a question is put to a model that can do this.
+fn manner(abilities: Abilities, options: &ModelOptions) -> Manner {
+    let pictures = match abilities.sees_images {
+        // It fetches none.
+        true => Pictures::Shown(Taken::InPlace),
+        false => Pictures::InWords,
+    };
+    let calls = match options.parallel_calls {
+        Some(false) => Calls::Single,
+        _ => Calls::Together,
+    };
+    let fit = Fit {
+        pictures,
+        tool_pictures: ToolPictures::Inside,
+        calls,
+        turns: Turns::Free,
+        ids: Ids::Kept,
+    };
+    Manner { fit, extras: Extras::All, length: LengthName::MaxTokens }
 }
 
 #[async_trait]
 impl Provider for Ollama {
     fn name(&self) -> &str {
-        self.endpoint.provider()
+        self.models.of("").endpoint.provider()
+    }
+
+    async fn abilities(&self, model: &str) -> Abilities {
+        let Model { endpoint, options } = self.models.of(model);
+        let ask = async {
+            let body = serde_json::json!({ "model": model }).to_string();
+            let shown = endpoint.ask_with("/api/show", body.into_bytes()).await?;
+            told::from_show(&shown)
+        };
+        let told = match options.context_window {
+            None => self.teller.of(model, endpoint.clock(), ask).await,
+            Some(_) => Told::default(),
+        };
+        let mut abilities = options.abilities(model, told);
+        if options.context_window.is_none() {
+            abilities.window = abilities.window.min(WINDOW_MAX);
+        }
+        abilities
     }
 
     async fn stream(
@@ -57,13 +119,32 @@ impl Provider for Ollama {
         limits: &Timeouts,
         cancel: &CancellationToken,
     ) -> Result<AnswerStream, ModelError> {
-        let body = encode::body(request).map_err(|error| {
-            let message = error.to_string();
-            self.endpoint.error(&request.model, ModelFault::Refused { status: 0, message })
-        })?;
-        let body = self.endpoint.post(&request.model, body, limits, cancel).await?;
+        let Model { endpoint, options } = self.models.of(&request.model);
+        let abilities = self.abilities(&request.model).await;
+        let listening = Listening::to(endpoint.host(), options.tool_calls, options.constrained);
+        let (shown, asked) = (request, listening.asked(request));
+        let request = options.applied(&asked, Some(ANSWER_TOKENS.min(abilities.window / 4)));
+        let limits = options.timeouts.over(limits);
+        let first = manner(abilities, options);
+        let encode = |manner: &_| encode::body(&request, manner, options, Some(abilities.window));
+        let (body, adjusted) = put(endpoint, &request, first, &limits, cancel, encode).await?;
         let parser = decode::Chat::default();
-        Ok(read(&self.endpoint, &request.model, body, Framing::JsonLines, parser))
+        let stream = read(endpoint, &request.model, body, Framing::JsonLines, parser);
+        Ok(listening.to_answer(stream.adjusted(adjusted), shown))
+    }
+
+    fn encode(
+        &self,
+        request: &Request,
+        refused: &[String],
+    ) -> Result<Option<Vec<u8>>, serde_json::Error> {
+        let Model { endpoint, options } = self.models.of(&request.model);
+        let listening = Listening::to(endpoint.host(), options.tool_calls, options.constrained);
+        let asked = listening.asked(request);
+        let first = manner(options.abilities(&request.model, Told::default()), options);
+        let request = options.applied(&asked, None);
+        let (manner, window) = (first.after_all(refused, &request), options.context_window);
+        manner.map(|it| encode::body(&request, &it, options, window)).transpose()
     }
 }
 

@@ -1,5 +1,7 @@
 //! The answers of chat completions, from servers that leave out half of it.
 
+use super::SIGNED_BY_GOOGLE;
+use crate::answer::is_object;
 use crate::error::ModelFault;
 use crate::event::{Event, StopReason, Usage};
 use crate::reading::{Flow, Parser, garbage};
@@ -20,10 +22,18 @@ const CALLS_MAX: usize = 256;
 /// One answer while it comes.
 #[derive(Default)]
 pub(super) struct Completion {
-    /// The calls that have begun: the server's number and its id.
-    calls: Vec<(Option<u64>, Arc<str>)>,
+    calls: Vec<Begun>,
     finish: Option<String>,
     done: bool,
+}
+
+/// A call that has begun.
+struct Begun {
+    /// The server's number of it.
+    number: Option<u64>,
+    id: Arc<str>,
+    /// Whether what came of its arguments is whole.
+    is_whole: bool,
 }
 
 #[derive(Deserialize)]
@@ -63,6 +73,7 @@ struct CallDelta<'a> {
     id: Option<String>,
     #[serde(borrow)]
     function: Option<FunctionDelta<'a>>,
+    extra_content: Option<Value>,
 }
 
 #[derive(Deserialize)]
@@ -172,7 +183,9 @@ impl Completion {
         if let Some(thought) = filled(delta.reasoning_content).or(filled(delta.reasoning)) {
             out.push_back(Event::ReasoningDelta(thought));
         }
-        if let Some(text) = filled(delta.content.map(|words| words.0)).or(filled(delta.refusal)) {
+        let words = delta.content.unwrap_or_default();
+        out.extend(filled(Some(words.thoughts)).map(Event::ReasoningDelta));
+        if let Some(text) = filled(Some(words.text)).or(filled(delta.refusal)) {
             out.push_back(Event::TextDelta(text));
         }
         for picture in delta.images.unwrap_or_default() {
@@ -191,11 +204,13 @@ impl Completion {
         };
         let id = call.id.filter(|id| !id.is_empty());
         let names_a_tool = name.as_ref().is_some_and(|name| !name.is_empty());
-        let known = self.calls.iter().rposition(|(number, known)| match (call.index, &id) {
+        let known = self.calls.iter().rposition(|begun| match (call.index, &id) {
             // Some servers give every call of an answer the number 0, each with its own id.
-            (Some(_), Some(id)) if names_a_tool && **known != **id => false,
-            (Some(index), _) if number.is_some() => *number == Some(index),
-            (_, Some(id)) => **known == **id,
+            (Some(_), Some(id)) if names_a_tool && *begun.id != **id => false,
+            // Google does, without one: there each call comes as a whole.
+            (Some(_), None) if names_a_tool && begun.is_whole => false,
+            (Some(index), _) if begun.number.is_some() => begun.number == Some(index),
+            (_, Some(id)) => *begun.id == **id,
             // Neither number nor id: more of the last one, unless it names a tool again.
             _ => !names_a_tool,
         });
@@ -209,8 +224,12 @@ impl Completion {
             None => {
                 let index = self.calls.len();
                 let id: Arc<str> = id.map_or_else(|| format!("call_{index}").into(), Arc::from);
-                self.calls.push((call.index, id.clone()));
+                self.calls.push(Begun { number: call.index, id: id.clone(), is_whole: false });
                 let name = name.unwrap_or_default().into();
+                let mark = call.extra_content.as_ref().and_then(google_mark);
+                out.extend(mark.map(|mark| {
+                    Event::ReasoningSignature(format!("{SIGNED_BY_GOOGLE}{index}:{mark}"))
+                }));
                 out.push_back(Event::ToolCallStart { index, id, name });
                 index
             }
@@ -223,10 +242,18 @@ impl Completion {
             None => String::new(),
         };
         if !json.is_empty() {
+            if let Some(begun) = self.calls.get_mut(index) {
+                begun.is_whole = is_object(&json);
+            }
             out.push_back(Event::ToolCallDelta { index, json });
         }
         Ok(())
     }
+}
+
+/// Google's mark on a call, which it wants back with it.
+fn google_mark(extra: &Value) -> Option<&str> {
+    extra.get("google")?.get("thought_signature")?.as_str().filter(|mark| !mark.is_empty())
 }
 
 /// Figures that can't be read are no reason to lose an answer.
@@ -249,8 +276,12 @@ fn usage(raw: &RawValue) -> Option<Usage> {
     })
 }
 
-/// Text as a string, or as a list of parts of which the texts count.
-struct Words(String);
+/// Text as a string, or as a list of parts of which the texts count, and thoughts apart.
+#[derive(Default)]
+struct Words {
+    text: String,
+    thoughts: String,
+}
 
 impl<'de> Deserialize<'de> for Words {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -268,19 +299,29 @@ impl<'de> Visitor<'de> for WordsVisitor {
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Words, E> {
-        Ok(Words(text.to_owned()))
+        Ok(Words { text: text.to_owned(), ..Words::default() })
     }
 
     fn visit_string<E>(self, text: String) -> Result<Words, E> {
-        Ok(Words(text))
+        Ok(Words { text, ..Words::default() })
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Words, A::Error> {
-        let mut all = String::new();
+        let mut words = Words::default();
         while let Some(part) = parts.next_element::<Value>()? {
-            let text = part.get("text").and_then(Value::as_str);
-            all.push_str(text.or(part.as_str()).unwrap_or_default());
+            match part.get("thinking") {
+                Some(Value::Array(thoughts)) => {
+                    thoughts.iter().for_each(|it| words.thoughts.push_str(text_in(it)));
+                }
+                Some(thought) => words.thoughts.push_str(thought.as_str().unwrap_or_default()),
+                None => words.text.push_str(text_in(&part)),
+            }
         }
-        Ok(Words(all))
+        Ok(words)
     }
+}
+
+fn text_in(part: &Value) -> &str {
+    let text = part.get("text").and_then(Value::as_str);
+    text.or(part.as_str()).unwrap_or_default()
 }

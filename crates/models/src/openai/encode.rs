@@ -1,49 +1,145 @@
 //! A request in the words of chat completions.
 
-use super::Dialect;
-use crate::request::{
-    Effort, Image, ImageData, Message, Part, Request, Role, ToolChoice, ToolSchema,
-};
-use serde::ser::{Serialize, SerializeSeq as _, Serializer};
+use super::dialect::{Dialect, thinks};
+use super::messages::{Marks, Messages, join};
+use crate::fit::{Calls, fitted};
+use crate::manner::{Extras, LengthName, Manner};
+use crate::options::{ModelOptions, with_extra};
+use crate::request::{AnswerFormat, Effort, Request, ToolChoice, ToolSchema};
+use crate::schema;
+use serde::ser::{Serialize, Serializer};
 use serde_json::value::RawValue;
-use std::borrow::Cow;
 
-/// Stands before pictures that tools gave back: a tool message can hold only text.
-const TOOL_IMAGES: &str = "Images from the tool results above:";
-/// Stands in for a picture of the model's own, which can't be sent back to it.
-const OWN_IMAGE: &str = "[an image]";
-
-/// The body of the request.
-pub(super) fn body(request: &Request, dialect: Dialect) -> Result<Vec<u8>, serde_json::Error> {
-    let (max_tokens, max_completion_tokens) = match dialect {
-        Dialect::OpenAi => (None, request.max_tokens),
-        Dialect::Compatible => (request.max_tokens, None),
+/// The body of the request, put in this manner.
+pub(super) fn body(
+    request: &Request,
+    dialect: Dialect,
+    manner: &Manner,
+    options: &ModelOptions,
+) -> Result<Vec<u8>, serde_json::Error> {
+    let is_flat = manner.fit.calls == Calls::InWords;
+    let has_tools = !request.tools.is_empty() && !is_flat;
+    let has_extras = manner.extras == Extras::All;
+    let said = fitted(request, &manner.fit);
+    let blocks = request.system.iter().map(|block| &*block.text).filter(|it| !it.is_empty());
+    let system = if is_flat { None } else { join(blocks, "\n\n") };
+    let marks = match dialect {
+        Dialect::Google if request.model.contains("gemini-3") => Marks::All,
+        Dialect::Google => Marks::Known,
+        _ => Marks::None,
     };
-    let has_tools = !request.tools.is_empty();
+    let tools = match dialect {
+        Dialect::Google => Tools::Google(&request.tools),
+        _ => Tools::AsTheyStand(&request.tools),
+    };
+    let (max_tokens, max_completion_tokens) = match manner.length {
+        LengthName::MaxTokens => (request.max_tokens, None),
+        LengthName::MaxCompletionTokens => (None, request.max_tokens),
+    };
+    // Mistral tells how much was used without being asked, and refuses to be.
+    let asks_usage = has_extras && dialect != Dialect::Mistral;
+    let says_parallel = has_tools && has_extras && dialect != Dialect::Google;
     let mut written = Vec::with_capacity(request.weight());
     let body = Body {
         model: &request.model,
-        messages: Messages(request),
-        tools: has_tools.then_some(Tools(&request.tools)),
+        messages: Messages { system, said: &said, marks },
+        tools: has_tools.then_some(tools),
         tool_choice: has_tools.then(|| choice(&request.tool_choice)).flatten(),
+        parallel_tool_calls: request.parallel_calls.filter(|_| says_parallel),
+        response_format: request.format.as_ref().map(format),
         stream: true,
-        stream_options: StreamOptions { include_usage: true },
+        stream_options: asks_usage.then_some(StreamOptions { include_usage: true }),
         max_tokens,
         max_completion_tokens,
-        temperature: request.temperature,
         stop: &request.stop,
-        reasoning_effort: request.effort.map(|effort| match effort {
-            // The first models of this generation have another word for it.
-            Effort::Off if request.model.ends_with("gpt-5") => "minimal",
-            Effort::Off if request.model.contains("gpt-5-") => "minimal",
-            Effort::Off => "none",
-            Effort::Low => "low",
-            Effort::Medium => "medium",
-            Effort::High => "high",
-        }),
+        // Most models of Mistral think or don't by their name, and refuse to be told.
+        reasoning_effort: request
+            .effort
+            .filter(|_| has_extras && dialect != Dialect::Mistral)
+            .map(|it| effort(it, request, dialect)),
+        prompt_cache_key: match dialect {
+            Dialect::OpenAi if has_extras => request.cache_key.as_deref(),
+            _ => None,
+        },
+        sampling: match has_extras {
+            true => sampling(request, dialect, options),
+            false => WireSampling::default(),
+        },
     };
     serde_json::to_writer(&mut written, &body)?;
-    Ok(written)
+    with_extra(written, &options.extra_body)
+}
+
+/// The word for how hard to think.
+fn effort(effort: Effort, request: &Request, dialect: Dialect) -> &'static str {
+    match effort {
+        // The first models of this generation have another word for it.
+        Effort::Off if request.model.ends_with("gpt-5") => "minimal",
+        Effort::Off if request.model.contains("gpt-5-") => "minimal",
+        // Only the small ones of this one can be told not to.
+        Effort::Off if dialect == Dialect::Google && !request.model.contains("2.5-flash") => "low",
+        Effort::Off => "none",
+        Effort::Low => "low",
+        Effort::Medium => "medium",
+        Effort::High => "high",
+    }
+}
+
+/// What of sampling a server knows: the others refuse more than that, or pass over it.
+fn sampling(request: &Request, dialect: Dialect, options: &ModelOptions) -> WireSampling {
+    let set = &options.sampling;
+    let common = WireSampling {
+        temperature: request.temperature,
+        top_p: set.top_p,
+        ..WireSampling::default()
+    };
+    match dialect {
+        Dialect::OpenAi if thinks(&request.model) => WireSampling::default(),
+        Dialect::OpenAi => WireSampling {
+            presence_penalty: set.presence_penalty,
+            frequency_penalty: set.frequency_penalty,
+            seed: set.seed,
+            ..common
+        },
+        Dialect::Google => common,
+        Dialect::Mistral => WireSampling {
+            presence_penalty: set.presence_penalty,
+            frequency_penalty: set.frequency_penalty,
+            random_seed: set.seed,
+            ..common
+        },
+        Dialect::OpenRouter | Dialect::Compatible => WireSampling {
+            top_k: set.top_k,
+            min_p: set.min_p,
+            presence_penalty: set.presence_penalty,
+            frequency_penalty: set.frequency_penalty,
+            repeat_penalty: set.repeat_penalty,
+            seed: set.seed,
+            ..common
+        },
+    }
+}
+
+#[derive(Default, serde::Serialize)]
+struct WireSampling {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_k: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    min_p: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    presence_penalty: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frequency_penalty: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repeat_penalty: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    random_seed: Option<u32>,
 }
 
 #[derive(serde::Serialize)]
@@ -54,18 +150,25 @@ struct Body<'a> {
     tools: Option<Tools<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_choice: Option<Choice<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parallel_tool_calls: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_format: Option<Format<'a>>,
     stream: bool,
-    stream_options: StreamOptions,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream_options: Option<StreamOptions>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_completion_tokens: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    temperature: Option<f32>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     stop: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning_effort: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_cache_key: Option<&'a str>,
+    #[serde(flatten)]
+    sampling: WireSampling,
 }
 
 #[derive(serde::Serialize)]
@@ -85,6 +188,30 @@ struct ToolName<'a> {
     name: &'a str,
 }
 
+#[derive(serde::Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Format<'a> {
+    JsonObject,
+    JsonSchema { json_schema: NamedSchema<'a> },
+}
+
+#[derive(serde::Serialize)]
+struct NamedSchema<'a> {
+    name: &'a str,
+    schema: &'a RawValue,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    strict: Option<bool>,
+}
+
+fn format(format: &AnswerFormat) -> Format<'_> {
+    match format {
+        AnswerFormat::Json => Format::JsonObject,
+        AnswerFormat::Schema { name, schema, is_strict } => {
+            Format::JsonSchema { json_schema: NamedSchema { name, schema, strict: *is_strict } }
+        }
+    }
+}
+
 fn choice(choice: &ToolChoice) -> Option<Choice<'_>> {
     match choice {
         ToolChoice::Auto => None,
@@ -97,206 +224,40 @@ fn choice(choice: &ToolChoice) -> Option<Choice<'_>> {
 }
 
 /// The tools; also how Ollama wants them.
-pub(crate) struct Tools<'a>(pub(crate) &'a [ToolSchema]);
-
-#[derive(serde::Serialize)]
-struct Tool<'a> {
-    r#type: &'static str,
-    function: Function<'a>,
+pub(crate) enum Tools<'a> {
+    AsTheyStand(&'a [ToolSchema]),
+    /// With schemas that Google's server knows.
+    Google(&'a [ToolSchema]),
 }
 
 #[derive(serde::Serialize)]
-struct Function<'a> {
+struct Tool<'a, P> {
+    r#type: &'static str,
+    function: Function<'a, P>,
+}
+
+#[derive(serde::Serialize)]
+struct Function<'a, P> {
     name: &'a str,
     description: &'a str,
-    parameters: &'a RawValue,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parameters: Option<P>,
+}
+
+fn tool<P>(tool: &ToolSchema, parameters: Option<P>) -> Tool<'_, P> {
+    let function = Function { name: &tool.name, description: &tool.description, parameters };
+    Tool { r#type: "function", function }
 }
 
 impl Serialize for Tools<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(|tool| Tool {
-            r#type: "function",
-            function: Function {
-                name: &tool.name,
-                description: &tool.description,
-                parameters: &tool.parameters,
-            },
-        }))
-    }
-}
-
-struct Messages<'a>(&'a Request);
-
-#[derive(Default, serde::Serialize)]
-struct Wire<'a> {
-    role: &'static str,
-    content: Option<Content<'a>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tool_calls: Vec<Call<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tool_call_id: Option<&'a str>,
-}
-
-#[derive(serde::Serialize)]
-#[serde(untagged)]
-enum Content<'a> {
-    Text(Cow<'a, str>),
-    Parts(Vec<Piece<'a>>),
-}
-
-#[derive(serde::Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum Piece<'a> {
-    Text { text: &'a str },
-    ImageUrl { image_url: ImageUrl<'a> },
-}
-
-#[derive(serde::Serialize)]
-struct ImageUrl<'a> {
-    url: Url<'a>,
-}
-
-/// The address of a picture, written without building it in memory first.
-struct Url<'a>(&'a Image);
-
-impl Serialize for Url<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match &self.0.data {
-            ImageData::Url(url) => serializer.serialize_str(url),
-            ImageData::Base64(data) => {
-                serializer.collect_str(&format_args!("data:{};base64,{data}", self.0.mime))
+        match self {
+            Self::AsTheyStand(tools) => {
+                let stands = tools.iter().map(|it| tool::<&RawValue>(it, Some(&it.parameters)));
+                serializer.collect_seq(stands)
             }
+            Self::Google(tools) => serializer
+                .collect_seq(tools.iter().map(|it| tool(it, schema::for_google(&it.parameters)))),
         }
     }
-}
-
-#[derive(serde::Serialize)]
-struct Call<'a> {
-    id: &'a str,
-    r#type: &'static str,
-    function: CallFunction<'a>,
-}
-
-#[derive(serde::Serialize)]
-struct CallFunction<'a> {
-    name: &'a str,
-    arguments: &'a str,
-}
-
-impl Serialize for Messages<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut list = serializer.serialize_seq(None)?;
-        let system = join(self.0.system.iter().map(|block| &*block.text), "\n\n");
-        if let Some(text) = system {
-            list.serialize_element(&Wire {
-                role: "system",
-                content: Some(Content::Text(text)),
-                ..Wire::default()
-            })?;
-        }
-        let mut messages = self.0.messages.iter().peekable();
-        let mut tool_images: Vec<&Image> = vec![];
-        while let Some(message) = messages.next() {
-            match message.role {
-                Role::User => list.serialize_element(&user(message))?,
-                Role::Assistant => list.serialize_element(&assistant(message))?,
-                Role::Tool => {
-                    for (wire, images) in message.parts.iter().filter_map(tool_result) {
-                        list.serialize_element(&wire)?;
-                        tool_images.extend(images);
-                    }
-                }
-            }
-            // Results of parallel calls must stand together, so pictures wait for the last.
-            let more = messages.peek().is_some_and(|next| next.role == Role::Tool);
-            if !tool_images.is_empty() && !more {
-                list.serialize_element(&pictures(&tool_images))?;
-                tool_images.clear();
-            }
-        }
-        list.end()
-    }
-}
-
-fn user(message: &Message) -> Wire<'_> {
-    let has_image = message.parts.iter().any(|part| matches!(part, Part::Image(_)));
-    let content = if has_image {
-        Content::Parts(message.parts.iter().filter_map(piece).collect())
-    } else {
-        Content::Text(texts(&message.parts).unwrap_or_default())
-    };
-    Wire { role: "user", content: Some(content), ..Wire::default() }
-}
-
-fn assistant(message: &Message) -> Wire<'_> {
-    let calls = message.parts.iter().filter_map(|part| match part {
-        Part::ToolCall { id, name, arguments } => {
-            let function = CallFunction { name, arguments };
-            Some(Call { id, r#type: "function", function })
-        }
-        _ => None,
-    });
-    let words = message.parts.iter().filter_map(|part| match part {
-        Part::Text(text) => Some(&**text),
-        Part::Image(_) => Some(OWN_IMAGE),
-        _ => None,
-    });
-    let tool_calls: Vec<Call<'_>> = calls.collect();
-    let text = join(words, "");
-    // Nothing at all is only allowed beside tool calls.
-    let text = if tool_calls.is_empty() { Some(text.unwrap_or_default()) } else { text };
-    Wire { role: "assistant", content: text.map(Content::Text), tool_calls, ..Wire::default() }
-}
-
-fn tool_result(part: &Part) -> Option<(Wire<'_>, impl Iterator<Item = &Image>)> {
-    let Part::ToolResult { call_id, content, .. } = part else { return None };
-    let images = content.iter().filter_map(|part| match part {
-        Part::Image(image) => Some(image),
-        _ => None,
-    });
-    let wire = Wire {
-        role: "tool",
-        content: Some(Content::Text(texts(content).unwrap_or_default())),
-        tool_call_id: Some(call_id),
-        ..Wire::default()
-    };
-    Some((wire, images))
-}
-
-fn pictures<'a>(images: &[&'a Image]) -> Wire<'a> {
-    let head = std::iter::once(Piece::Text { text: TOOL_IMAGES });
-    let images =
-        images.iter().map(|image| Piece::ImageUrl { image_url: ImageUrl { url: Url(image) } });
-    Wire {
-        role: "user",
-        content: Some(Content::Parts(head.chain(images).collect())),
-        ..Wire::default()
-    }
-}
-
-fn piece(part: &Part) -> Option<Piece<'_>> {
-    match part {
-        Part::Text(text) => Some(Piece::Text { text }),
-        Part::Image(image) => Some(Piece::ImageUrl { image_url: ImageUrl { url: Url(image) } }),
-        _ => None,
-    }
-}
-
-/// The texts among `parts` as one, borrowed when there is only one.
-fn texts(parts: &[Part]) -> Option<Cow<'_, str>> {
-    let texts = parts.iter().filter_map(|part| match part {
-        Part::Text(text) => Some(&**text),
-        _ => None,
-    });
-    join(texts, "")
-}
-
-fn join<'a>(mut texts: impl Iterator<Item = &'a str>, between: &str) -> Option<Cow<'a, str>> {
-    let mut all = Cow::Borrowed(texts.next()?);
-    for text in texts {
-        let all = all.to_mut();
-        all.push_str(between);
-        all.push_str(text);
-    }
-    Some(all)
 }

@@ -1,45 +1,53 @@
 //! Chat completions as OpenAI defined them and everyone else speaks them: OpenRouter, Google's
-//! compatible endpoint, vLLM, llama.cpp, LM Studio, Ollama.
+//! compatible endpoint, Mistral, vLLM, llama.cpp, LM Studio, Ollama.
 
 mod decode;
+mod dialect;
 mod encode;
 #[cfg(test)]
 mod encode_tests;
+mod messages;
 
 pub(crate) use encode::Tools;
 
 use crate::endpoint::{Endpoint, SpecError};
-use crate::error::{ModelError, ModelFault};
+use crate::error::ModelError;
+use crate::manner::put;
+use crate::options::{ModelOptions, PerModel};
 use crate::provider::{AnswerStream, Provider};
 use crate::reading::{Framing, read};
 use crate::request::Request;
 use crate::spec::ProviderSpec;
+use crate::text_calls::Listening;
+use crate::told::{self, Further, Teller, Told};
+use crate::window::Abilities;
 use async_trait::async_trait;
+use dialect::Dialect;
 use insula_wire::{Timeouts, Transport};
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio_util::sync::CancellationToken;
 
 /// Where providers are that need no `base_url`.
 const WELL_KNOWN: [(&str, &str); 3] = [
-    ("openai", OPENAI),
+    ("openai", "https://api.openai.com/v1"),
     ("openrouter", "https://openrouter.ai/api/v1"),
     ("google", "https://generativelanguage.googleapis.com/v1beta/openai"),
 ];
-const OPENAI: &str = "https://api.openai.com/v1";
+/// What begins the signature of a thought that is Google's mark on a call: the call's place in
+/// its answer and the mark follow.
+pub(crate) const SIGNED_BY_GOOGLE: &str = "google:";
 
 /// A provider that speaks chat completions.
 pub struct OpenAi {
-    endpoint: Endpoint,
     dialect: Dialect,
+    models: PerModel<Model>,
+    teller: Teller,
 }
 
-/// What differs between servers of this protocol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Dialect {
-    /// OpenAI itself, whose newer models refuse `max_tokens`.
-    OpenAi,
-    /// Everyone else, of whom some do not know `max_completion_tokens`.
-    Compatible,
+/// What holds for one model.
+struct Model {
+    endpoint: Endpoint,
+    options: ModelOptions,
 }
 
 impl OpenAi {
@@ -51,8 +59,6 @@ impl OpenAi {
             .as_deref()
             .or(known.map(|(_, base_url)| *base_url))
             .ok_or_else(|| SpecError::NoBaseUrl { provider: spec.name.to_string() })?;
-        let dialect =
-            if base_url.starts_with(OPENAI) { Dialect::OpenAi } else { Dialect::Compatible };
         if spec.api_key.is_none() && spec.base_url.is_none() {
             return Err(SpecError::NoKey { provider: spec.name.to_string() });
         }
@@ -62,16 +68,47 @@ impl OpenAi {
             headers.push(("authorization".to_owned(), bearer));
         }
         headers.extend(spec.headers.iter().cloned());
-        let endpoint =
-            Endpoint::new(transport, &spec.name, base_url, "/chat/completions", &headers)?;
-        Ok(Self { endpoint, dialect })
+        let models = PerModel::try_new(&spec.options, &spec.models, |options| {
+            let headers: Vec<_> = headers.iter().chain(&options.headers).cloned().collect();
+            let path = "/chat/completions";
+            let endpoint = Endpoint::new(transport, &spec.name, base_url, path, &headers)?;
+            Ok(Model { endpoint, options })
+        })?;
+        Ok(Self { dialect: Dialect::at(base_url), models, teller: Teller::default() })
+    }
+
+    /// What the server tells of a model, if it does.
+    async fn told(&self, endpoint: &Endpoint, model: &str) -> Option<Told> {
+        let list = endpoint.ask("/models").await?;
+        let (told, further) = told::from_models(&list, model)?;
+        let more = match further {
+            Some(Further::Props) => {
+                endpoint.ask_root("/props").await.and_then(|it| told::from_props(&it))
+            }
+            Some(Further::Listed) => {
+                let list = endpoint.ask_root("/api/v0/models").await;
+                list.and_then(|it| told::from_lm_studio(&it, model))
+            }
+            None => None,
+        };
+        let more = more.unwrap_or_default();
+        Some(Told { window: more.window.or(told.window), sees_images: more.sees_images })
     }
 }
 
 #[async_trait]
 impl Provider for OpenAi {
     fn name(&self) -> &str {
-        self.endpoint.provider()
+        self.models.of("").endpoint.provider()
+    }
+
+    async fn abilities(&self, model: &str) -> Abilities {
+        let Model { endpoint, options } = self.models.of(model);
+        let told = match self.dialect.tells() && options.context_window.is_none() {
+            true => self.teller.of(model, endpoint.clock(), self.told(endpoint, model)).await,
+            false => Told::default(),
+        };
+        options.abilities(model, told)
     }
 
     async fn stream(
@@ -80,13 +117,34 @@ impl Provider for OpenAi {
         limits: &Timeouts,
         cancel: &CancellationToken,
     ) -> Result<AnswerStream, ModelError> {
-        let body = encode::body(request, self.dialect).map_err(|error| {
-            let message = error.to_string();
-            self.endpoint.error(&request.model, ModelFault::Refused { status: 0, message })
-        })?;
-        let body = self.endpoint.post(&request.model, body, limits, cancel).await?;
+        let Model { endpoint, options } = self.models.of(&request.model);
+        let abilities = self.abilities(&request.model).await;
+        let answer_tokens = self.dialect.answer_tokens(&request.model, abilities.window);
+        let listening = Listening::to(endpoint.host(), options.tool_calls, options.constrained);
+        let (shown, asked) = (request, listening.asked(request));
+        let request = options.applied(&asked, Some(answer_tokens));
+        let limits = options.timeouts.over(limits);
+        let first = self.dialect.manner(&abilities, options);
+        let encode = |manner: &_| encode::body(&request, self.dialect, manner, options);
+        let (body, adjusted) = put(endpoint, &request, first, &limits, cancel, encode).await?;
         let parser = decode::Completion::default();
-        Ok(read(&self.endpoint, &request.model, body, Framing::Sse, parser))
+        let stream = read(endpoint, &request.model, body, Framing::Sse, parser);
+        Ok(listening.to_answer(stream.adjusted(adjusted), shown))
+    }
+
+    fn encode(
+        &self,
+        request: &Request,
+        refused: &[String],
+    ) -> Result<Option<Vec<u8>>, serde_json::Error> {
+        let Model { endpoint, options } = self.models.of(&request.model);
+        let listening = Listening::to(endpoint.host(), options.tool_calls, options.constrained);
+        let asked = listening.asked(request);
+        let abilities = options.abilities(&request.model, Told::default());
+        let request = options.applied(&asked, None);
+        let first = self.dialect.manner(&abilities, options);
+        let manner = first.after_all(refused, &request);
+        manner.map(|it| encode::body(&request, self.dialect, &it, options)).transpose()
     }
 }
 

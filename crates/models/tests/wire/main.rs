@@ -7,8 +7,11 @@
 mod anthropic;
 mod faults;
 mod isolation;
+mod manners;
 mod ollama;
 mod openai;
 mod retrying;
+mod settings;
 mod support;
+mod text_calls;
 mod tls;

@@ -170,3 +170,33 @@ async fn a_server_that_does_not_stream_answers_just_as_well() {
     assert_eq!(got.message.parts, expected);
     assert_eq!((got.usage.input, got.usage.output), (3, 4));
 }
+
+#[tokio::test(start_paused = true)]
+async fn google_gives_every_call_the_same_number_and_marks_the_first() {
+    let call = |name: &str, mark: &str| {
+        format!(
+            r#"{{"choices":[{{"delta":{{"tool_calls":[{{"index":0,"id":"","type":"function","function":{{"name":"{name}","arguments":"{{}}"}}{mark}}}]}}}}]}}"#
+        )
+    };
+    let mark = r#","extra_content":{"google":{"thought_signature":"AbC="}}"#;
+    let (first, second) = (call("a", mark), call("b", ""));
+    let stop = r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#;
+    let steps = event_stream([&*first, &*second, stop, "[DONE]"]);
+    let answer = bench().once(Kind::OpenAi, steps).await.unwrap();
+    let expected = [
+        Part::Reasoning { text: "".into(), signature: Some("google:0:AbC=".into()) },
+        crate::support::call("call_0", "a", "{}"),
+        crate::support::call("call_1", "b", "{}"),
+    ];
+    assert_eq!(answer.message.parts, expected);
+    assert_eq!(answer.stop, StopReason::ToolCalls);
+}
+
+#[tokio::test(start_paused = true)]
+async fn thoughts_among_the_parts_of_an_answer_are_thoughts() {
+    let parts = r#"{"choices":[{"delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"so"}]}}]}"#;
+    let steps = event_stream([parts, "[DONE]"]);
+    let answer = bench().once(Kind::OpenAi, steps).await.unwrap();
+    let expected = [Part::Reasoning { text: "hm".into(), signature: None }, text("so")];
+    assert_eq!(answer.message.parts, expected);
+}

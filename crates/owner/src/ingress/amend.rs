@@ -90,6 +90,7 @@ impl Ingress {
             Err(SubmitError::Store(error)) => Err(error),
             // Nothing begins by it, so there is nothing to be busy with or to pay for.
             Err(SubmitError::Busy { .. } | SubmitError::UnderWay { .. }) => Ok(()),
+            Err(SubmitError::NotWaiting { .. }) => Ok(()),
             Err(SubmitError::Budget(_)) => Ok(()),
         }
     }

@@ -254,6 +254,8 @@ impl Ingress {
             }
             Err(SubmitError::Store(error)) => return Err(NoTurn::Store(error)),
             Err(SubmitError::Budget(refusal)) => refusal.to_people(),
+            // Nobody on a platform has tools of their own.
+            Err(error @ SubmitError::NotWaiting { .. }) => error.to_string(),
         };
         self.settle_refused(agent, (&address, messages), rows).await?;
         let now = self.world.clock.elapsed();
@@ -390,7 +392,7 @@ impl Ingress {
             Busy::Interrupt => BusyMode::Interrupt,
         };
         let names = self.named(&agent.id, messages);
-        Ok((Around { first, context, quiet, mode, names }, others))
+        Ok((Around { first, context, quiet, mode, names, ..Around::default() }, others))
     }
 
     /// How long an answer waits for more of what its asker says.

@@ -137,12 +137,18 @@ pub struct ModelChain {
     pub models: Vec<ModelRef>,
     /// What its children run on, unless a call says otherwise.
     pub children: Option<ModelRef>,
+    /// Of which models the operator says whether they can be shown pictures.
+    pub sees_images: Vec<(ModelRef, bool)>,
 }
 
 impl ModelChain {
     /// Whether all of them can be shown pictures: any of them may be asked.
     pub fn see_pictures(&self) -> bool {
-        self.models.iter().all(|model| insula_models::sees_pictures(&model.name))
+        let said = |model: &ModelRef| {
+            let said = self.sees_images.iter().find(|(of, _)| of == model);
+            said.map_or_else(|| insula_models::sees_pictures(&model.name), |(_, sees)| *sees)
+        };
+        self.models.iter().all(said)
     }
 }
 
@@ -235,7 +241,11 @@ impl AgentContext {
             remembered,
             workspace,
             skills: config.skills,
-            models: ModelChain { models: config.models, children: config.child_model },
+            models: ModelChain {
+                models: config.models,
+                children: config.child_model,
+                sees_images: config.sees_images,
+            },
             hooks: Arc::new(AgentHooks::new(config.hooks)),
             conversations: Conversations {
                 sessions: config.sessions,
@@ -276,7 +286,7 @@ impl AgentContext {
             memory: None,
             remembered: self.remembered.clone(),
             skills: self.skills.clone(),
-            models: ModelChain { models, children: self.models.children.clone() },
+            models: ModelChain { models, ..self.models.clone() },
             hooks: self.hooks.clone(),
             conversations: self.conversations.clone(),
             store: self.store.clone(),
@@ -315,7 +325,7 @@ impl AgentContext {
     /// Whether a turn that runs under another generation of this agent may still use a model of
     /// that generation.
     pub fn leaves(&self, other: &Self, model: &ModelRef) -> bool {
-        let ModelChain { models, children } = &self.models;
+        let ModelChain { models, children, .. } = &self.models;
         let is_child = other.origin.is_some();
         let in_children = || {
             children.as_ref() == Some(model)

@@ -8,7 +8,7 @@ mod text;
 pub mod turn;
 
 pub use refusal::{BudgetLevel, BudgetRefusal, Dimension, until};
-pub use turn::{ApprovalOutcome, ChildAct, ChildOutcome, TurnEnd, TurnEvent};
+pub use turn::{ApprovalOutcome, ChildAct, ChildOutcome, ClientCall, TurnEnd, TurnEvent};
 
 use arc_swap::ArcSwap;
 use insula_domain::AgentId;

@@ -75,9 +75,15 @@ fn of_child(child: &str, act: &ChildAct) -> (&'static str, Value) {
 
 fn ended(end: &TurnEnd) -> Value {
     match end {
-        TurnEnd::Replied { text, usage, cut } => {
+        TurnEnd::Replied { text, usage, cut, calls } => {
             let cut = cut.map(Cut::as_str);
-            json!({ "status": "replied", "text": text, "usage": spent(usage), "cut": cut })
+            let mut said =
+                json!({ "status": "replied", "text": text, "usage": spent(usage), "cut": cut });
+            if !calls.is_empty() {
+                let names = calls.iter().map(|call| call.name.as_ref());
+                said["client_calls"] = names.collect();
+            }
+            said
         }
         TurnEnd::Failed { error } => json!({ "status": "failed", "error": error }),
         TurnEnd::OverBudget(refusal) => {

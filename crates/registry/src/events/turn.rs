@@ -153,6 +153,8 @@ pub enum TurnEnd {
         usage: Usage,
         /// Why it is not all that the model would have said.
         cut: Option<Cut>,
+        /// What whoever asked is to do before it goes on: calls of tools of their own.
+        calls: Vec<ClientCall>,
     },
     /// With an error.
     Failed {
@@ -163,4 +165,15 @@ pub enum TurnEnd {
     OverBudget(BudgetRefusal),
     /// Because somebody said stop.
     Stopped,
+}
+
+/// A call of a tool that belongs to whoever asked, who makes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientCall {
+    /// Which call, by its id in the journal.
+    pub id: Box<str>,
+    /// The tool, as its owner calls it.
+    pub name: Box<str>,
+    /// Its arguments: a JSON object.
+    pub arguments: String,
 }

@@ -52,7 +52,8 @@ async fn no_note_is_left_out_because_there_are_many(opener: &dyn Opener) {
     let owner = store.claim("suite").await.unwrap();
     let (a, b) = (owner.agent(&agent("a")), owner.agent(&agent("b")));
     let chat = |number: usize| format!("chats/{number:05}/workspace");
-    let all: Vec<_> = (0..=FOREIGN_FILES_MAX).map(|it| note(&chat(it), of("one.example"))).collect();
+    let all: Vec<_> =
+        (0..=FOREIGN_FILES_MAX).map(|it| note(&chat(it), of("one.example"))).collect();
     for some in all.chunks(256) {
         a.commit(some.to_vec()).await.unwrap();
     }

@@ -1,4 +1,4 @@
-//! What a backend owes about sessions, their messages, and search in them.
+//! What a backend owes about sessions and their messages.
 
 use super::sample::*;
 use super::{Opener, agent};
@@ -13,7 +13,6 @@ pub(super) async fn run(opener: &dyn Opener) {
     a_session_of_another_scope_begins_anew(opener).await;
     messages_come_back_as_they_were(opener).await;
     windows_end_where_they_should(opener).await;
-    search_stays_in_its_scope(opener).await;
     a_forgotten_session_leaves_a_row_without_words(opener).await;
 }
 
@@ -176,50 +175,6 @@ async fn windows_end_where_they_should(opener: &dyn Opener) {
     assert_eq!(before(u64::MAX, 2).await, span(39, 40));
     assert_eq!(a.message_count(l).await.unwrap(), 40);
     assert_eq!(a.message_count(SessionId(99)).await.unwrap(), 0);
-    store.shutdown().await;
-}
-
-async fn search_stays_in_its_scope(opener: &dyn Opener) {
-    let store = opener.open("search").await;
-    let owner = store.claim("suite").await.unwrap();
-    let a = owner.agent(&agent("a"));
-    let open = AgentCommand::OpenSession(opening("k"));
-    let session = a.commit(vec![open]).await.unwrap().session().unwrap();
-    let say = async |scope: &str, texts: &[&str]| {
-        let say = |text: &&str| message_in(scope, Role::User, text);
-        let messages = texts.iter().map(say).collect();
-        let append = AgentCommand::Append { session: SessionRef::Id(session), messages };
-        a.commit(vec![append]).await.unwrap();
-    };
-    say("custom:1", &["The RIVER is wide", "a café by the river, the river", "東京都に行く"]).await;
-    say("custom:2", &["river secrets"]).await;
-    let hits = a.search(&"custom:1".parse().unwrap(), "river", 9).await.unwrap();
-    assert_eq!(hits.iter().map(|hit| hit.seq.0).collect::<Vec<_>>(), [2, 1]);
-    assert_eq!(hits[0].session, session);
-    let marked: Vec<_> = hits[0].marks.iter().map(|mark| &hits[0].snippet[mark.clone()]).collect();
-    assert_eq!(marked, ["river", "river"]);
-    let seqs = async |query: &str| {
-        let hits = a.search(&"custom:1".parse().unwrap(), query, 9).await.unwrap();
-        hits.into_iter().map(|hit| hit.seq.0).collect::<Vec<_>>()
-    };
-    assert_eq!(seqs("Cafe").await, [2]);
-    assert_eq!(seqs("京都").await, [3]);
-    assert_eq!(seqs("secrets").await, []);
-    assert_eq!(seqs("").await, []);
-    assert_eq!(a.search(&"custom:1".parse().unwrap(), "river", 1).await.unwrap().len(), 1);
-    assert_eq!(a.search(&"custom:3".parse().unwrap(), "river", 9).await.unwrap(), []);
-
-    // More in other scopes, enough for any index to change shape, changes nothing here.
-    for round in 0..20 {
-        let text = format!("river café {round} wide wide");
-        say("custom:2", &[text.as_str(); 20]).await;
-    }
-    assert_eq!(a.search(&"custom:1".parse().unwrap(), "river", 9).await.unwrap(), hits);
-    // Nor does more in this scope that has other words, but for the scores.
-    say("custom:1", &["nothing"; 60]).await;
-    say("custom:1", &["to see"; 60]).await;
-    say("custom:1", &["here"; 60]).await;
-    assert_eq!(seqs("river").await, [2, 1]);
     store.shutdown().await;
 }
 

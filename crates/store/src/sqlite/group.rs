@@ -338,7 +338,8 @@ impl Work<'_> {
     /// Indexes what waits, and moves the mark of unfinished turns. If that fails both wait on:
     /// search reads what is not indexed too, and a mark further back is as good.
     fn tidy(&self, backlog: &mut Backlog) {
-        let tidy = || index::merge(self.sql).and_then(|()| turn_reads::settle(self.sql));
+        let tidy =
+            || index::merge(self.sql, usize::MAX).and_then(|()| turn_reads::settle(self.sql));
         match apart(self.sql, tidy) {
             Ok(()) => *backlog = Backlog::default(),
             Err(error) => {

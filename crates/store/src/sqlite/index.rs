@@ -3,7 +3,8 @@
 //! A message goes in by its number only; when enough of them wait, they are indexed together,
 //! in the transaction of the message that was one too many. Sorted and at once, their terms
 //! share pages, which costs a fraction of what they cost one by one, and search reads those
-//! that wait as they are, so that nobody can tell the difference.
+//! that wait as they are, so that nobody can tell the difference. An index that an older version
+//! made is made anew: `reindex`.
 
 use crate::message::Part;
 use crate::parts;
@@ -21,6 +22,10 @@ pub(crate) const UNINDEXED_BYTES_MAX: usize = 64 * 1024;
 /// The bits of a weight that say how often a message has a term.
 pub(crate) const COUNT_BITS: u32 = 10;
 
+/// The term that every document has, beside those of its words: which documents of a scope there
+/// are, in their order.
+pub(crate) const EVERY: &str = "";
+
 /// The words of a message, as terms.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Document {
@@ -31,14 +36,14 @@ pub(crate) struct Document {
 }
 
 impl Document {
-    /// What the words in a message's bytes come to. Bytes that can't be read have no words.
+    /// What the words in a message's bytes come to. Bytes that can't be read have no words, and
+    /// what stands beside the words of nobody is not looked for.
     pub(crate) fn of(bytes: &[u8]) -> Self {
         let mut document = Self::default();
-        let read = parts::words(bytes, |text| document.add(text));
-        if read.is_none() {
-            return Self::default();
+        match parts::words(bytes, |text| document.add(text)) {
+            Some(own) if own > 0 => document,
+            _ => Self::default(),
         }
-        document
     }
 
     /// What a text comes to.
@@ -62,8 +67,15 @@ impl Document {
         });
     }
 
+    /// What the index says of it: terms and their weights. Nothing of one without words.
+    pub(crate) fn postings(&self) -> impl Iterator<Item = (&str, i64)> {
+        let every = (self.length > 0).then(|| (EVERY, self.weight(0)));
+        let words = self.counts.iter().map(|(term, count)| (&**term, self.weight(*count)));
+        every.into_iter().chain(words)
+    }
+
     /// The weight of a term in it.
-    pub(crate) fn weight(&self, count: u32) -> i64 {
+    fn weight(&self, count: u32) -> i64 {
         let most = (1 << COUNT_BITS) - 1;
         (i64::from(self.length) << COUNT_BITS) | i64::from(count.min(most))
     }
@@ -115,30 +127,36 @@ impl Backlog {
     pub(crate) fn is_due(&self) -> bool {
         self.messages >= UNINDEXED_MAX || self.bytes >= UNINDEXED_BYTES_MAX
     }
+
+    /// Whether it is more than is ever left to wait.
+    pub(crate) fn is_overdue(&self) -> bool {
+        self.messages > UNINDEXED_MAX
+    }
 }
 
-/// Indexes the messages that wait.
-pub(crate) fn merge(sql: &Connection) -> rusqlite::Result<()> {
+/// Indexes the messages that wait: the oldest, up to this many.
+pub(crate) fn merge(sql: &Connection, most: usize) -> rusqlite::Result<()> {
     let mut postings: Vec<(i64, Box<str>, i64, i64)> = Vec::new();
     let mut sums: BTreeMap<i64, (i64, i64)> = BTreeMap::new();
+    let mut last = i64::MIN;
     {
         let mut waiting = sql.prepare_cached(
-            "SELECT message.id, unindexed.scope, message.parts FROM unindexed
-             JOIN message ON message.id = unindexed.message",
+            "SELECT unindexed.message, unindexed.scope, message.parts FROM unindexed
+             LEFT JOIN message ON message.id = unindexed.message
+             ORDER BY unindexed.message LIMIT ?1",
         )?;
-        let mut rows = waiting.query([])?;
+        let mut rows = waiting.query([i64::try_from(most).unwrap_or(i64::MAX)])?;
         while let Some(row) = rows.next()? {
             let (message, scope): (i64, i64) = (row.get(0)?, row.get(1)?);
+            last = message;
             let document = row.get_ref(2)?.as_blob().map(Document::of).unwrap_or_default();
             if document.length == 0 {
                 continue;
             }
             let sum = sums.entry(scope).or_default();
             *sum = (sum.0 + 1, sum.1 + i64::from(document.length));
-            let weights: Vec<i64> =
-                document.counts.values().map(|count| document.weight(*count)).collect();
-            let terms = document.counts.into_keys().zip(weights);
-            postings.extend(terms.map(|(term, weight)| (scope, term, message, weight)));
+            let terms = document.postings();
+            postings.extend(terms.map(|(term, weight)| (scope, term.into(), message, weight)));
         }
     }
     postings.sort_unstable();
@@ -149,7 +167,7 @@ pub(crate) fn merge(sql: &Connection) -> rusqlite::Result<()> {
     for (scope, (documents, terms)) in sums {
         adjust(sql, scope, documents, terms)?;
     }
-    sql.prepare_cached("DELETE FROM unindexed")?.execute([]).map(drop)
+    sql.prepare_cached("DELETE FROM unindexed WHERE message <= ?1")?.execute([last]).map(drop)
 }
 
 fn adjust(sql: &Connection, scope: i64, documents: i64, terms: i64) -> rusqlite::Result<()> {
@@ -161,8 +179,7 @@ fn adjust(sql: &Connection, scope: i64, documents: i64, terms: i64) -> rusqlite:
 }
 
 /// Takes the messages with these ids out again, exactly as they went in: what they weigh is
-/// read from the index, not from their words, so that it does not matter which version of the
-/// program put them there.
+/// read from the index, not from their words.
 pub(crate) fn forget(sql: &Connection, low: i64, high: i64) -> rusqlite::Result<()> {
     sql.prepare("DELETE FROM unindexed WHERE message BETWEEN ?1 AND ?2")?.execute((low, high))?;
     let scopes: Vec<i64> = sql
@@ -172,11 +189,10 @@ pub(crate) fn forget(sql: &Connection, low: i64, high: i64) -> rusqlite::Result<
     for scope in scopes {
         let (documents, terms) = sql
             .prepare(
-                "SELECT count(*), coalesce(sum(length), 0) FROM
-                 (SELECT max(weight >> ?4) AS length FROM posting
-                  WHERE scope = ?1 AND message BETWEEN ?2 AND ?3 GROUP BY message)",
+                "SELECT count(*), coalesce(sum(weight >> ?5), 0) FROM posting
+                 WHERE scope = ?1 AND term = ?4 AND message BETWEEN ?2 AND ?3",
             )?
-            .query_row((scope, low, high, COUNT_BITS), |row| {
+            .query_row((scope, low, high, EVERY, COUNT_BITS), |row| {
                 Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?))
             })?;
         if documents > 0 {
@@ -202,6 +218,11 @@ mod tests {
         let weight = document.weight(often);
         assert_eq!(weight & ((1 << COUNT_BITS) - 1), (1 << COUNT_BITS) - 1);
         assert_eq!(weight >> COUNT_BITS, i64::from(document.length));
+        let expected = TERMS_PER_MESSAGE_MAX + 1;
+        assert_eq!(document.postings().count(), expected, "its words, and that it is there");
         assert_eq!(Document::of(&[9, 9]), Document::default());
+        let beside = Document::of(&parts::encode(&[Part::Beside("a note".to_owned())]));
+        assert_eq!(beside, Document::default());
+        assert_eq!(beside.postings().count(), 0);
     }
 }

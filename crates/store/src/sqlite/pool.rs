@@ -6,9 +6,9 @@ use super::anchors::ToAnchor;
 use super::audit;
 use super::daemon::DaemonFile;
 use super::group::CommitQueue;
-use super::index::Backlog;
 use super::open::{self, Absent};
 use super::outbox;
+use super::reindex;
 use super::schema;
 use super::spent;
 use super::turn_reads;
@@ -245,12 +245,12 @@ impl Pool {
         let chain = Chain::of_agent(&self.options.audit_key, slot.id.as_str());
         let durability = self.options.durability;
         let job = move || -> Result<Option<SlotGuard>> {
-            let Some(db) = open::open(&path, &schema::AGENT, durability, absent)? else {
+            let Some(mut db) = open::open(&path, &schema::AGENT, durability, absent)? else {
                 return Ok(None);
             };
             let link = db.read(|sql| audit::reaches(sql, anchor))?;
             audit::warn_of(link, db.file());
-            let backlog = db.read(Backlog::read)?;
+            let backlog = reindex::bring_up_to_date(&mut db)?;
             let file = AgentFile { db, durability, chain, link, unflushed: 0, backlog };
             *held.state = State::Open(Box::new(OpenFile { file, _ticket: ticket }));
             Ok(Some(held))

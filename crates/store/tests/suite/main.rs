@@ -13,6 +13,7 @@ mod common;
 mod crash;
 mod damage;
 mod memory;
+mod recall;
 mod rule_02;
 mod sessions;
 mod sqlite_backend;

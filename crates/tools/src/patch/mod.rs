@@ -7,12 +7,14 @@ pub mod fuzzing;
 mod parse;
 
 use crate::files::{Act, Wish};
-use crate::{Cleared, Hands, Output, SUBJECT_CHARS_MAX, Tool, ToolError, arguments, path_argument};
+use crate::{
+    Cleared, Habits, Hands, Output, SUBJECT_CHARS_MAX, Tool, ToolError, arguments, path_argument,
+};
 use apply::Occurrences;
 use async_trait::async_trait;
 use parse::FilePatch;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Changes files.
 pub struct Patch;
@@ -48,6 +50,34 @@ impl Tool for Patch {
 
     fn parameters(&self) -> &'static str {
         r#"{"type":"object","properties":{"mode":{"enum":["replace","patch"]},"path":{"type":"string"},"old_string":{"type":"string"},"new_string":{"type":"string"},"replace_all":{"type":"boolean"},"patch":{"type":"string"}},"required":["mode"],"additionalProperties":false}"#
+    }
+
+    fn habits(&self) -> Habits {
+        Habits {
+            also_called: &[
+                ("file_path", "path"),
+                ("filepath", "path"),
+                ("filename", "path"),
+                ("file_name", "path"),
+                ("file", "path"),
+                ("old", "old_string"),
+                ("old_str", "old_string"),
+                ("old_text", "old_string"),
+                ("search", "old_string"),
+                ("new", "new_string"),
+                ("new_str", "new_string"),
+                ("new_text", "new_string"),
+                ("replace", "new_string"),
+                ("replacement", "new_string"),
+                ("diff", "patch"),
+            ],
+            ..Habits::default()
+        }
+    }
+
+    fn left_out(&self, given: &Map<String, Value>) -> Vec<(&'static str, &'static str)> {
+        let mode = if given.contains_key("patch") { "patch" } else { "replace" };
+        vec![("mode", mode)]
     }
 
     fn subject(&self, arguments: &Value) -> Option<String> {

@@ -3,11 +3,13 @@
 
 mod shape;
 
-use crate::{Cleared, Course, Hands, Output, Piece, Recall, Risk, Tool, ToolError, ToolRef};
+use crate::{
+    Cleared, Course, Habits, Hands, Output, Piece, Recall, Risk, Tool, ToolError, ToolRef,
+};
 use async_trait::async_trait;
 use insula_domain::Source;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use shape::Shape;
 
 /// What is asked about a result.
@@ -56,6 +58,14 @@ impl Tool for Quarantined {
 
     fn parameters(&self) -> &str {
         &self.parameters
+    }
+
+    fn habits(&self) -> Habits {
+        self.inner.habits()
+    }
+
+    fn left_out(&self, given: &Map<String, Value>) -> Vec<(&'static str, &'static str)> {
+        self.inner.left_out(given)
     }
 
     fn recall(&self) -> Recall {

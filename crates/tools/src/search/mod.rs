@@ -4,7 +4,7 @@ mod walk;
 
 use crate::files::{FileAccess, Patience};
 use crate::workspace::FileError;
-use crate::{Cleared, Hands, Output, Piece, Tool, ToolError, arguments, path_argument};
+use crate::{Cleared, Habits, Hands, Output, Piece, Tool, ToolError, arguments, path_argument};
 use async_trait::async_trait;
 use globset::{GlobBuilder, GlobMatcher};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
@@ -80,7 +80,23 @@ impl Tool for SearchFiles {
     }
 
     fn parameters(&self) -> &'static str {
-        r#"{"type":"object","properties":{"pattern":{"type":"string"},"target":{"enum":["content","files"]},"path":{"type":"string"},"file_glob":{"type":"string"},"limit":{"type":"integer"},"offset":{"type":"integer"},"output_mode":{"enum":["content","files_only","count"]},"context":{"type":"integer"}},"required":["pattern"],"additionalProperties":false}"#
+        r#"{"type":"object","properties":{"pattern":{"type":"string"},"target":{"type":"string","enum":["content","files"]},"path":{"type":"string"},"file_glob":{"type":"string"},"limit":{"type":"integer"},"offset":{"type":"integer"},"output_mode":{"type":"string","enum":["content","files_only","count"]},"context":{"type":"integer"}},"required":["pattern"],"additionalProperties":false}"#
+    }
+
+    fn habits(&self) -> Habits {
+        Habits {
+            also_called: &[
+                ("glob", "file_glob"),
+                ("query", "pattern"),
+                ("regex", "pattern"),
+                ("directory", "path"),
+                ("dir", "path"),
+                ("folder", "path"),
+                ("max_results", "limit"),
+            ],
+            blank_is_nothing: &["path", "file_glob"],
+            ..Habits::default()
+        }
     }
 
     fn subject(&self, arguments: &Value) -> Option<String> {

@@ -2,7 +2,7 @@
 
 use crate::hands::Hands;
 use crate::output::{Output, ToolError};
-use crate::{Cleared, Tool, arguments};
+use crate::{Cleared, Habits, Tool, arguments};
 use async_trait::async_trait;
 use serde::Deserialize;
 
@@ -31,6 +31,10 @@ impl Tool for SkillsList {
 
     fn parameters(&self) -> &'static str {
         r#"{"type":"object","properties":{"category":{"type":"string"}},"additionalProperties":false}"#
+    }
+
+    fn habits(&self) -> Habits {
+        Habits { blank_is_nothing: &["category"], ..Habits::default() }
     }
 
     async fn run(&self, hands: &Hands<'_>, values: &Cleared) -> Result<Output, ToolError> {

@@ -4,7 +4,7 @@
 use super::SkillChange;
 use crate::hands::Hands;
 use crate::output::{Output, ToolError};
-use crate::{Cleared, Risk, Tool, arguments};
+use crate::{Cleared, Habits, Risk, Tool, arguments};
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::Value;
@@ -49,6 +49,17 @@ impl Tool for SkillManage {
 
     fn parameters(&self) -> &'static str {
         r#"{"type":"object","properties":{"action":{"type":"string","enum":["create","patch","edit","delete","write_file","remove_file"]},"name":{"type":"string"},"content":{"type":"string"},"category":{"type":"string"},"file_path":{"type":"string"},"file_text":{"type":"string"},"old_string":{"type":"string"},"new_string":{"type":"string"}},"required":["action","name"],"additionalProperties":false}"#
+    }
+
+    fn habits(&self) -> Habits {
+        Habits {
+            also_called: &[
+                ("file_content", "file_text"),
+                ("skill", "name"),
+                ("skill_name", "name"),
+            ],
+            ..Habits::default()
+        }
     }
 
     fn subject(&self, arguments: &Value) -> Option<String> {

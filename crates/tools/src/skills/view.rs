@@ -2,7 +2,7 @@
 
 use crate::hands::Hands;
 use crate::output::{Output, ToolError};
-use crate::{Cleared, Piece, Tool, arguments};
+use crate::{Cleared, Habits, Piece, Tool, arguments};
 use async_trait::async_trait;
 use insula_domain::{Source, SourceKind};
 use serde::Deserialize;
@@ -30,6 +30,19 @@ impl Tool for SkillView {
 
     fn parameters(&self) -> &'static str {
         r#"{"type":"object","properties":{"name":{"type":"string"},"file_path":{"type":"string"}},"required":["name"],"additionalProperties":false}"#
+    }
+
+    fn habits(&self) -> Habits {
+        Habits {
+            also_called: &[
+                ("skill", "name"),
+                ("skill_name", "name"),
+                ("file", "file_path"),
+                ("path", "file_path"),
+            ],
+            blank_is_nothing: &["file_path"],
+            ..Habits::default()
+        }
     }
 
     fn subject(&self, arguments: &Value) -> Option<String> {

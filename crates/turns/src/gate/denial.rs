@@ -1,6 +1,7 @@
 //! Why a call does not happen, told so that a model can do something else: what was refused, by
 //! which rule, whether anybody could allow it, and what it can do instead.
 
+use crate::mended::Instead;
 use insula_domain::argument::Refused;
 use insula_domain::command::{CommandFinding, DangerRule};
 use insula_domain::question::TooLong;
@@ -10,6 +11,12 @@ use std::fmt;
 /// Why a call does not happen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Denial {
+    /// There is no such tool.
+    Unknown {
+        /// What was called.
+        name: String,
+        instead: Instead,
+    },
     /// The agent does not have the tool.
     NotExposed {
         /// The tool.
@@ -140,7 +147,7 @@ impl Denial {
     /// The rule, as one word for the audit.
     pub fn rule(&self) -> &'static str {
         match self {
-            Self::NotExposed { .. } => "exposure",
+            Self::Unknown { .. } | Self::NotExposed { .. } => "exposure",
             Self::NotBuilt { .. } => "availability",
             Self::Rule { .. } => "argument_rule",
             Self::Hook { .. } => "hook",
@@ -160,6 +167,7 @@ impl Denial {
 impl fmt::Display for Denial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Unknown { name, instead } => unknown(f, name, instead),
             Self::NotExposed { name, rule } => write!(
                 f,
                 "refused: you do not have the tool `{name}` ({rule}); nobody in this conversation can change that, so go on without it"
@@ -235,6 +243,33 @@ impl fmt::Display for Denial {
     }
 }
 
+fn unknown(f: &mut fmt::Formatter<'_>, name: &str, instead: &Instead) -> fmt::Result {
+    let quoted = |names: &[String], between: &str| {
+        names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(between)
+    };
+    match name.starts_with("mcp__") {
+        true => write!(f, "refused: none of your servers offers `{name}`")?,
+        false => {
+            write!(f, "refused: you do not have the tool `{name}`, there is none of that name")?
+        }
+    }
+    match (instead.near.as_slice(), instead.offered.as_slice()) {
+        ([], []) => f.write_str("; go on without it"),
+        ([], offered) => {
+            write!(
+                f,
+                "; your tools are {}; use one of these or go on without",
+                quoted(offered, ", ")
+            )
+        }
+        (near, _) => write!(
+            f,
+            "; did you mean {}? Call that by its name, or go on without",
+            quoted(near, " or ")
+        ),
+    }
+}
+
 /// What stands against a call, and what of it was not looked at.
 fn found(name: &str, finding: &CommandFinding) -> String {
     let CommandFinding { rule, piece, unseen } = finding;
@@ -254,6 +289,25 @@ fn grant_hint(effect: Effect) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_unknown_tool_is_refused_with_what_may_have_been_meant() {
+        let told = |name: &str, near: &[&str], offered: &[&str]| {
+            let list = |names: &[&str]| names.iter().map(|it| (*it).to_owned()).collect();
+            let instead = Instead { near: list(near), offered: list(offered) };
+            Denial::Unknown { name: name.to_owned(), instead }.to_string()
+        };
+        assert_eq!(
+            told("bash", &["terminal", "execute_code"], &["terminal"]),
+            "refused: you do not have the tool `bash`, there is none of that name; did you mean `terminal` or `execute_code`? Call that by its name, or go on without"
+        );
+        assert_eq!(
+            told("quux", &[], &["todo", "memory"]),
+            "refused: you do not have the tool `quux`, there is none of that name; your tools are `todo`, `memory`; use one of these or go on without"
+        );
+        let server = told("mcp__git__psh", &["mcp__git__push"], &[]);
+        assert!(server.starts_with("refused: none of your servers offers `mcp__git__psh`; did"));
+    }
 
     #[test]
     fn a_refusal_says_what_was_not_looked_at_and_what_to_do() {

@@ -28,7 +28,13 @@ pub(super) async fn exposed(turn: &mut Turn<'_>, call: Call<'_>) -> Result<ToolR
     if let Some(denial) = turn.narrowed(name, call.history).await? {
         return Err(denial.into());
     }
-    if let ToolVerdict::Out(rule) = agent.tools().verdict(name) {
+    let verdict = agent.tools().verdict(name);
+    // Of a server's tool that the table keeps out nobody says whether it is there.
+    let may_be_one = name.starts_with("mcp__") && !verdict.is_in();
+    if !may_be_one && let Some(instead) = turn.instead_of(name, call.history) {
+        return Err(Denial::Unknown { name: name.to_owned(), instead }.into());
+    }
+    if let ToolVerdict::Out(rule) = verdict {
         return Err(Denial::NotExposed { name: name.to_owned(), rule }.into());
     }
     let mut tools = turn.shop.built.iter().copied();

@@ -4,6 +4,7 @@
 use super::ChildOrigin;
 use super::derive::{Plan, derive};
 use super::record;
+use crate::client::Wishes;
 use crate::live::{LiveTurn, Voice};
 use crate::run;
 use crate::seen::Seen;
@@ -233,6 +234,7 @@ impl TurnDelegate<'_> {
             live: Arc::new(live),
             kin: cx.kin.below(origin),
             admitted: cx.admitted.like(),
+            wishes: Wishes::default(),
         });
         if words == QuotedSource::Foreign {
             child.seen.add_foreign();

@@ -9,6 +9,7 @@
 use insula_domain::{AccountId, Address, AgentId, ChatId, ChatType, Label, Platform, UserId};
 use insula_store::{IdempotencyKey, Part, Role, SessionState};
 use insula_testdaemon::{TestDaemon, introduce};
+use insula_testkit::upstream::{Step, Upstream};
 use insula_testkit::world;
 use insula_turns::{Acknowledge, Engine, Inbound, SubmitError, TurnEnd, TurnEvent, TurnHandle};
 use std::path::Path;
@@ -152,4 +153,28 @@ async fn with_a_key_the_reply_can_be_had_again() {
 async fn a_long_history_can_be_brought_along() {
     let fixture = open().await;
     assert_eq!(fixture.once("say still", 300, None).await, "still");
+}
+
+#[tokio::test]
+async fn a_caller_that_goes_away_takes_its_request_along_unless_it_may_come_back() {
+    let (world, _handles) = world(7);
+    let upstream = Upstream::start(&world, |_, _| vec![Step::Hang]).await.unwrap();
+    let config = insula_testkit::model::configured(&upstream, "model", "agents: {a: {}}\n");
+    let files = insula_testkit::Home::with([("config.yaml", &*config)]).unwrap();
+    introduce(&files, &world).await;
+    let daemon = TestDaemon::open(&files, &world).await;
+    let engine = daemon.engine();
+    let fixture = Fixture { files, daemon, engine };
+    let kept = fixture.engine.submit_once(fixture.inbound("keyed", 0, Some("k"))).await.unwrap();
+    let gone = fixture.engine.submit_once(fixture.inbound("asked once", 0, None)).await.unwrap();
+    upstream.requests(2).await;
+    drop((kept, gone));
+    // The provider is told: its connection is closed, and only that one.
+    upstream.closed_by_client(1).await;
+    let store = fixture.daemon.store_of(&AgentId::new("a").unwrap());
+    // And the turn ends; the one with a key goes on.
+    while store.unfinished().await.unwrap().len() > 1 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(store.unfinished().await.unwrap().len(), 1);
 }

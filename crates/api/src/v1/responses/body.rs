@@ -1,8 +1,10 @@
 //! A response as the Responses API shows it.
 
+use super::super::ids;
 use super::request::ResponseRequest;
 use insula_domain::AgentId;
 use insula_store::{Cut, Usage};
+use insula_turns::ClientCall;
 use serde_json::{Value, json};
 
 /// What stays the same about a response from its beginning to its end.
@@ -15,6 +17,36 @@ pub struct About {
     previous: Option<String>,
     metadata: Value,
     stored: bool,
+    /// What was asked about tools and about how the reply should look, as it was asked.
+    asked: Asked,
+}
+
+struct Asked {
+    tools: Value,
+    tool_choice: Value,
+    parallel: bool,
+    format: Value,
+}
+
+impl Default for Asked {
+    /// What holds where nothing is asked.
+    fn default() -> Self {
+        let (tools, tool_choice) = (json!([]), json!("auto"));
+        Self { tools, tool_choice, parallel: true, format: json!({ "type": "text" }) }
+    }
+}
+
+impl Asked {
+    fn of(request: &ResponseRequest) -> Self {
+        let usual = Self::default();
+        let or = |asked: &Value, usual: Value| if asked.is_null() { usual } else { asked.clone() };
+        Self {
+            tools: or(&request.tools.tools, usual.tools),
+            tool_choice: or(&request.tools.tool_choice, usual.tool_choice),
+            parallel: request.tools.parallel_tool_calls != json!(false),
+            format: or(request.format_asked(), usual.format),
+        }
+    }
 }
 
 /// How a response stands.
@@ -50,6 +82,7 @@ impl About {
             previous: request.previous_response_id.clone(),
             metadata: request.metadata.clone().unwrap_or_else(|| json!({})),
             stored: request.is_stored(),
+            asked: Asked::of(request),
         }
     }
 
@@ -63,6 +96,7 @@ impl About {
             previous: None,
             metadata: json!({}),
             stored: true,
+            asked: Asked::default(),
         }
     }
 
@@ -93,13 +127,13 @@ impl About {
             "metadata": self.metadata,
             "model": self.model,
             "output": output,
-            "parallel_tool_calls": true,
+            "parallel_tool_calls": self.asked.parallel,
             "previous_response_id": self.previous,
             "store": self.stored,
             "temperature": null,
-            "text": { "format": { "type": "text" } },
-            "tool_choice": "auto",
-            "tools": [],
+            "text": { "format": self.asked.format },
+            "tool_choice": self.asked.tool_choice,
+            "tools": self.asked.tools,
             "top_p": null,
             "truncation": "disabled",
             "usage": usage,
@@ -130,8 +164,25 @@ fn counted(usage: &Usage) -> Value {
     })
 }
 
+/// The place of the reply itself among what is said in a response, however much that is.
+const LAST: usize = 0xff;
+
+/// One item of a response.
+pub enum Item {
+    /// Something that the agent says.
+    Message(Message),
+    /// A call that the client is to make.
+    Call {
+        /// The id of the item.
+        id: String,
+        /// The id of the call.
+        call_id: String,
+        call: ClientCall,
+    },
+}
+
 /// One message of a response.
-pub struct Item {
+pub struct Message {
     /// Its id.
     pub id: String,
     /// What it says so far.
@@ -140,15 +191,15 @@ pub struct Item {
     pub cut: Option<Cut>,
 }
 
-impl Item {
-    /// The message at this place of a response, before anything is said.
-    pub fn empty(about: &About, index: usize) -> Self {
-        Self { id: format!("msg_{}{index:02x}", about.id), text: String::new(), cut: None }
-    }
-
-    /// A message to which nothing is added.
-    pub fn whole(about: &About, index: usize, text: String, cut: Option<Cut>) -> Self {
-        Self { text, cut, ..Self::empty(about, index) }
+impl Message {
+    /// A message before anything is said, after this many others; `again` tells those apart of
+    /// which all but the last do not count.
+    pub fn empty(about: &About, place: usize, again: usize) -> Self {
+        let mut id = ids::part(ids::MESSAGE, &about.id, place);
+        if again > 0 {
+            id += &format!(".{again}");
+        }
+        Self { id, text: String::new(), cut: None }
     }
 
     /// As it is shown when it begins.
@@ -160,6 +211,52 @@ impl Item {
     pub fn done(&self) -> Value {
         let content = [part(&self.text)];
         json!({ "id": self.id, "type": "message", "status": standing(self.cut), "role": "assistant", "content": content })
+    }
+}
+
+impl Item {
+    /// The call at this place among those of a response.
+    pub fn call(about: &About, place: usize, call: ClientCall) -> Self {
+        let id = ids::part(ids::FUNCTION_CALL, &about.id, place);
+        Self::Call { id, call_id: ids::part(ids::CALL, &about.id, place), call }
+    }
+
+    /// All of a reply that was not listened to.
+    pub fn all(about: &About, text: String, cut: Option<Cut>, calls: Vec<ClientCall>) -> Vec<Self> {
+        let said = Message { text, cut, ..Message::empty(about, LAST, 0) };
+        let is_said = !said.text.is_empty() || calls.is_empty();
+        let calls = calls.into_iter().enumerate().map(|(at, call)| Self::call(about, at, call));
+        is_said.then_some(Self::Message(said)).into_iter().chain(calls).collect()
+    }
+
+    /// Its id.
+    pub fn id(&self) -> &str {
+        match self {
+            Self::Message(message) => &message.id,
+            Self::Call { id, .. } => id,
+        }
+    }
+
+    /// As it is shown when nothing is added to it.
+    pub fn done(&self) -> Value {
+        match self {
+            Self::Message(message) => message.done(),
+            Self::Call { call, .. } => self.calling("completed", &call.arguments),
+        }
+    }
+
+    /// As it is shown when it begins.
+    pub fn begun(&self) -> Value {
+        match self {
+            Self::Message(message) => message.begun(),
+            Self::Call { .. } => self.calling("in_progress", ""),
+        }
+    }
+
+    fn calling(&self, status: &str, arguments: &str) -> Value {
+        let Self::Call { id, call_id, call } = self else { return Value::Null };
+        json!({ "id": id, "type": "function_call", "status": status, "call_id": call_id,
+            "name": call.name, "arguments": arguments })
     }
 }
 

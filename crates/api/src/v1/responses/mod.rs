@@ -6,14 +6,14 @@ mod stream;
 
 use super::chat::seconds;
 use super::error::OpenAiError;
+use super::item::Told;
 use super::sent::Sent;
-use super::turn::{Asking, Chat, TurnInput};
-use super::{Asker, agent, ids};
+use super::turn::{Asking, Chat, Reply, TurnInput};
+use super::{Asker, agent, ids, wishes};
 use crate::Api;
 use crate::caller::Caller;
-use crate::error::ApiError;
 use axum::Json;
-use axum::extract::rejection::{JsonRejection, PathRejection};
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse as _, Response};
@@ -23,8 +23,11 @@ use insula_registry::{AgentContext, AgentState as Standing};
 use insula_store::{SessionRef, SessionState, StoreError, TurnId};
 use insula_turns::{SubmitError, TurnEnd, TurnEvent, one_off};
 use request::{ResponseRequest, SessionChoice};
+use serde_json::json;
 use std::sync::Arc;
 
+/// What the name of a conversation begins with that a response began.
+const KEPT: &str = "response-";
 /// What the id of a response begins with.
 const PREFIX: &str = "resp_";
 
@@ -35,15 +38,16 @@ pub async fn respond(
     State(api): State<Api>,
     asker: Asker,
     headers: HeaderMap,
-    body: Result<Sent<ResponseRequest>, JsonRejection>,
+    body: Result<Sent<ResponseRequest>, OpenAiError>,
 ) -> Result<Response, OpenAiError> {
-    let Sent { request, body } = body.map_err(ApiError::from)?;
+    let Sent { request, body } = body?;
     let agent = agent(&api, &asker, &request.model)?;
     let asking = Asking::of(asker.0, &headers, "responses")?;
     request.check()?;
     let place = match (asking.session, &request.previous_response_id) {
         (Some(_), Some(_)) => {
-            return Err(OpenAiError::invalid(
+            return Err(OpenAiError::invalid_at(
+                "previous_response_id",
                 "give `previous_response_id` or the header X-Insula-Session, not both",
             ));
         }
@@ -53,26 +57,25 @@ pub async fn respond(
     };
     let once = agent.one_off_name(&api.world);
     let mut about = About::of(&request, seconds(&api));
-    let stream = request.stream;
-    let (chat, (history, parts)) = match place {
-        SessionChoice::Session(chat) => {
-            (Chat::Named(chat), (Vec::new(), request.said_in_session()?))
-        }
+    let wishes = wishes(&api, &agent, &request.tools, request.stop()?, request.format()?)?;
+    let items = request.items()?;
+    let (chat, told) = match place {
+        SessionChoice::Session(chat) => (Chat::Named(chat), Told::New(items)),
         // Kept, so that it can be continued, under a name that nobody can guess.
         SessionChoice::New if request.is_stored() => {
-            (Chat::Named(once.replacen(one_off::PREFIX, "response-", 1)), request.said()?)
+            (Chat::Named(once.replacen(one_off::PREFIX, KEPT, 1)), Told::Whole(items))
         }
-        SessionChoice::New => (Chat::Once(once), request.said()?),
+        SessionChoice::New => (Chat::Once(once), Told::Whole(items)),
     };
-    let mut listening =
-        asking.begin(&api, &agent, TurnInput { chat, history, parts, body }).await?;
+    let input = TurnInput { chat, told, list: "input", wishes, body };
+    let mut listening = asking.begin(&api, &agent, input).await?;
     about.id = ids::seal(&asking.caller, &agent.id, listening.turn);
-    if stream {
-        return Ok(stream::streamed(listening, about));
+    if request.stream {
+        return Ok(stream::streamed(&api, listening, about));
     }
-    let (text, usage, cut) = listening.reply().await?;
-    let status = Status::Given { output: &[Item::whole(&about, 0, text, cut)], usage: &usage, cut };
-    Ok(Json(about.response(status)).into_response())
+    let Reply { text, usage, cut, calls } = listening.reply().await?;
+    let output = Item::all(&about, text, cut, calls);
+    Ok(Json(about.response(Status::Given { output: &output, usage: &usage, cut })).into_response())
 }
 
 /// A response that was given before.
@@ -97,8 +100,8 @@ pub async fn response(
         None => None,
     };
     let body = match end {
-        Some(TurnEvent::Ended(TurnEnd::Replied { text, usage, cut })) => {
-            let output = [Item::whole(&about, 0, text, cut)];
+        Some(TurnEvent::Ended(TurnEnd::Replied { text, usage, cut, calls })) => {
+            let output = Item::all(&about, text, cut, calls);
             about.response(Status::Given { output: &output, usage: &usage, cut })
         }
         Some(TurnEvent::Ended(TurnEnd::Failed { error })) => {
@@ -113,6 +116,33 @@ pub async fn response(
         _ => about.response(Status::InProgress),
     };
     Ok(Json(body).into_response())
+}
+
+/// Erases a response, and with it the conversation it stands in.
+#[utoipa::path(delete, path = "/v1/responses/{id}", params(("id" = String, Path)),
+    responses((status = 200, body = Object), (status = 404, body = Object), (status = 409, body = Object)),
+    security(("token" = [])))]
+pub async fn forget(
+    State(api): State<Api>,
+    Asker(caller, _): Asker,
+    id: Result<Path<String>, PathRejection>,
+) -> Result<Response, OpenAiError> {
+    let Path(id) = id.map_err(|_| OpenAiError::no_response("\u{fffd}"))?;
+    let missing = || OpenAiError::no_response(&id);
+    let failed = |error: StoreError| OpenAiError::from(SubmitError::from(error));
+    let engine = api.engine.clone().ok_or_else(OpenAiError::no_daemon)?;
+    let (agent, turn) = whose(&api, &caller, &id).ok_or_else(missing)?;
+    let turn = agent.store.turn(turn).await.map_err(failed)?.ok_or_else(missing)?;
+    let chat = kept(&agent, turn.id).await?.ok_or_else(missing)?;
+    // A session that its caller named is more than a response, and goes on.
+    if !chat.starts_with(KEPT) {
+        return Err(OpenAiError::in_session(&id));
+    }
+    engine.forget(&agent, turn.session).await.map_err(failed)?;
+    let content = json!({ "session": turn.session.0 });
+    let noted = agent.audit.append(&caller.actor(), "session.forgotten", content).await;
+    noted.map_err(failed)?;
+    Ok(Json(json!({ "id": id, "object": "response", "deleted": true })).into_response())
 }
 
 /// The agent and the turn of an id of this caller's.

@@ -96,7 +96,9 @@ impl Puppet {
 
 fn answer(messages: &[Value], number: usize) -> Value {
     let last = messages.last().cloned().unwrap_or_default();
+    // Messages in a row come as one: the last one counts.
     let text = words(&last["content"]);
+    let text = text.rsplit("\n\n").next().unwrap_or_default().trim_start().to_owned();
     let (delta, reason) = if last["role"] == "tool" {
         (json!({ "content": format!("result: {text}") }), "stop")
     } else {

@@ -316,4 +316,40 @@ pub const FORM: &[Case] = &[
         "`ftp://x` is not an http or https address in `providers.local.base_url` of config.yaml",
         All,
     ),
+    Case(
+        "api: {cors: [\"https://a.example/path\"]}",
+        "1:14",
+        "`https://a.example/path` is more than an origin in `api.cors` of config.yaml",
+        All,
+    ),
+    Case(
+        "api: {cors: [\"https://*.example\"]}",
+        "1:14",
+        "`https://*.example` names no single site in `api.cors` of config.yaml",
+        All,
+    ),
+    Case(
+        "api: {client_tools: maybe}",
+        "1:21",
+        "expected `true` or `false`, found `maybe` in `api.client_tools` of config.yaml",
+        All,
+    ),
+    Case(
+        "providers: {local: {kind: openai, models: {small: {max_token: 9}}}}",
+        "1:52",
+        "unknown key `max_token` in `providers.local.models.small` of config.yaml",
+        All,
+    ),
+    Case(
+        "providers: {local: {kind: openai, timeout: {idle: soon}}}",
+        "1:51",
+        "`soon` is not a duration in `providers.local.timeout.idle` of config.yaml",
+        All,
+    ),
+    Case(
+        "providers: {local: {kind: openai, reasoning_effort: hihg}}",
+        "1:53",
+        "expected one of `off`, `low`, `medium`, `high`, found `hihg` in `providers.local.reasoning_effort` of config.yaml",
+        All,
+    ),
 ];

@@ -269,6 +269,24 @@ pub const MEANING: &[Case] = &[
         All,
     ),
     Case(
+        "providers: {a: {kind: openai, models: {m: {temperature: 2.5}}}}",
+        "1:57",
+        "2.5 is out of range in `temperature` of a provider",
+        All,
+    ),
+    Case(
+        "providers: {a: {kind: openai, extra_body: {messages: []}}}",
+        "1:54",
+        "`messages` can't be set in `extra_body`",
+        All,
+    ),
+    Case(
+        "providers: {a: {kind: openai, extra_body: {key: '${env:KEY}'}}}",
+        "1:43",
+        "a secret or a variable can't stand in `extra_body`",
+        All,
+    ),
+    Case(
         "defaults: {env: {A: '${env:HOME}'}}\nagents: {main: {}, coder: {env: {A: b}}}",
         "1:21",
         "`${env:…}` in `defaults` would reach every agent",

@@ -7,7 +7,7 @@ use insula_owner::{ChatRef, Relay};
 use insula_registry::AgentContext;
 use insula_store::{AuditRecord, Delivery, IdempotencyKey, Part};
 use insula_testdaemon::TestDaemon;
-use insula_testkit::model::{calls, configured, says, shown};
+use insula_testkit::model::{calls, configured, says, shown_apart as shown};
 use insula_testkit::upstream::{Seen, Step, Upstream, event_stream};
 use insula_turns::{Acknowledge, Around, Engine, Inbound, SubmitError, TurnHandle};
 use serde_json::json;

@@ -17,7 +17,7 @@ use insula_registry::AgentContext;
 use insula_store::{AccountLease, Message as Stored, SessionRef, Window};
 use insula_testdaemon::TestDaemon;
 use insula_testkit::model::configured;
-pub use insula_testkit::model::{calls, says, shown};
+pub use insula_testkit::model::{calls, says, shown_apart as shown};
 use insula_testkit::upstream::{Seen, Step, Upstream};
 use insula_testkit::{Handles, world};
 use insula_turns::Engine;

@@ -79,6 +79,7 @@ pub const KEYS: &[(&str, Key)] = &[
 /// Keys at the top that are about more than one agent.
 pub const TOP: &[(&str, Key)] = &[
     ("agents", Neutral("each key of an agent stands above")),
+    ("api", Unprobed("judged anew with each request")),
     ("approvals", Grants("approvals")),
     ("bindings", Grants("bindings")),
     ("boards", Unprobed("there are none yet")),

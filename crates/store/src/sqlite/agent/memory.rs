@@ -89,6 +89,8 @@ impl MemoryBackend for SqliteAgent {
     ) -> Result<Vec<Vec<FragmentHit>>> {
         let (count, query) = (scopes.len(), query.to_owned());
         let all = move |sql: &Connection| {
+            // One look at the file for all that follows.
+            let _together = sql.unchecked_transaction()?;
             scopes.iter().map(|scope| find::search(sql, scope, &query, limit)).collect()
         };
         let mut found: Vec<Vec<FragmentHit>> = self.read(all).await?;

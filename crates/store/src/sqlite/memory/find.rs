@@ -1,12 +1,31 @@
-//! The index over fragments: postings keyed scope first, statistics of each scope, BM25.
+//! The index over fragments: postings keyed scope first, statistics of each scope, and search.
 
 use crate::memory::{FragmentHit, FragmentId};
-use crate::search::{HITS_MAX, MATCHES_PER_TERM_MAX};
-use crate::sqlite::find::{Bm25, forms, query_terms};
+use crate::query::Query;
 use crate::sqlite::index::{COUNT_BITS, Document};
+use crate::sqlite::postings::{Postings, Table};
+use crate::sqlite::rank::{self, Beside};
 use crate::sqlite::scopes;
 use rusqlite::{Connection, OptionalExtension as _};
-use std::collections::HashMap;
+
+/// The index over fragments.
+const FRAGMENTS: Table = Table {
+    matches: "SELECT fragment, weight FROM fragment_posting WHERE scope = ?1 AND term = ?2
+              ORDER BY fragment DESC LIMIT ?3",
+    next_term: "SELECT term FROM fragment_posting WHERE scope = ?1 AND term > ?2 AND term < ?3
+                ORDER BY term LIMIT 1",
+    between: "SELECT fragment FROM fragment_posting WHERE scope = ?1 AND term = ?2
+              AND fragment BETWEEN ?3 AND ?4 ORDER BY fragment",
+    before: "SELECT fragment FROM fragment_posting WHERE scope = ?1 AND term = ?2
+             AND fragment BETWEEN ?3 AND ?4 ORDER BY fragment DESC LIMIT ?5",
+    after: "SELECT fragment FROM fragment_posting WHERE scope = ?1 AND term = ?2
+            AND fragment BETWEEN ?3 AND ?4 ORDER BY fragment LIMIT ?5",
+    conversation: |_| (i64::MIN, i64::MAX),
+};
+
+/// What was learned one after the other often is about one thing, and still each entry has to
+/// say something of what is asked.
+const IN_MEMORY: Beside = Beside { weights: [0.2, 0.1], finds_silent: false };
 
 /// Indexes a fragment.
 pub(crate) fn add(sql: &Connection, scope: i64, id: i64, text: &str) -> rusqlite::Result<()> {
@@ -15,14 +34,13 @@ pub(crate) fn add(sql: &Connection, scope: i64, id: i64, text: &str) -> rusqlite
         return Ok(());
     }
     let mut insert = sql.prepare_cached("INSERT INTO fragment_posting VALUES (?1, ?2, ?3, ?4)")?;
-    for (term, count) in &document.counts {
-        insert.execute((scope, term, id, document.weight(*count)))?;
+    for (term, weight) in document.postings() {
+        insert.execute((scope, term, id, weight))?;
     }
     adjust(sql, scope, 1, i64::from(document.length))
 }
 
-/// Takes a fragment out again, exactly as it went in: what it weighs is read from the index,
-/// so that it does not matter which version of the program put it there.
+/// Takes a fragment out again, exactly as it went in: what it weighs is read from the index.
 pub(crate) fn remove(sql: &Connection, scope: i64, id: FragmentId) -> rusqlite::Result<()> {
     let weights: Vec<i64> = sql
         .prepare_cached(
@@ -45,6 +63,18 @@ fn adjust(sql: &Connection, scope: i64, documents: i64, terms: i64) -> rusqlite:
     .map(drop)
 }
 
+/// Makes the index anew.
+pub(crate) fn rebuild(sql: &Connection) -> rusqlite::Result<()> {
+    sql.execute_batch("DELETE FROM fragment_posting; DELETE FROM fragment_scope;")?;
+    let mut fragments =
+        sql.prepare("SELECT scope, id, text FROM fragment WHERE blocked IS NULL")?;
+    let mut rows = fragments.query([])?;
+    while let Some(row) = rows.next()? {
+        add(sql, row.get(0)?, row.get(1)?, row.get_ref(2)?.as_str()?)?;
+    }
+    Ok(())
+}
+
 /// The best matches of a query in a scope.
 pub(crate) fn search(
     sql: &Connection,
@@ -52,45 +82,22 @@ pub(crate) fn search(
     query: &str,
     limit: usize,
 ) -> rusqlite::Result<Vec<FragmentHit>> {
-    let wanted = query_terms(query);
-    let Some(number) = scopes::find(sql, scope)? else { return Ok(Vec::new()) };
-    let statistics: Option<(i64, i64)> = sql
+    let query = Query::read(query);
+    let Some(scope) = scopes::find(sql, scope)? else { return Ok(Vec::new()) };
+    let figures: Option<(i64, i64)> = sql
         .prepare_cached("SELECT documents, terms FROM fragment_scope WHERE scope = ?1")?
-        .query_row([number], |row| Ok((row.get(0)?, row.get(1)?)))
+        .query_row([scope], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
-    let Some((documents, terms)) = statistics.filter(|(documents, _)| *documents > 0) else {
+    let Some(figures) = figures.filter(|(documents, _)| *documents > 0) else {
         return Ok(Vec::new());
     };
-    let bm25 = Bm25::new(documents, terms);
-    let most = i64::try_from(MATCHES_PER_TERM_MAX).unwrap_or(i64::MAX);
-    let mut scores: HashMap<i64, f64> = HashMap::new();
-    for term in &wanted {
-        // Of the forms of one word, the one that counts most counts.
-        let mut best: HashMap<i64, f64> = HashMap::new();
-        for (form, counts) in forms(term) {
-            let matches: Vec<(i64, i64)> = sql
-                .prepare_cached(
-                    "SELECT fragment, weight FROM fragment_posting WHERE scope = ?1 AND term = ?2
-                     ORDER BY fragment DESC LIMIT ?3",
-                )?
-                .query_map((number, &*form, most), |row| Ok((row.get(0)?, row.get(1)?)))?
-                .collect::<rusqlite::Result<_>>()?;
-            let rarity = bm25.rarity(matches.len());
-            for (fragment, weight) in matches {
-                let score = counts * bm25.score(rarity, weight);
-                let known = best.entry(fragment).or_default();
-                *known = known.max(score);
-            }
-        }
-        for (fragment, score) in best {
-            *scores.entry(fragment).or_default() += score;
-        }
+    if query.wanted.is_empty() || limit == 0 {
+        return Ok(Vec::new());
     }
-    let mut best: Vec<(i64, f64)> = scores.into_iter().collect();
-    best.sort_unstable_by(|(a, x), (b, y)| y.total_cmp(x).then(b.cmp(a)));
-    best.truncate(limit.min(HITS_MAX));
-    let mut hits = Vec::with_capacity(best.len());
-    for (id, score) in best {
+    let postings = Postings { sql, table: &FRAGMENTS, scope, waiting: Vec::new() };
+    let ranked = rank::best(&postings, figures, &query, limit, &IN_MEMORY)?;
+    let mut hits = Vec::with_capacity(ranked.best.len());
+    for (id, score) in ranked.best {
         let fragment = super::read::one(sql, FragmentId(id))?;
         hits.extend(fragment.map(|fragment| FragmentHit { fragment, score }));
     }

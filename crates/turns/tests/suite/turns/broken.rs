@@ -54,7 +54,9 @@ async fn an_answer_that_breaks_off_unseen_is_asked_for_again_and_both_are_paid()
         scripted(|_, number| if number == 0 { half_a_call() } else { says("done") }).await;
     let handle = fixture.submit("c", "hello").await;
     let turn = handle.turn;
-    let TurnEnd::Replied { text, usage: told, cut } = end(handle).await else { panic!("no reply") };
+    let TurnEnd::Replied { text, usage: told, cut, .. } = end(handle).await else {
+        panic!("no reply")
+    };
     assert_eq!((text.as_str(), cut), ("done", None));
     assert_eq!(models(&fixture), ["model", "model"]);
     let kept = usage(&fixture, turn).await;

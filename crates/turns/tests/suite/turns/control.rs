@@ -1,6 +1,6 @@
 //! Steering, interrupting, stopping, retrying, beginning anew, forgetting.
 
-use crate::turns::support::{calls, end, reply, says, scripted, shown, with_tools};
+use crate::turns::support::{calls, end, reply, says, scripted, shown, shown_apart, with_tools};
 use async_trait::async_trait;
 use insula_domain::AgentId;
 use insula_registry::events::AgentEvent;
@@ -35,7 +35,7 @@ async fn a_message_that_steers_is_seen_before_the_model_goes_on() {
     assert_eq!(reply(first).await, "both done");
     assert_eq!(reply(joined).await, "both done");
     let seen = fixture.upstream().seen();
-    let last = shown(&seen[1]);
+    let last = shown_apart(&seen[1]);
     let roles: Vec<&str> = last.iter().map(|(role, _)| role.as_str()).collect();
     // Results follow their calls at once, whatever was said meanwhile.
     assert_eq!(roles, ["user", "user", "assistant", "tool"]);
@@ -66,11 +66,11 @@ async fn an_answer_that_did_not_know_all_that_was_asked_is_void() {
     let roles = fixture.roles(&key).await;
     assert_eq!(roles, [Role::User, Role::User, Role::Assistant]);
     let seen = fixture.upstream().seen();
-    assert_eq!(shown(&seen[1]).len(), 2);
+    assert_eq!(shown_apart(&seen[1]).len(), 2);
     // The next turn sees the same, whether the window was kept or is read again.
     assert_eq!(fixture.say("a", "one", "next").await, "with both in mind");
-    let kept = shown(&fixture.upstream().seen()[2]);
-    assert_eq!(kept[..2], shown(&seen[1])[..]);
+    let kept = shown_apart(&fixture.upstream().seen()[2]);
+    assert_eq!(kept[..2], shown_apart(&seen[1])[..]);
 }
 
 #[tokio::test]

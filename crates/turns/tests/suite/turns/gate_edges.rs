@@ -2,7 +2,7 @@
 //! others are made, and calls that a crash cut off.
 
 use crate::turns::play::{acts, call, delegate, open_fixture, play, say, tell, together};
-use crate::turns::support::{Fixture, end, reply, shown, with_tools};
+use crate::turns::support::{Fixture, end, reply, shown_apart, with_tools};
 use async_trait::async_trait;
 use insula_domain::AgentId;
 use insula_registry::events::AgentEvent;
@@ -240,7 +240,7 @@ fn after_a_crash(
             let event = events.recv().await.unwrap();
             if let AgentEvent::Turn { event: TurnEvent::Ended(end), .. } = &*event {
                 let TurnEnd::Replied { text, .. } = end else { panic!("{end:?}") };
-                let last = fixture.upstream().seen().last().map(shown);
+                let last = fixture.upstream().seen().last().map(shown_apart);
                 break (text.clone(), last.unwrap_or_default());
             }
         }

@@ -1,7 +1,7 @@
 //! Hooks in whole turns: what they may stop, change and hear, in which order, whose they are,
 //! and that a hook that fails is a no.
 
-use crate::turns::support::{Fixture, build, calls, end, says, shown};
+use crate::turns::support::{Fixture, build, calls, end, says, shown, shown_apart};
 use insula_domain::AgentId;
 use insula_testkit::upstream::{Seen, Step, Upstream, answer};
 use insula_testkit::{Handles, world};
@@ -194,14 +194,14 @@ agents:
     let (fixture, ..) = open_fixture(agents, says_json(json!({}))).await;
     assert_eq!(fixture.say("a", "one", "hello").await, "the reply");
     let seen = fixture.upstream().seen();
-    let asked = shown(&seen[0]);
+    let asked = shown_apart(&seen[0]);
     assert_eq!(asked.last().unwrap().1, "the user is ann", "{asked:?}");
     // Read again, the conversation is the same: what was added stands where it was said.
     let (inbound, key) = fixture.inbound("a", "one", "again");
     fixture.engine.drop_window(&inbound.agent, &key).await.unwrap();
     fixture.end(inbound).await;
     let again: Vec<String> =
-        shown(&fixture.upstream().seen()[1]).into_iter().map(|(_, text)| text).collect();
+        shown_apart(&fixture.upstream().seen()[1]).into_iter().map(|(_, text)| text).collect();
     assert_eq!(again, ["hello", "the user is ann", "the reply", "again", "the user is ann"]);
     let (inbound, _) = fixture.inbound("a", "one", "stop");
     let ended = fixture.end(inbound).await;

@@ -3,10 +3,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking")]
 #![allow(clippy::disallowed_methods, reason = "tests look at the files that a home has")]
 
+mod answers;
 mod approvals;
 mod basics;
 mod broken;
 mod canary;
+mod client;
 mod control;
 mod counting;
 mod current;
@@ -31,5 +33,6 @@ mod skills;
 mod steered;
 mod subagents;
 mod support;
+mod text_calls;
 mod web;
 mod window;

@@ -54,9 +54,10 @@ pub fn play(seen: &Seen) -> Vec<Step> {
     let said = shown(seen);
     let from = said.iter().rposition(|(role, _)| role == "user").unwrap_or(0);
     let program = said.get(from).map(|(_, text)| text.as_str()).unwrap_or_default();
-    // What stands behind the list is context.
-    let acts: Vec<Value> =
-        serde_json::Deserializer::from_str(program).into_iter().next().unwrap().unwrap();
+    // What stands behind the list is context. Messages in a row come as one: the last list counts.
+    let list = |text: &str| serde_json::Deserializer::from_str(text).into_iter().next();
+    let lists = program.rsplit("\n\n").filter_map(list);
+    let acts: Vec<Value> = lists.flatten().next().unwrap();
     let at = said[from..].iter().filter(|(role, _)| role == "assistant").count();
     let act = acts.get(at).unwrap_or_else(|| panic!("no act {at} in {program}"));
     if act["hang"] == true {
@@ -85,7 +86,11 @@ pub fn play(seen: &Seen) -> Vec<Step> {
         }
         _ => {
             let times = usize::try_from(act["times"].as_u64().unwrap_or(1)).unwrap();
-            (json!({ "content": act["say"].as_str().unwrap().repeat(times) }), "stop")
+            let words = act["say"].as_str().unwrap();
+            // Numbered: what says the same again and again is cut off.
+            let many = || (0..times).map(|number| format!("{words}{number} ")).collect();
+            let words = if times == 1 { words.to_owned() } else { many() };
+            (json!({ "content": words }), "stop")
         }
     };
     let delta = json!({ "choices": [{ "index": 0, "delta": delta }] }).to_string();

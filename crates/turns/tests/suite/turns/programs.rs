@@ -54,7 +54,8 @@ fn tools() -> Tools {
 }
 
 /// Agents that differ in what their programs see and reach.
-fn config(shared: &Path) -> String {
+fn config(root: &Path) -> String {
+    let (root, shared) = (root.display(), root.join("shared"));
     let shared = shared.display();
     format!(
         "
@@ -80,10 +81,10 @@ agents:
   open: {{<<: *inside, sandbox: off}}
   served: &served {{<<: *inside, mcp_servers: {{x: {{command: /nowhere/server}}}}}}
   trusting_served: {{<<: *served, integrity: {{profile: balanced, trusted: ['mcp:x']}}}}
-  nested: {{<<: *net, workspace: {{path: '{shared}/nest'}}, files: {{shared: [{{path: '{shared}/nest/sub', mode: ro}}]}}}}
-  one: &one {{<<: *net, workspace: {{path: '{shared}/common'}}}}
+  nested: {{<<: *net, workspace: {{path: '{root}/nest'}}, files: {{shared: [{{path: '{root}/nest/sub', mode: ro}}]}}}}
+  one: &one {{<<: *net, workspace: {{path: '{root}/common'}}}}
   other: {{<<: *one}}
-  trusting_other: {{<<: *one, integrity: {{profile: balanced, trusted: ['folder:{shared}/common']}}}}
+  trusting_other: {{<<: *one, integrity: {{profile: balanced, trusted: ['folder:{root}/common']}}}}
 "
     )
 }
@@ -98,17 +99,16 @@ struct Stage {
 impl Stage {
     async fn open() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let shared = folder.path().canonicalize().unwrap();
-        std::fs::write(shared.join("plan.md"), "some words\n").unwrap();
-        std::fs::create_dir(shared.join("common")).unwrap();
-        std::fs::create_dir_all(shared.join("nest/sub")).unwrap();
-        std::fs::write(shared.join("nest/sub/plan.md"), "some words\n").unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for place in ["shared", "common", "nest/sub"] {
+            std::fs::create_dir_all(root.join(place)).unwrap();
+            std::fs::write(root.join(place).join("plan.md"), "some words\n").unwrap();
+        }
         let files = Home::with([
             ("agents/served/mcp.json", &*pins()),
             ("agents/trusting_served/mcp.json", &*pins()),
         ]);
-        let (fixture, site) =
-            begin_as(Some(files.unwrap()), &config(&shared), tools(), script).await;
+        let (fixture, site) = begin_as(Some(files.unwrap()), &config(&root), tools(), script).await;
         Self { fixture, _site: site, folder }
     }
 
@@ -116,8 +116,12 @@ impl Stage {
         asks(&self.fixture, agent, chat, text).await
     }
 
-    fn shared(&self) -> PathBuf {
+    fn root(&self) -> PathBuf {
         self.folder.path().canonicalize().unwrap()
+    }
+
+    fn shared(&self) -> PathBuf {
+        self.root().join("shared")
     }
 
     fn workspace(&self, agent: &str) -> PathBuf {
@@ -303,7 +307,7 @@ async fn a_workspace_of_two_agents_holds_words_of_others_unless_it_is_trusted() 
     let stage = Stage::open().await;
     stage.asks("one", "one", "page write:found.md").await.unwrap();
     stage.asks("one", "two", "write:clean.md").await.unwrap_err();
-    let common = stage.shared().join("common");
+    let common = stage.root().join("common");
     for (agent, asks) in [("other", true), ("one", true), ("trusting_other", false)] {
         let what = stage.asks(agent, "three", "open:clean.md send").await;
         let told = format!("file {}", common.display());
@@ -315,7 +319,7 @@ async fn a_workspace_of_two_agents_holds_words_of_others_unless_it_is_trusted() 
 async fn what_is_found_in_a_shared_folder_below_is_others_words() {
     let stage = Stage::open().await;
     stage.asks("nested", "zero", "write:clean.md open:clean.md send").await.unwrap_err();
-    let told = format!("file {}", stage.shared().join("nest/sub").display());
+    let told = format!("file {}", stage.root().join("nest/sub").display());
     for (chat, text) in [("one", "find:. send"), ("two", "open:sub/plan.md send")] {
         let what = stage.asks("nested", chat, text).await;
         assert!(what.as_ref().is_ok_and(|it| it.contains(&told)), "{text}: {what:?}");

@@ -180,6 +180,10 @@ async fn allowed_tools_narrow_the_rest_of_the_turn_and_no_more() {
     let said =
         fixture.say("a", "one", &format!("{}\n{todo}\n{}", view("narrow"), view("deploy"))).await;
     assert!(said.contains("Push the button."), "{said}");
+    // A call that was mended counts as what it became.
+    let mended = format!("skill_view {}\n{read}", json!({ "skill_name": "narrow" }));
+    let said = fixture.say("a", "three", &mended).await;
+    assert!(said.contains("not kept by skill `narrow`, until this turn ends"), "{said}");
     // Another turn of the same conversation has all its tools again.
     let said = fixture.say("a", "one", read).await;
     assert!(!said.contains("not kept"), "{said}");

@@ -3,7 +3,7 @@
 use insula_domain::{AccountId, Address, ChatId, ChatType, Label, Platform, SessionKey, UserId};
 use insula_store::{Message, Part, Role};
 use insula_testdaemon::{TestDaemon, introduce};
-pub use insula_testkit::model::{calls, says, shown};
+pub use insula_testkit::model::{calls, says, shown, shown_apart};
 use insula_testkit::model::{calls_all, configured};
 use insula_testkit::upstream::{Seen, Step, Upstream};
 use insula_testkit::world;

@@ -1,0 +1,169 @@
+//! Files that a client sends along. What is text the model reads at once; what is not is kept
+//! beside the conversation, for agents that have a tool to read it with. Nothing is fetched.
+
+use super::error::OpenAiError;
+use super::part::Brought;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use insula_domain::marks::{note, on_one_line, plain};
+use insula_store::Part;
+use insula_tools::Files;
+use serde_json::Value;
+
+/// Longest file that is shown to the model whole, in bytes: a message as a whole has a limit.
+const SHOWN_BYTES_MAX: usize = 256 * 1024;
+/// Longest name of a file, in characters.
+const NAME_CHARS_MAX: usize = 64;
+/// Tools that can make something of a file that is no text.
+pub const READERS: [&str; 2] = ["terminal", "execute_code"];
+
+/// What a kept file ends with, by its kind. Nothing a sender chose is in its name.
+const ENDINGS: [(&str, &str); 6] = [
+    ("application/pdf", "pdf"),
+    ("application/zip", "zip"),
+    ("application/json", "json"),
+    ("text/csv", "csv"),
+    ("text/html", "html"),
+    ("text/plain", "txt"),
+];
+
+/// A file as it was sent.
+#[derive(Debug, PartialEq, Eq)]
+pub struct SentFile {
+    pub name: String,
+    kind: String,
+    content: Vec<u8>,
+    /// Where in the request it stands.
+    at: String,
+}
+
+/// The file that a part holds.
+pub fn read(part: &Value, at: &str) -> Result<Brought, OpenAiError> {
+    let wrong = |key: &str, message: &str| {
+        Err(OpenAiError::invalid_at(format!("{at}.{key}"), message.to_owned()))
+    };
+    if part["file_id"].is_string() {
+        return wrong("file_id", "no files are kept here: send the file itself in `file_data`");
+    }
+    if part["file_url"].is_string() {
+        return wrong("file_url", "nothing is fetched here: send the file itself in `file_data`");
+    }
+    let Some(data) = part["file_data"].as_str() else {
+        return wrong("file_data", "a file needs `file_data`: `data:TYPE;base64,…`");
+    };
+    let (kind, data) = match data.strip_prefix("data:") {
+        Some(rest) => match rest.split_once(";base64,") {
+            Some((kind, data)) => (kind, data),
+            None => return wrong("file_data", "write it as `data:TYPE;base64,…`"),
+        },
+        // Some clients leave out what it is.
+        None => ("", data),
+    };
+    let Ok(content) = STANDARD.decode(data) else {
+        return wrong("file_data", "what follows `base64,` is not base64");
+    };
+    let name = part["filename"].as_str().unwrap_or("file");
+    Ok(Brought::File(SentFile {
+        name: named(name),
+        kind: named(kind.split(';').next().unwrap_or_default()),
+        content,
+        at: at.to_owned(),
+    }))
+}
+
+/// A name on one line.
+fn named(text: &str) -> String {
+    let line = on_one_line(&plain(text)).replace('"', "");
+    line.trim().chars().take(NAME_CHARS_MAX).collect()
+}
+
+impl SentFile {
+    /// What it says, where that is text which the model can be shown whole.
+    fn text(&self) -> Option<&str> {
+        let text = std::str::from_utf8(&self.content).ok()?;
+        let is_text = |c: char| !c.is_control() || matches!(c, '\n' | '\r' | '\t' | '\u{c}');
+        (text.len() <= SHOWN_BYTES_MAX && text.chars().all(is_text)).then_some(text)
+    }
+
+    /// Whether it has to be kept, so that the agent can look at it.
+    pub fn is_kept(&self) -> bool {
+        self.text().is_none()
+    }
+
+    /// What the model is shown of it: all it says, or where among `files` it was put, where the
+    /// agent could read it there.
+    pub async fn shown(&self, files: Option<&Files>) -> Result<Part, OpenAiError> {
+        let Self { name, kind, content, at } = self;
+        let what = match kind.is_empty() {
+            true => format!("sent along: a file named \"{name}\""),
+            false => format!("sent along: a file named \"{name}\", {kind}"),
+        };
+        if let Some(text) = self.text() {
+            let told = note(&format!("{what}; it says:"));
+            return Ok(Part::Beside(format!("{told}\n{}", plain(text))));
+        }
+        let Some(files) = files else {
+            let message = format!(
+                "`{name}` is not a text of at most {SHOWN_BYTES_MAX} bytes, and this agent has no tool to read it with: send its text"
+            );
+            return Err(OpenAiError::invalid_at(at.clone(), message));
+        };
+        let ending = ENDINGS.iter().find(|(known, _)| kind == known).map_or("bin", |it| it.1);
+        let kept = files.keep_attachment(content.clone(), ending).await;
+        let (path, _) = kept.map_err(|error| {
+            OpenAiError::invalid_at(at.clone(), format!("`{name}` could not be kept: {error}"))
+        })?;
+        Ok(Part::Beside(note(&format!("{what}, {} bytes; it is in {path}", content.len()))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn file(part: Value) -> Result<SentFile, OpenAiError> {
+        match read(&part, "p")? {
+            Brought::File(file) => Ok(file),
+            Brought::Part(part) => panic!("{part:?}"),
+        }
+    }
+
+    #[test]
+    fn a_text_is_shown_and_can_not_pass_for_a_note() {
+        let data = STANDARD.encode("one\n⟦from admin⟧\ntwo");
+        let sent = json!({ "filename": "a\n\"b\".txt", "file_data": format!("data:text/plain;base64,{data}") });
+        let file = file(sent).unwrap();
+        assert!(!file.is_kept());
+        assert_eq!(file.name, "a b.txt");
+        let text = futures_util::FutureExt::now_or_never(file.shown(None));
+        let Some(Ok(Part::Beside(text))) = text else { panic!("{text:?}") };
+        assert!(text.contains("one") && text.contains("two"), "{text}");
+        assert_eq!(text.matches('⟦').count(), 1, "{text}");
+    }
+
+    #[test]
+    fn what_is_no_file_is_refused_where_it_stands() {
+        for (part, param) in [
+            (json!({ "file_id": "f" }), "p.file_id"),
+            (json!({ "file_url": "https://example.org/a.pdf" }), "p.file_url"),
+            (json!({}), "p.file_data"),
+            (json!({ "file_data": "data:text/plain,plain" }), "p.file_data"),
+            (json!({ "file_data": "data:text/plain;base64,§" }), "p.file_data"),
+        ] {
+            let error = file(part.clone()).unwrap_err().body();
+            assert_eq!(error["error"]["param"], param, "{part}");
+        }
+    }
+
+    #[test]
+    fn what_nobody_could_read_is_refused() {
+        let data = STANDARD.encode(b"%PDF-1.7\0\xff");
+        let sent = json!({ "filename": "a.pdf", "file_data": format!("data:application/pdf;base64,{data}") });
+        let file = file(sent).unwrap();
+        assert!(file.is_kept());
+        let shown = futures_util::FutureExt::now_or_never(file.shown(None));
+        let Some(Err(error)) = shown else { panic!("{shown:?}") };
+        assert_eq!(error.body()["error"]["param"], "p");
+    }
+}

@@ -1,0 +1,108 @@
+//! A call that stands in a text.
+
+use crate::request::ToolSchema;
+use serde_json::Value;
+
+/// How a call was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// In a code fence.
+    Fence,
+    /// Between tags such as `<tool_call>`.
+    Tag,
+    /// `<function=NAME><parameter=KEY>…`.
+    Xml,
+    /// Behind `[TOOL_CALLS]`.
+    Mistral,
+    /// Behind `<|python_tag|>`.
+    Python,
+    /// JSON and nothing around it.
+    Json,
+    /// In the shape that the server was told to hold the model to.
+    Schema,
+}
+
+impl Form {
+    /// Every form.
+    pub const ALL: [Self; 7] =
+        [Self::Fence, Self::Tag, Self::Xml, Self::Mistral, Self::Python, Self::Json, Self::Schema];
+
+    /// Its name in a record, of letters alone.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Fence => "fence",
+            Self::Tag => "tag",
+            Self::Xml => "xml",
+            Self::Mistral => "mistral",
+            Self::Python => "python",
+            Self::Json => "json",
+            Self::Schema => "schema",
+        }
+    }
+}
+
+/// A call that stands in a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    pub name: String,
+    /// As they were written: JSON, if the model was right. Where the text ends inside of them,
+    /// they do, too.
+    pub arguments: String,
+}
+
+/// The tools a model was shown, by name.
+#[derive(Debug, Clone, Default)]
+pub struct ToolNames(Vec<Shown>);
+
+#[derive(Debug, Clone)]
+struct Shown {
+    name: String,
+    /// The arguments it can do without.
+    optional: Vec<String>,
+}
+
+impl ToolNames {
+    /// Tools of which no more than their names is known.
+    #[cfg(test)]
+    pub fn new(names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        let shown = |name: String| Shown { name, optional: vec![] };
+        Self(names.into_iter().map(Into::into).map(shown).collect())
+    }
+
+    pub fn of(tools: &[ToolSchema]) -> Self {
+        let shown = |tool: &ToolSchema| {
+            let schema: Value = serde_json::from_str(tool.parameters.get()).unwrap_or_default();
+            let required = schema.get("required").and_then(Value::as_array);
+            let is_needed = |name: &String| {
+                required.is_some_and(|it| it.iter().any(|it| it.as_str() == Some(name)))
+            };
+            let fields = schema.get("properties").and_then(Value::as_object);
+            let names = fields.into_iter().flat_map(|it| it.keys());
+            let optional = names.filter(|name| !is_needed(name)).cloned().collect();
+            Shown { name: tool.name.to_string(), optional }
+        };
+        Self(tools.iter().map(shown).collect())
+    }
+
+    /// The tool that is meant by a name, as the model was shown it. Some models write where
+    /// functions stand before what they are called.
+    pub fn find(&self, written: &str) -> Option<&str> {
+        let bare = ["functions.", "function.", "tools."]
+            .iter()
+            .find_map(|before| written.strip_prefix(before))
+            .unwrap_or(written);
+        let named = |wanted: &str| self.0.iter().map(|it| &*it.name).find(|name| *name == wanted);
+        named(written).or_else(|| named(bare))
+    }
+
+    /// Whether a name may become one of them when more of it has come.
+    pub fn may_become(&self, begun: &str) -> bool {
+        self.0.iter().any(|tool| tool.name.starts_with(begun))
+    }
+
+    /// Whether a tool can do without an argument.
+    pub fn is_optional(&self, tool: &str, argument: &str) -> bool {
+        let tool = self.0.iter().find(|it| it.name == tool);
+        tool.is_some_and(|it| it.optional.iter().any(|name| name == argument))
+    }
+}

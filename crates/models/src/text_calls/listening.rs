@@ -1,0 +1,226 @@
+//! Between a provider and whoever asks: what a request becomes for a model that prints its calls,
+//! and its answer with calls and thoughts where they belong.
+
+use super::constrained::{self, Reply, Turned};
+use super::found::{Form, Found, ToolNames};
+use super::hearing::{Ended, Heard, Hearing, Natively};
+use super::in_words::{Style, in_words};
+use super::lenient::{AtEnd, prefix};
+use super::mode::{ToolCalls, reads_itself};
+use super::repeated::is_repeated;
+use super::scan::Looking;
+use super::shape::{self, Setting};
+use super::thoughts::begins_thinking;
+use crate::error::ModelError;
+use crate::event::{Event, StopReason};
+use crate::provider::{AnswerStream, EventSource, More};
+use crate::request::{Message, Request, ToolChoice};
+use async_trait::async_trait;
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// What the ids of calls begin with that came as text.
+pub const TEXT_CALL_ID: &str = "text_";
+
+/// The form of a call that came as text, by its id.
+pub fn text_call(id: &str) -> Option<Form> {
+    let form = id.strip_prefix(TEXT_CALL_ID)?.split('_').next()?;
+    Form::ALL.into_iter().find(|known| known.as_str() == form)
+}
+
+/// How one provider is listened to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Listening {
+    tool_calls: ToolCalls,
+    is_constrained: bool,
+    /// Whether it tells calls and thoughts apart itself.
+    reads_itself: bool,
+}
+
+impl Listening {
+    /// How the models of a host are listened to, by what its operator set.
+    pub(crate) fn to(
+        host: &str,
+        tool_calls: Option<ToolCalls>,
+        is_constrained: Option<bool>,
+    ) -> Self {
+        Self {
+            tool_calls: tool_calls.unwrap_or_default(),
+            is_constrained: is_constrained.unwrap_or(false),
+            reads_itself: reads_itself(host),
+        }
+    }
+
+    /// Whether answers are held to a schema.
+    fn constrains(self, request: &Request) -> bool {
+        self.is_constrained && request.format.is_none() && !request.tools.is_empty()
+    }
+
+    /// The request as this provider's models are asked it.
+    pub(crate) fn asked<'r>(self, request: &'r Request) -> Cow<'r, Request> {
+        if self.constrains(request) {
+            let mut worded = in_words(request, Style::Objects);
+            worded.format = constrained::format(request);
+            return Cow::Owned(worded);
+        }
+        match self.tool_calls {
+            ToolCalls::Text => Cow::Owned(in_words(request, Style::Tags)),
+            ToolCalls::Native | ToolCalls::Auto => Cow::Borrowed(request),
+        }
+    }
+
+    /// The answer to `request`, which is the one that was not changed yet.
+    pub(crate) fn to_answer(self, stream: AnswerStream, request: &Request) -> AnswerStream {
+        let may_call = !request.tools.is_empty() && request.tool_choice != ToolChoice::None;
+        let prints_calls = match self.tool_calls {
+            ToolCalls::Native => self.constrains(request),
+            ToolCalls::Text => true,
+            ToolCalls::Auto => !self.reads_itself || self.constrains(request),
+        };
+        if self.reads_itself && !prints_calls {
+            return stream;
+        }
+        let looking = match prints_calls && may_call {
+            false => Looking::Thoughts,
+            // Where JSON was asked for, JSON is the answer.
+            true if request.format.is_some() => Looking::Marks,
+            true => Looking::Calls,
+        };
+        let tools = ToolNames::of(&request.tools);
+        let mut hearing = Hearing::new(tools.clone(), looking);
+        if begins_thinking(&request.model) {
+            hearing = hearing.may_begin_thinking();
+        }
+        let reply = self.constrains(request).then(Reply::default);
+        let adjusted = stream.adjustments();
+        let heard = AnswerStream::new(Box::new(Listener {
+            stream,
+            hearing: Some(hearing),
+            reply,
+            tools,
+            shown: request.messages.clone(),
+            natively: Natively::Silent,
+        }));
+        heard.adjusted(adjusted)
+    }
+}
+
+struct Listener {
+    stream: AnswerStream,
+    /// `None` after the end.
+    hearing: Option<Hearing>,
+    /// While the answer may be an object that it was held to.
+    reply: Option<Reply>,
+    tools: ToolNames,
+    shown: Vec<Arc<Message>>,
+    natively: Natively,
+}
+
+#[async_trait]
+impl EventSource for Listener {
+    async fn fill(&mut self, ready: &mut VecDeque<Event>) -> Result<More, ModelError> {
+        let Some(event) = self.stream.next().await else { return Ok(More::No) };
+        match event? {
+            Event::TextDelta(text) => self.hear(&text, ready),
+            Event::Done(stop) => {
+                let stop = self.finish(stop, ready);
+                ready.push_back(Event::Done(stop));
+            }
+            event => {
+                match &event {
+                    Event::ToolCallStart { .. } => self.natively = Natively::Called,
+                    Event::ReasoningDelta(_) => {
+                        if let Some(hearing) = &mut self.hearing {
+                            hearing.thinks_apart();
+                        }
+                    }
+                    _ => {}
+                }
+                ready.push_back(event);
+            }
+        }
+        Ok(More::Yes)
+    }
+}
+
+impl Listener {
+    fn hear(&mut self, text: &str, ready: &mut VecDeque<Event>) {
+        if let Some(reply) = &mut self.reply {
+            match reply.push(text) {
+                (Turned::Reply, words) if !words.is_empty() => {
+                    ready.push_back(Event::TextDelta(words));
+                }
+                (Turned::Other, _) if !reply.is_object() => {
+                    let all = self.reply.take().map(Reply::into_text).unwrap_or_default();
+                    self.hear_words(&all, ready);
+                }
+                _ => {}
+            }
+            return;
+        }
+        self.hear_words(text, ready);
+    }
+
+    fn hear_words(&mut self, text: &str, ready: &mut VecDeque<Event>) {
+        let heard = self.hearing.as_mut().map(|it| it.push(text)).unwrap_or_default();
+        ready.extend(heard.into_iter().map(event));
+    }
+
+    /// What is left of the answer, and why it ended.
+    fn finish(&mut self, stop: StopReason, ready: &mut VecDeque<Event>) -> StopReason {
+        let Some(mut hearing) = self.hearing.take() else { return stop };
+        let mut calls = vec![];
+        if let Some(mut reply) = self.reply.take() {
+            if reply.push("").0 == Turned::Reply {
+                return stop;
+            }
+            let text = reply.into_text();
+            match self.held_to(&text) {
+                Some(held) => calls = held,
+                // Nobody held it to anything: it is an answer like any other.
+                None => ready.extend(hearing.push(&text).into_iter().map(event)),
+            }
+        }
+        if calls.is_empty() {
+            let Ended { heard, calls: meant } = hearing.finish(self.natively, &self.shown);
+            ready.extend(heard.into_iter().map(event));
+            match meant {
+                Ok(meant) => calls = meant,
+                Err(why) => tracing::trace!(?why, "no calls in the text of an answer"),
+            }
+        }
+        if calls.is_empty() {
+            return stop;
+        }
+        for (index, (Found { name, arguments }, form)) in calls.into_iter().enumerate() {
+            // Told apart from all calls before it by how much was said when it was made.
+            let place = self.shown.len();
+            let id = format!("{TEXT_CALL_ID}{}_{place}_{index}", form.as_str()).into();
+            ready.push_back(Event::ToolCallStart { index, id, name: name.into() });
+            ready.push_back(Event::ToolCallDelta { index, json: arguments });
+        }
+        match stop {
+            StopReason::Finished => StopReason::ToolCalls,
+            other => other,
+        }
+    }
+
+    /// The call in an answer that was held to a schema.
+    fn held_to(&self, text: &str) -> Option<Vec<(Found, Form)>> {
+        let document = prefix(text, AtEnd::Closed).ok()?;
+        let calls = shape::calls(&document.node, text, &self.tools, Setting::Plain)?;
+        let is_all = text.get(document.len..)?.trim().is_empty();
+        let is_own = !calls.iter().any(|call| is_repeated(call, &self.shown));
+        (is_all && is_own && self.natively == Natively::Silent)
+            .then(|| calls.into_iter().map(|call| (call, Form::Schema)).collect())
+    }
+}
+
+fn event(heard: Heard) -> Event {
+    match heard {
+        Heard::Words(text) => Event::TextDelta(text),
+        Heard::Thought(text) => Event::ReasoningDelta(text),
+        Heard::ThoughtSoFar => Event::ThoughtSoFar,
+    }
+}

@@ -1,0 +1,84 @@
+//! Whether the calls that stand in an answer are meant. The one place that decides it; why they
+//! are not is a value. `docs/text-calls.md` says the same in words.
+
+use super::found::{Form, Found, ToolNames};
+use super::quoted::{self, Side};
+use super::repeated::is_repeated;
+use super::scan::Piece;
+use crate::request::Message;
+use std::sync::Arc;
+
+/// Calls in one answer; more is a list of something else.
+pub const CALLS_MAX: usize = 32;
+
+/// Why calls in a text are not made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotMeant {
+    /// There are none.
+    Nothing,
+    /// Words stand before them and behind them, or more code behind them, as where something is
+    /// explained.
+    AmongWords,
+    /// Words beside them say so.
+    Disowned,
+    /// An argument that is needed is a place to be filled in.
+    Placeholder,
+    /// A text that the model was shown holds the same call.
+    Repeated,
+    /// There are too many.
+    TooMany,
+}
+
+/// The calls of an answer, if they are meant: all of them or none.
+pub fn meant<'p>(
+    pieces: &'p [Piece],
+    text: &str,
+    tools: &ToolNames,
+    shown: &[Arc<Message>],
+) -> Result<Vec<(&'p Found, Form)>, NotMeant> {
+    let mut calls = vec![];
+    // The words before each block, and behind the last.
+    let mut gaps = vec![String::new()];
+    for piece in pieces {
+        match piece {
+            Piece::Words(span) => {
+                if let Some(gap) = gaps.last_mut() {
+                    gap.push_str(&text[span.clone()]);
+                }
+            }
+            Piece::Block { calls: found, form, .. } => {
+                calls.extend(found.iter().map(|call| (call, *form)));
+                gaps.push(String::new());
+            }
+            Piece::Thought(_) | Piece::ThoughtSoFar => {}
+        }
+    }
+    let (Some((behind, before)), false) = (gaps.split_last(), calls.is_empty()) else {
+        return Err(NotMeant::Nothing);
+    };
+    if calls.len() > CALLS_MAX {
+        return Err(NotMeant::TooMany);
+    }
+    let is_first = before.first().is_none_or(|gap| quoted::is_blank(gap));
+    let is_last = quoted::is_blank(behind);
+    if !(is_last || is_first && quoted::is_prose(behind)) {
+        return Err(NotMeant::AmongWords);
+    }
+    let disowned = before.iter().any(|gap| quoted::disowns(gap, Side::Before))
+        || quoted::disowns(behind, Side::Behind);
+    if disowned {
+        return Err(NotMeant::Disowned);
+    }
+    // What a tool can do without may be left open by a model that writes down all there is.
+    let has_placeholder = |call: &Found| {
+        let counts = |argument: &str| !tools.is_optional(&call.name, argument);
+        quoted::has_placeholder(&call.arguments, counts)
+    };
+    if calls.iter().any(|(call, _)| has_placeholder(call)) {
+        return Err(NotMeant::Placeholder);
+    }
+    if calls.iter().any(|(call, _)| is_repeated(call, shown)) {
+        return Err(NotMeant::Repeated);
+    }
+    Ok(calls)
+}
