@@ -6,12 +6,19 @@ use super::item::{Item, SaidCall, Told, parts_of};
 use super::journal::Journal;
 use insula_domain::Label;
 use insula_domain::marks::note;
-use insula_store::{Part, Role};
+use insula_store::{Part, Role, TurnId};
 use insula_turns::ClientResult;
 use insula_turns::client::journalled;
+use std::collections::BTreeSet;
 
 /// What stands for a message where the agent's own words are the last.
 const GO_ON: &str = "nothing was said since your last message; go on from it";
+
+/// Most items of one request that are looked up: what was given before, and calls.
+const LOOKED_UP_MAX: usize = 1_024;
+/// Bytes of the agent's own steps that one request brings back; what is beyond that is told as the
+/// client tells it.
+const STEPS_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// What a turn begins with.
 #[derive(Debug, Default)]
@@ -60,11 +67,32 @@ async fn whole(
     items: Vec<Item>,
     list: &str,
 ) -> Result<Beginning, OpenAiError> {
-    let mut all = Whole { journal, beginning: Beginning::default(), waiting: Vec::new(), made: 0 };
+    check_count(&items, list)?;
+    let mut all = Whole {
+        journal,
+        beginning: Beginning::default(),
+        waiting: Vec::new(),
+        made: 0,
+        known: BTreeSet::new(),
+        bytes: 0,
+    };
     for item in items {
         all.add(item).await?;
     }
     all.end(list)
+}
+
+/// Refuses more than is looked up.
+fn check_count(items: &[Item], list: &str) -> Result<(), OpenAiError> {
+    let is_looked_up = |item: &&Item| {
+        matches!(item, Item::Reference { .. } | Item::Calls { .. } | Item::Result { .. })
+    };
+    let count = items.iter().filter(is_looked_up).count();
+    if count <= LOOKED_UP_MAX {
+        return Ok(());
+    }
+    let message = format!("{count} calls, results and references are more than {LOOKED_UP_MAX}");
+    Err(OpenAiError::invalid_at(list, message))
 }
 
 struct Whole<'w> {
@@ -73,6 +101,10 @@ struct Whole<'w> {
     waiting: Vec<Waiting>,
     /// How many ids were made.
     made: usize,
+    /// The turns whose steps are there.
+    known: BTreeSet<TurnId>,
+    /// How many bytes those are.
+    bytes: usize,
 }
 
 impl Whole<'_> {
@@ -121,8 +153,12 @@ impl Whole<'_> {
             before.splice(..0, parts);
         }
         before.extend(said);
-        if let Some((handed, asked)) = self.journal.handed_all(&calls).await? {
+        if self.bytes < STEPS_BYTES_MAX
+            && let Some((handed, asked)) = self.journal.handed_all(&calls).await?
+            && self.known.insert(handed.turn.id)
+        {
             let (done, seen) = self.journal.done(&handed).await?;
+            self.bytes += done.iter().flat_map(|(_, parts)| parts).map(weight).sum::<usize>();
             self.beginning.history.extend(done);
             self.beginning.seen = self.beginning.seen.join(&seen);
             let waiting = calls.into_iter().zip(asked);
@@ -233,6 +269,7 @@ async fn added(
     chat: &str,
     list: &str,
 ) -> Result<Beginning, OpenAiError> {
+    check_count(&items, list)?;
     let mut beginning = Beginning::default();
     for item in items {
         match item {
@@ -267,6 +304,17 @@ async fn added(
     match beginning.parts.is_empty() && beginning.results.is_empty() {
         true => Err(nothing_said(list)),
         false => Ok(beginning),
+    }
+}
+
+/// The bytes of a part's words.
+fn weight(part: &Part) -> usize {
+    match part {
+        Part::Text(text) | Part::Beside(text) | Part::Reasoning { text, .. } => text.len(),
+        Part::ToolCall { arguments, .. } => arguments.len(),
+        Part::ToolResult { text, .. } => text.len(),
+        Part::Image { source, .. } => source.len(),
+        Part::Attachment { name, .. } => name.len(),
     }
 }
 

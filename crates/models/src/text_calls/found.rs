@@ -100,6 +100,10 @@ impl ToolNames {
         self.0.iter().any(|tool| tool.name.starts_with(begun))
     }
 
+    pub fn all(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|tool| &*tool.name)
+    }
+
     /// Whether a tool can do without an argument.
     pub fn is_optional(&self, tool: &str, argument: &str) -> bool {
         let tool = self.0.iter().find(|it| it.name == tool);

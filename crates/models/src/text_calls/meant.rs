@@ -3,7 +3,7 @@
 
 use super::found::{Form, Found, ToolNames};
 use super::quoted::{self, Side};
-use super::repeated::is_repeated;
+use super::repeated::{has_broken_call, is_repeated};
 use super::scan::Piece;
 use crate::request::Message;
 use std::sync::Arc;
@@ -21,6 +21,8 @@ pub enum NotMeant {
     AmongWords,
     /// Words beside them say so.
     Disowned,
+    /// One that can't be read stands before them: what is left may make no sense without it.
+    AfterBroken,
     /// An argument that is needed is a place to be filled in.
     Placeholder,
     /// A text that the model was shown holds the same call.
@@ -63,6 +65,9 @@ pub fn meant<'p>(
     let is_last = quoted::is_blank(behind);
     if !(is_last || is_first && quoted::is_prose(behind)) {
         return Err(NotMeant::AmongWords);
+    }
+    if before.iter().any(|gap| has_broken_call(gap, tools)) {
+        return Err(NotMeant::AfterBroken);
     }
     let disowned = before.iter().any(|gap| quoted::disowns(gap, Side::Before))
         || quoted::disowns(behind, Side::Behind);

@@ -1,7 +1,7 @@
 //! Whether a call is somebody else's words said again: a page, a file or a message that shows the
 //! same call, in whichever form.
 
-use super::found::Found;
+use super::found::{Found, ToolNames};
 use super::lenient::{AtEnd, Kind, Node, prefix};
 use crate::request::{Message, Part, Role};
 use std::sync::Arc;
@@ -18,6 +18,7 @@ const BEFORE: &[&str] = &[
     "action:",
     "call:",
     "invoke:",
+    "functions.",
     "[tool_calls]",
 ];
 const BEHIND: &[&str] = &["(", ".call(", "[args]", "[call_id]"];
@@ -44,6 +45,16 @@ pub fn is_repeated(call: &Found, messages: &[Arc<Message>]) -> bool {
         }),
         _ => false,
     })
+}
+
+/// Whether a line of code among words is the beginning of a call of one of these tools, written
+/// so that nobody can read it.
+pub fn has_broken_call(words: &str, tools: &ToolNames) -> bool {
+    let begins = |line: &str| line.trim_start().starts_with(['{', '[', '<', '`', '~']);
+    let Some(from) = words.lines().position(begins) else { return false };
+    let code: Vec<&str> = words.lines().skip(from).collect();
+    let code = squeezed(&code.join("\n"));
+    tools.all().any(|name| holds(&code, &squeezed(name), &[]))
 }
 
 /// The texts and numbers of arguments.
@@ -147,6 +158,27 @@ mod tests {
             &format!("name: terminal {} ls -l", "x".repeat(2_000)),
         ] {
             assert!(!is_repeated(&own, &shown(text)), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_call_that_nobody_can_read_is_seen_in_code_and_not_in_prose() {
+        let tools = ToolNames::new(["terminal", "todo"]);
+        for words in [
+            "[{\"name\": \"terminal\", \"arguments\": {}}",
+            "First:\n```json\n{\"name\": \"terminal\" \"arguments\": {}}\n```\nThen:",
+            "<function=todo>\nand so on",
+            "```json {\"tool\": \"functions.todo\", }",
+        ] {
+            assert!(has_broken_call(words, &tools), "{words}");
+        }
+        for words in [
+            "Tool: terminal",
+            "I call terminal:",
+            "It will hold\n```json\n{\"name\": \"Bob\"}\n```\nso I write it:",
+            "```python\nprint(1)\n```",
+        ] {
+            assert!(!has_broken_call(words, &tools), "{words}");
         }
     }
 
