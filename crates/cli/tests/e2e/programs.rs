@@ -224,7 +224,7 @@ fn server() -> u16 {
 fn a_granted_host_is_reached_through_the_proxy_and_nothing_else_is() {
     let (granted, other) = (server(), server());
     let home = configured(&format!(
-        "agents:\n  a: {{default: true, tools: coding, network: {{allow: [\"127.0.0.1:{granted}\"]}}}}\n  b: {{tools: coding}}\n"
+        "agents:\n  a: {{default: true, integrity: off, tools: coding, network: {{allow: [\"127.0.0.1:{granted}\"]}}}}\n  b: {{tools: coding}}\n"
     ));
     let daemon = start_still(&home);
     let said = sh(&home, "a", &format!("curl -sS http://127.0.0.1:{granted}/"));
@@ -493,8 +493,8 @@ fn each_agent_has_a_user_of_its_own_where_the_daemon_is_root() {
 /// and programs without one have no more rights over it than anybody.
 #[test]
 fn a_folder_can_be_written_whether_the_sandbox_is_on_or_off() {
-    let walled = "agents: {a: {tools: coding}}\n";
-    let open = "agents: {a: {tools: coding, sandbox: off}}\n";
+    let walled = "agents: {a: {tools: coding, integrity: off}}\n";
+    let open = "agents: {a: {tools: coding, sandbox: off, integrity: off}}\n";
     let home = configured(walled);
     let _daemon = start_still(&home);
     for (number, config) in [walled, open, walled, open].into_iter().enumerate() {
