@@ -1,6 +1,7 @@
 //! `POST /v1/chat/completions`: a turn, streamed or not.
 
 use super::chat_stream::streamed;
+use super::completion::{About, counted, finish, tool_call};
 use super::error::OpenAiError;
 use super::item::Told;
 use super::request::ChatRequest;
@@ -12,8 +13,6 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse as _, Response};
-use insula_store::{Cut, Usage};
-use insula_turns::ClientCall;
 use serde_json::{Value, json};
 
 /// A turn of the agent that `model` names.
@@ -66,21 +65,6 @@ pub async fn completions(
     Ok(Json(body).into_response())
 }
 
-/// What stays the same about a reply.
-pub struct About {
-    /// What its ids are made of.
-    pub sealed: String,
-    pub model: String,
-    pub created: i64,
-}
-
-impl About {
-    /// The id of the reply.
-    pub fn id(&self) -> String {
-        format!("chatcmpl-{}", self.sealed)
-    }
-}
-
 /// The time, as OpenAI's answers give it.
 pub fn seconds(api: &Api) -> i64 {
     api.world.clock.now().as_millis() / 1_000
@@ -89,34 +73,4 @@ pub fn seconds(api: &Api) -> i64 {
 /// What is said beside calls, where anything is.
 fn content(text: &str) -> Value {
     if text.is_empty() { Value::Null } else { text.into() }
-}
-
-/// A call that the client is to make.
-pub fn tool_call(about: &About, at: usize, call: &ClientCall) -> Value {
-    json!({
-        "id": ids::part(ids::CALL, &about.sealed, at),
-        "type": "function",
-        "function": { "name": call.name, "arguments": call.arguments },
-    })
-}
-
-/// Why a reply ends, in OpenAI's words.
-pub fn finish(cut: Option<Cut>, calls: &[ClientCall]) -> &'static str {
-    match cut {
-        None if !calls.is_empty() => "tool_calls",
-        None => "stop",
-        Some(Cut::Length) => "length",
-        Some(Cut::Filtered) => "content_filter",
-    }
-}
-
-/// What a reply took, in OpenAI's words.
-pub fn counted(usage: &Usage) -> Value {
-    json!({
-        "prompt_tokens": usage.input,
-        "completion_tokens": usage.output,
-        "total_tokens": usage.input + usage.output,
-        "prompt_tokens_details": { "cached_tokens": usage.cached },
-        "completion_tokens_details": { "reasoning_tokens": usage.reasoning },
-    })
 }

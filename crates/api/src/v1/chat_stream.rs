@@ -1,6 +1,6 @@
 //! A chat completion as it comes.
 
-use super::chat::{About, counted, finish, tool_call};
+use super::completion::{About, counted, finish, tool_call};
 use super::error::OpenAiError;
 use super::turn::{Listening, TurnUpdate};
 use crate::Api;

@@ -2,7 +2,6 @@
 //! beside the conversation, for agents that have a tool to read it with. Nothing is fetched.
 
 use super::error::OpenAiError;
-use super::part::Brought;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use insula_domain::marks::{note, on_one_line, plain};
@@ -38,7 +37,7 @@ pub struct SentFile {
 }
 
 /// The file that a part holds.
-pub fn read(part: &Value, at: &str) -> Result<Brought, OpenAiError> {
+pub fn read(part: &Value, at: &str) -> Result<SentFile, OpenAiError> {
     let wrong = |key: &str, message: &str| {
         Err(OpenAiError::invalid_at(format!("{at}.{key}"), message.to_owned()))
     };
@@ -63,12 +62,12 @@ pub fn read(part: &Value, at: &str) -> Result<Brought, OpenAiError> {
         return wrong("file_data", "what follows `base64,` is not base64");
     };
     let name = part["filename"].as_str().unwrap_or("file");
-    Ok(Brought::File(SentFile {
+    Ok(SentFile {
         name: named(name),
         kind: named(kind.split(';').next().unwrap_or_default()),
         content,
         at: at.to_owned(),
-    }))
+    })
 }
 
 /// A name on one line.
@@ -123,10 +122,7 @@ mod tests {
     use serde_json::json;
 
     fn file(part: Value) -> Result<SentFile, OpenAiError> {
-        match read(&part, "p")? {
-            Brought::File(file) => Ok(file),
-            Brought::Part(part) => panic!("{part:?}"),
-        }
+        read(&part, "p")
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod assemble;
 mod chat;
 mod chat_stream;
+mod completion;
 mod error;
 mod file;
 mod form;

@@ -63,8 +63,8 @@ fn one(part: &Value, at: &str) -> Result<Brought, OpenAiError> {
             let url = url.ok_or_else(|| needs("`image_url`; files are not kept here"))?;
             Ok(Brought::Part(picture(url).map_err(|error| error.at(at))?))
         }
-        "file" => file::read(&part["file"], at),
-        "input_file" => file::read(part, at),
+        "file" => Ok(Brought::File(file::read(&part["file"], at)?)),
+        "input_file" => Ok(Brought::File(file::read(part, at)?)),
         "input_audio" | "audio" | "output_audio" => Err(OpenAiError::invalid_at(
             at,
             "an agent does not listen to audio: send what was said as text",

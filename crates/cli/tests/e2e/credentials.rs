@@ -54,7 +54,7 @@ fn rule_12_the_host_sees_a_credential_and_nobody_else_does() {
         "{{host: \"127.0.0.1:{port}\", header: Authorization, value: \"Bearer ${{secret:KEY}}\", plain_http: true}}"
     );
     let home = configured(&format!(
-        "approvals: {{mode: off}}\nagents:\n  a: {{default: true, tools: coding, secrets: [KEY], network: {{{allow}, credentials: [{credential}]}}}}\n  b: {{tools: coding, network: {{{allow}}}}}\n"
+        "approvals: {{mode: off}}\ndefaults: {{integrity: off}}\nagents:\n  a: {{default: true, tools: coding, secrets: [KEY], network: {{{allow}, credentials: [{credential}]}}}}\n  b: {{tools: coding, network: {{{allow}}}}}\n"
     ));
     let daemon = start_still(&home);
     let early = sh(&home, "a", "true");

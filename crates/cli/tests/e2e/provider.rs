@@ -53,7 +53,7 @@ impl Provider {
     /// Agents `a`, whose model this is, and `b`, who rehearses.
     pub fn home(&self) -> Home {
         configured(&format!(
-            "providers: {{far: {{kind: openai, base_url: \"{}\"}}}}\nagents:\n  a: {{default: true, model: far/one}}\n  b: {{tools: [todo]}}\n",
+            "providers: {{far: {{kind: openai, base_url: \"{}\", sees_images: true}}}}\nagents:\n  a: {{default: true, model: far/one}}\n  b: {{tools: [todo]}}\n",
             self.url
         ))
     }

@@ -31,9 +31,8 @@ fn of_table(table: &str) -> Option<Kind> {
         | "memory_block" | "fragment_posting" | "fragment_scope" | "forgotten_text"
         | "removed_text" | "erasure_due" => Kind::MemoryScope,
         "session" | "message" | "turn" | "unfinished" | "step" | "idempotency" | "usage"
-        | "posting" | "unindexed" | "taken_in" | "child" | "spent" | "busy" | "wake" => {
-            Kind::Session
-        }
+        | "posting" | "unindexed" | "search_index" | "taken_in" | "child" | "spent" | "busy"
+        | "wake" => Kind::Session,
         "approval" | "approval_grant" | "button" => Kind::Approval,
         "foreign_file" => Kind::File,
         "audit" | "audit_queue" | "audit_count" | "anchor" => Kind::Audit,

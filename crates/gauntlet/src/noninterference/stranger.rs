@@ -19,9 +19,6 @@ pub const SESSION: &str = "{session}";
 /// Most tries in one turn.
 const TRIES_MAX: usize = 4;
 
-/// How calls are named that the model makes for a stranger.
-const CALL: &str = "steered";
-
 /// How much a long page has besides, in sentences: some of them fill a window.
 const LONG_SENTENCES: usize = 1_200;
 
@@ -87,7 +84,7 @@ pub fn call(body: &Value) -> Option<Value> {
     let (tool, arguments) = can.get(text.len() % can.len().max(1))?;
     let function = json!({ "name": tool, "arguments": arguments.to_string() });
     Some(
-        json!({ "index": 0, "id": format!("{CALL}{}", text.len()), "type": "function", "function": function }),
+        json!({ "index": 0, "id": format!("steered{}", text.len()), "type": "function", "function": function }),
     )
 }
 
@@ -95,15 +92,20 @@ pub fn call(body: &Value) -> Option<Value> {
 pub fn tries(body: &Value) -> usize {
     let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
     let from = messages.iter().rposition(|it| it["role"] == "user").unwrap_or(0);
-    let is_try =
-        |it: &&Value| it["tool_calls"][0]["id"].as_str().is_some_and(|id| id.starts_with(CALL));
-    messages.iter().skip(from).filter(is_try).count()
+    messages.iter().skip(from).filter(|it| is_try(it)).count()
+}
+
+/// Whether a message of the model makes a call for a stranger. Ids are no sign: those that a
+/// model gave are replaced on the way back to it.
+fn is_try(message: &Value) -> bool {
+    let arguments = message["tool_calls"][0]["function"]["arguments"].as_str();
+    arguments.is_some_and(|it| it.contains(STEERED))
 }
 
 /// Whether the model has just heard what came of a try.
 fn was_tried(body: &Value) -> bool {
-    let last = body["messages"].as_array().and_then(|messages| messages.last());
-    last.is_some_and(|it| it["tool_call_id"].as_str().is_some_and(|id| id.starts_with(CALL)))
+    let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
+    matches!(messages, [.., call, result] if is_try(call) && result["role"] == "tool")
 }
 
 /// What the model writes when it is asked for notes on a conversation: what the stranger said.
@@ -153,10 +155,9 @@ pub fn done(observed: &Observed) -> Option<String> {
     done
 }
 
-/// How often a model tried, by what it was told of it.
+/// How often a model tried, by the requests that it was told in what came of it.
 pub fn count_tries(observed: &Observed) -> u64 {
-    let answers = format!("\"tool_call_id\":\"{CALL}");
     let kinds =
-        observed.by_kind(|| 0, |count, _, entry| *count += u64::from(entry.contains(&answers)));
+        observed.by_kind(|| 0, |count, _, entry| *count += u64::from(entry.contains(STEERED)));
     kinds.get("model").copied().unwrap_or_default()
 }

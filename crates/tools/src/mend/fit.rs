@@ -8,15 +8,16 @@ use serde_json::{Map, Number, Value};
 /// How deep values are looked into.
 const DEPTH_MAX: usize = 16;
 
-/// Fields that would hold a call back or narrow it if there were such a thing: who wrote one did
-/// not want the call without it. Divided by bars.
-const RESERVATIONS: &str = "dry_run|dryrun|simulate|simulation|preview|test|test_mode|check|\
-    check_only|noop|no_op|confirm|confirmed|confirmation|ask|ask_first|approve|approved|approval|\
-    require_approval|undo|read_only|readonly|condition|only_if|if|unless|when|after|schedule|\
-    delay|only|except|exclude|excludes|include|includes|filter|allow|allowed|also_allow|deny|\
-    denied|permissions|boundary|sandbox|isolation|network|hosts|secrets|env|environment|files|\
-    shared|workspace|memory|scope|agent|account|user|as_user|budget|timeout|deadline|limit|limits|\
-    max_depth|max_steps|max_turns|max_calls|max_tokens|depth";
+/// Words in the names of fields that would hold a call back, narrow it, or have somebody else do
+/// it elsewhere, if there were such a thing: who wrote one did not want the call without it.
+/// Divided by bars; of two forms of a word the one without `s`.
+const RESERVATIONS: &str = "dry|dryrun|simulate|simulated|simulation|preview|test|check|noop|op|\
+    confirm|confirmed|confirmation|ask|approve|approved|approval|undo|readonly|condition|if|unles|\
+    when|after|before|schedule|delay|only|except|exclude|include|filter|allow|allowed|deny|denied|\
+    permission|privilege|right|grant|boundary|wall|sandbox|isolation|network|host|secret|\
+    credential|env|environment|file|shared|workspace|memory|scope|agent|account|user|profile|\
+    identity|owner|session|chat|target|recipient|a|to|on|role|model|tool|mcp|server|budget|\
+    timeout|deadline|limit|max|depth";
 
 /// One text where the arguments should be: those of a tool that needs one text.
 pub fn wrapped(schema: &Schema<'_>, value: Value, notes: &mut Notes) -> Option<Map<String, Value>> {
@@ -216,8 +217,28 @@ fn whole(number: &Number) -> Option<i64> {
 }
 
 fn is_reservation(name: &str) -> bool {
-    let plain = name.to_lowercase().replace(['-', ' '], "_");
-    RESERVATIONS.split('|').any(|word| word == plain)
+    words(name).iter().any(|word| {
+        let one = word.strip_suffix('s').unwrap_or(word);
+        RESERVATIONS.split('|').any(|it| it == word || it == one)
+    })
+}
+
+/// The words of a name, however they are joined: `dry_run`, `Dry-Run` and `dryRun` have two.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut was_lower = false;
+    for c in name.chars() {
+        if (!c.is_alphanumeric() || (was_lower && c.is_uppercase()))
+            && words.last().is_some_and(|it| !it.is_empty())
+        {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut().filter(|_| c.is_alphanumeric()) {
+            word.extend(c.to_lowercase());
+        }
+        was_lower = c.is_lowercase();
+    }
+    words
 }
 
 fn joined(path: &str, name: &str) -> String {

@@ -91,12 +91,16 @@ fn calls_beside(path: &str) -> Vec<Call> {
     .into()
 }
 
-/// Makes calls in as many turns as they need; each with what it gave back.
+/// Makes calls in as many turns as they need; each with what it gave back. Neighbours go to
+/// different turns: those that differ by a field that no tool has are mended to the same call,
+/// and a turn that makes one over and over is stopped.
 fn make(arena: &Arena, kind: &str, calls: Vec<Call>) -> Vec<(Call, String)> {
+    let turns = calls.len().div_ceil(CALLS_A_TURN);
     let mut done = Vec::new();
-    for (number, some) in calls.chunks(CALLS_A_TURN).enumerate() {
-        let results = arena.stage.calls("a", &format!("{kind}-{number}"), some.to_vec());
-        done.extend(some.iter().cloned().zip(results));
+    for number in 0..turns {
+        let some: Vec<Call> = calls.iter().skip(number).step_by(turns).cloned().collect();
+        let results = arena.stage.calls("a", &format!("{kind}-{number}"), some.clone());
+        done.extend(some.into_iter().zip(results));
     }
     done
 }
