@@ -35,7 +35,7 @@ pub fn ours(text: &str) -> String {
 }
 
 /// Whether a line is one that we say.
-fn is_note(line: &str) -> bool {
+pub fn is_note(line: &str) -> bool {
     let inside = line.strip_prefix(OPEN).and_then(|rest| rest.strip_suffix(CLOSE));
     inside.is_some_and(|inside| !inside.contains([OPEN, CLOSE]))
 }

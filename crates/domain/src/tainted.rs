@@ -81,6 +81,8 @@ pub enum Act {
     SharedFiles,
     /// Remembers something for every conversation.
     RememberGlobally,
+    /// Takes something out of what is remembered, or puts something else in its place.
+    Forget,
     /// Arranges for turns later.
     Schedule,
     /// Starts a child that can do more than read.
@@ -95,12 +97,13 @@ pub enum Act {
 
 impl Act {
     /// Every act.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Send,
         Self::Call,
         Self::Program,
         Self::SharedFiles,
         Self::RememberGlobally,
+        Self::Forget,
         Self::Schedule,
         Self::Delegate,
         Self::ChangeSelf,
@@ -116,6 +119,7 @@ impl Act {
             Self::Program => "program",
             Self::SharedFiles => "shared_files",
             Self::RememberGlobally => "remember_globally",
+            Self::Forget => "forget",
             Self::Schedule => "schedule",
             Self::Delegate => "delegate",
             Self::ChangeSelf => "change_self",
@@ -137,6 +141,7 @@ impl Act {
             Self::Program => "run a program that can reach the network or shared files",
             Self::SharedFiles => "change files that others have too",
             Self::RememberGlobally => "remember something for every conversation",
+            Self::Forget => "take something out of what is remembered",
             Self::Schedule => "arrange for something later",
             Self::Delegate => "start a child that can do more than read",
             Self::ChangeSelf => "change the agent itself",

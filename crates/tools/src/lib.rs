@@ -142,6 +142,11 @@ pub trait Tool: Send + Sync {
         false
     }
 
+    /// Whether a call takes something away that is remembered, or puts something in its place.
+    fn takes_away(&self, _arguments: &Value) -> bool {
+        false
+    }
+
     /// Whether a call changes nothing, for tools that the catalogue does not know: what it does not
     /// know and nobody speaks for counts as something that acts.
     fn only_reads(&self) -> bool {

@@ -183,6 +183,11 @@ impl Tool for Remember {
         understood(arguments).is_ok_and(|(place, _)| place == MemoryReach::Everywhere)
     }
 
+    fn takes_away(&self, arguments: &Value) -> bool {
+        let is_gone = |it: &EntryChange| !matches!(it.operation, Operation::Add { .. });
+        understood(arguments).is_ok_and(|(_, changes)| changes.iter().any(is_gone))
+    }
+
     async fn run(&self, hands: &Hands<'_>, value: &Cleared) -> Result<Output, ToolError> {
         let (place, changes) = understood(value)?;
         let told = hands.memory()?.change(place, &changes).await?;

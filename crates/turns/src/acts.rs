@@ -8,6 +8,7 @@ use insula_domain::{
     Switch, TaintedRule,
 };
 use insula_registry::context::AgentContext;
+use serde_json::Value;
 
 /// An act of a tool, and which of its calls it is one of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +32,10 @@ pub enum When {
     SharedFolder,
     /// What is for every conversation.
     Everywhere,
+    /// What takes something away that is remembered.
+    Removal,
+    /// What gives a child more than reading.
+    Hands,
 }
 
 impl When {
@@ -42,6 +47,8 @@ impl When {
             Self::Input => Some("input to a process"),
             Self::SharedFolder => Some("in a shared folder"),
             Self::Everywhere => Some("for every conversation"),
+            Self::Removal => Some("to forget or replace"),
+            Self::Hands => Some("for more than reading"),
         }
     }
 }
@@ -53,6 +60,7 @@ pub fn possible(agent: &AgentContext, boundary: &Boundary, tool: &str) -> Vec<Po
         let reads = only_reads(agent, boundary, tool);
         return always((!reads).then_some(Act::Call)).into_iter().collect();
     };
+    let forgets = || some(Act::Forget, When::Removal).filter(|_| spec.name == "memory");
     let act = |effect: &Effect| match effect {
         Effect::Send => some(Act::Send, When::Elsewhere),
         Effect::RunProgram | Effect::RunCode if !reaches(agent, boundary) => None,
@@ -61,7 +69,9 @@ pub fn possible(agent: &AgentContext, boundary: &Boundary, tool: &str) -> Vec<Po
         Effect::WriteFiles => some(Act::SharedFiles, When::SharedFolder),
         Effect::Remember => some(Act::RememberGlobally, When::Everywhere),
         Effect::Schedule => some(Act::Schedule, When::Always),
-        Effect::Delegate => always(has_hands(agent, boundary, spec).then_some(Act::Delegate)),
+        Effect::Delegate => {
+            some(Act::Delegate, When::Hands).filter(|_| has_hands(agent, boundary, spec))
+        }
         Effect::ChangeSelf => some(Act::ChangeSelf, When::Always),
         Effect::Board => some(Act::Board, When::Always),
         Effect::Network => some(Act::Network, When::Always),
@@ -74,7 +84,9 @@ pub fn possible(agent: &AgentContext, boundary: &Boundary, tool: &str) -> Vec<Po
         | Effect::FindTools
         | Effect::Media => None,
     };
-    spec.effects.iter().filter_map(act).collect()
+    let mut acts: Vec<PossibleAct> = spec.effects.iter().filter_map(act).collect();
+    acts.extend(forgets());
+    acts
 }
 
 fn some(act: Act, when: When) -> Option<PossibleAct> {
@@ -118,12 +130,32 @@ fn only_reads(agent: &AgentContext, boundary: &Boundary, name: &str) -> bool {
 
 /// Whether a child of an agent could do more than read.
 fn has_hands(agent: &AgentContext, boundary: &Boundary, delegate: &ToolSpec) -> bool {
+    let mut known = boundary.tools.exposed().filter_map(tool::find);
+    known.any(|spec| spec.name != delegate.name && !is_reading(spec))
+        || hands_on_servers(agent, boundary)
+}
+
+fn is_reading(spec: &ToolSpec) -> bool {
     let reads = |effect: &Effect| {
         effect.only_looks() || matches!(effect, Effect::Network | Effect::Plan | Effect::AskUser)
     };
-    let mut known = boundary.tools.exposed().filter_map(tool::find);
-    known.any(|spec| spec.name != delegate.name && !spec.effects.iter().all(reads))
-        || hands_on_servers(agent, boundary)
+    spec.effects.iter().all(reads)
+}
+
+/// Whether a call asks for a child that could do more than read: one that does not name its tools
+/// has those of its parent, and what is no tool by name may be many.
+pub fn asks_for_hands(arguments: &Value) -> bool {
+    let reads_only = |task: &Value| {
+        let tools = task.get("tools").and_then(Value::as_array);
+        tools.is_some_and(|tools| {
+            tools.iter().all(|it| it.as_str().and_then(tool::find).is_some_and(is_reading))
+        })
+    };
+    let tasks = arguments.get("tasks").and_then(Value::as_array);
+    match tasks.filter(|tasks| !tasks.is_empty()) {
+        Some(tasks) => !tasks.iter().all(reads_only),
+        None => !reads_only(arguments),
+    }
 }
 
 /// Whether a child of an agent could have a tool of a server that does more than read: most

@@ -6,6 +6,7 @@
 //! One that runs already may carry on what is written where it looks.
 
 use crate::current::runs_programs;
+use crate::seen::is_said_by;
 use crate::shop::Shop;
 use crate::turn::TurnContext;
 use insula_capabilities::programs::{LiveProgram, ProgramReach};
@@ -152,8 +153,13 @@ impl<'p> Provenance<'p> {
                 (writable(&view), self.made_by_programs(&view).await?)
             }
         };
-        let seen = self.cx.seen.label().integrity().clone();
-        let integrity = self.cx.agent.boundary.integrity.untrusted(&seen.join(&made_of));
+        // A server that only reads is taken at its word, and writes nothing of the sender's.
+        let made_by = match self.does {
+            Use::Serves(Serving::Reads) => self.cx.seen.label(),
+            _ => self.cx.label_of_works(&self.shop.access),
+        };
+        let made_of = made_of.join(made_by.integrity());
+        let integrity = self.cx.agent.boundary.integrity.untrusted(&made_of);
         if targets.is_empty() || integrity.is_own() {
             return Ok(());
         }
@@ -283,10 +289,12 @@ impl<'p> Provenance<'p> {
         Ok(shared.fold(noted, |all, it| all.join(&Integrity::of(it))))
     }
 
-    /// Whose words are noted of places, of what holds them and of what is below them.
+    /// Whose words are noted of places, of what holds them and of what is below them. What the
+    /// sender wrote steers their turn as what they say now.
     async fn noted_in(&self, places: &[FilePlace]) -> Result<Integrity, StoreError> {
         let known = self.cx.agent.store.foreign_about(self.names(places)).await?;
-        Ok(known.iter().fold(Integrity::own(), |all, it| all.join(&it.integrity)))
+        let all = known.iter().fold(Integrity::own(), |all, it| all.join(&it.integrity));
+        Ok(all.without(|it| is_said_by(it, &self.cx.principal)))
     }
 
     /// Whether a program reads what the call writes, and can tell somebody of it.

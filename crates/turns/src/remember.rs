@@ -180,7 +180,7 @@ impl insula_tools::Memory for TurnMemory<'_> {
             generation: self.cx.agent.generation.0,
             at: self.shop.world.clock.now(),
             approved_by: self.approved_by.clone(),
-            label: Some((*self.cx.seen.text()).into()),
+            label: Some((*text_of(&self.cx.label_of_works(&self.shop.access))).into()),
         };
         let changed = scoped.apply(&changes, &origin).await;
         // What became of it is told with the entries that are there, and so is what went wrong.

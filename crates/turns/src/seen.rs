@@ -119,10 +119,14 @@ pub(crate) fn person(who: &Actor) -> Option<Source> {
     }
 }
 
+/// Whether words are somebody's own. By the whole name: what was cut may be somebody else.
+pub(crate) fn is_said_by(source: &Source, who: &Actor) -> bool {
+    source.kind == SourceKind::Observed && source.name() == who.as_str()
+}
+
 /// A label without what the sender said themselves; `None` where it has nothing of that.
 fn without(label: &Label, sender: &Actor) -> Option<Label> {
-    // By the whole name: what was cut may be somebody else.
-    let is_theirs = |it: &Source| it.kind == SourceKind::Observed && it.name() == sender.as_str();
+    let is_theirs = |it: &Source| is_said_by(it, sender);
     let has_theirs = label.integrity().sources().any(is_theirs);
     has_theirs.then(|| label.audiences_alone().with(&label.integrity().without(is_theirs)))
 }

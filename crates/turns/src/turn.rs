@@ -107,6 +107,14 @@ impl TurnContext {
         person(who).filter(|_| !access.is_admin(&self.agent, who, Verb::Approve))
     }
 
+    /// The label of what the turn writes or remembers: what it has seen, and the words of its
+    /// sender, who is somebody else for whoever reads it later.
+    pub(crate) fn label_of_works(&self, access: &Access) -> Label {
+        let seen = self.seen.label();
+        let Some(sender) = self.others(access, &self.principal) else { return seen };
+        seen.with(&self.agent.boundary.integrity.untrusted(&Integrity::of(sender)))
+    }
+
     /// The label of notes on messages. Whoever reads them later need not be who the turn is for,
     /// so the sender's words are somebody's there as well.
     pub(crate) fn label_of_notes(&self, access: &Access, messages: &[Message]) -> Arc<str> {

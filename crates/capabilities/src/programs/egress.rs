@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 /// Writes every decision down before it takes effect.
 pub(crate) struct Audited {
@@ -29,8 +28,6 @@ pub(crate) struct KeptFolders {
     folders: Vec<Box<str>>,
     /// Where that is noted, and what the operator trusts.
     of: Option<(AgentLease, IntegrityRule)>,
-    /// The hosts that are noted already.
-    noted: Mutex<BTreeSet<Box<str>>>,
 }
 
 impl KeptFolders {
@@ -45,24 +42,30 @@ impl KeptFolders {
         let folders: BTreeSet<Box<str>> =
             writes.chain(prints).map(|folder| ForeignFile::name(home, folder)).collect();
         let of = Some((agent.store.clone(), agent.boundary.integrity.clone()));
-        Self { folders: folders.into_iter().collect(), of, noted: Mutex::default() }
+        Self { folders: folders.into_iter().collect(), of }
     }
 
     /// Notes a host before anything is heard from it.
     async fn note(&self, host: &str) -> Result<(), StoreError> {
         let Some((store, rule)) = &self.of else { return Ok(()) };
         let integrity = rule.untrusted(&Integrity::of(Source::new(SourceKind::Web, host)));
-        let is_noted = || {
-            let noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
-            noted.contains(host)
-        };
-        if integrity.is_own() || is_noted() {
+        if integrity.is_own() {
             return Ok(());
         }
+        // Asked every time: a note falls when an operator trusts the folder, and what comes after
+        // that is as foreign as what came before.
+        let known = store.foreign_about(self.folders.clone()).await?;
+        let is_noted = |folder: &str| {
+            let says = |it: &ForeignFile| it.integrity.join(&integrity) == it.integrity;
+            known.iter().any(|it| it.holds(folder) && says(it))
+        };
         let note = |path| AgentCommand::NoteForeign { path, integrity: integrity.clone() };
-        store.commit(self.folders.iter().cloned().map(note).collect()).await?;
-        self.noted.lock().unwrap_or_else(PoisonError::into_inner).insert(host.into());
-        Ok(())
+        let missing = self.folders.iter().filter(|it| !is_noted(it)).cloned();
+        let batch: Vec<AgentCommand> = missing.map(note).collect();
+        match batch.is_empty() {
+            true => Ok(()),
+            false => store.commit(batch).await.map(drop),
+        }
     }
 }
 

@@ -62,7 +62,7 @@ fn an_explanation_has_the_shape_that_programs_read() {
             "tier": tier, "matched": matched, "why": why,
         })
     };
-    let acts = "board call change_self delegate network program remember_globally schedule send shared_files";
+    let acts = "board call change_self delegate forget network program remember_globally schedule send shared_files";
     let acts: BTreeMap<&str, &str> = acts.split(' ').map(|act| (act, "allow")).collect();
     let expected = json!({
         "agent": "coder",

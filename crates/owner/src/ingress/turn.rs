@@ -9,7 +9,8 @@ use crate::delivery::ChatRef;
 use insula_channel::{Envelope, Message};
 use insula_config::agent::Busy;
 use insula_domain::{
-    Actor, Address, AgentId, Asker, Audience, ChatType, Integrity, Label, SessionKey, UserId,
+    Actor, Address, AgentId, Asker, Audience, ChatType, Integrity, Label, SessionKey, Standing,
+    UserId,
 };
 use insula_registry::access::InboundOutcome;
 use insula_registry::{AgentContext, AgentState};
@@ -366,7 +367,14 @@ impl Ingress {
                 heard.iter().filter_map(|it| StoredMessage::read(&it.content)).collect();
             context.extend(words::overheard(platform, &heard));
             let sender = messages.first().map(|it| &*it.known);
-            others = words::overheard_integrity(platform, &heard, sender);
+            let is_admin = |who: &str| {
+                let account = (session.platform, session.account.clone());
+                UserId::new(who).is_ok_and(|who| {
+                    agent.principal(account, who, Vec::new()).standing == Standing::Admin
+                })
+            };
+            let is_own = |who: &str| sender == Some(who) || is_admin(who);
+            others = words::overheard_integrity(platform, &heard, is_own);
         }
         context.extend(words::quotations(platform, messages));
         let at = self.now();

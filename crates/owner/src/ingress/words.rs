@@ -147,14 +147,14 @@ pub(super) fn integrity(platform: &str, messages: &[StoredMessage]) -> Integrity
     })
 }
 
-/// The same of what was said among others, for somebody: of that, what they said themselves is
-/// theirs.
+/// The same of what was said among others, where `is_own` tells whose words are not others': the
+/// sender's, and those of admins.
 pub(super) fn overheard_integrity(
     platform: &str,
     heard: &[StoredMessage],
-    sender: Option<&str>,
+    is_own: impl Fn(&str) -> bool,
 ) -> Integrity {
-    let others = heard.iter().filter(|it| sender != Some(&*it.known));
+    let others = heard.iter().filter(|it| !is_own(&it.known));
     others.fold(integrity(platform, heard), |all, it| {
         let who = format!("{platform}:{}", it.known);
         all.join(&Integrity::of(Source::new(SourceKind::Observed, &who)))

@@ -307,8 +307,15 @@ impl Work<'_> {
         if results.iter().all(Result::is_err) {
             return Some(results);
         }
-        if backlog.is_due() {
-            self.tidy(backlog);
+        if backlog.is_due()
+            && let Err(error) = self.tidy(backlog)
+        {
+            if self.sql.is_autocommit() {
+                // A full disk: SQLite gave the transaction up, and says so of the next statement.
+                return Some(self.failed(&error));
+            }
+            let file = self.path.display();
+            tracing::warn!(%file, %error, "messages could not be indexed yet");
         }
         match run(self.sql, "COMMIT") {
             Ok(()) => Some(results),
@@ -337,16 +344,12 @@ impl Work<'_> {
 
     /// Indexes what waits, and moves the mark of unfinished turns. If that fails both wait on:
     /// search reads what is not indexed too, and a mark further back is as good.
-    fn tidy(&self, backlog: &mut Backlog) {
+    fn tidy(&self, backlog: &mut Backlog) -> rusqlite::Result<()> {
         let tidy =
             || index::merge(self.sql, usize::MAX).and_then(|()| turn_reads::settle(self.sql));
-        match apart(self.sql, tidy) {
-            Ok(()) => *backlog = Backlog::default(),
-            Err(error) => {
-                let file = self.path.display();
-                tracing::warn!(%file, %error, "messages could not be indexed yet");
-            }
-        }
+        apart(self.sql, tidy)?;
+        *backlog = Backlog::default();
+        Ok(())
     }
 
     /// The results when nothing was written.
@@ -373,7 +376,11 @@ fn apart<T, E: From<rusqlite::Error>>(
 
 #[cfg(test)]
 mod tests {
+    use super::super::open::{Absent, open};
+    use super::super::schema::AGENT;
     use super::*;
+    use crate::chain::Chain;
+    use crate::key::AuditKey;
     use crate::lease::{Claim, Owned};
     use std::sync::Arc;
 
@@ -399,5 +406,30 @@ mod tests {
             taken += group.len();
         }
         assert_eq!(taken, WAITING_MAX - 1);
+    }
+
+    #[test]
+    fn what_ends_a_transaction_behind_our_back_is_what_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("agent.db");
+        let db = open(&path, &AGENT, Durability::Process, Absent::Create).unwrap().unwrap();
+        let sql = db.connection();
+        // As a full disk does, at a moment that can be chosen.
+        let gives_up = "CREATE TRIGGER gives_up BEFORE UPDATE ON unfinished
+                        BEGIN SELECT RAISE(ROLLBACK, 'no room'); END";
+        sql.execute_batch(gives_up).unwrap();
+        let queue = CommitQueue::default();
+        let _answer = join(&queue).unwrap();
+        let (chain, random) =
+            (Chain::of_agent(&AuditKey::from_bytes([9; 32]), "a"), Random::from_seed([1; 32]));
+        let means = Means { chain: &chain, random: &random };
+        let group = queue.take(|_| true);
+        let work = Work { sql, path: &path, means, group: &group, told: &None };
+        let mut backlog = Backlog::default();
+        backlog.grow((index::UNINDEXED_MAX, 0));
+        let results = work.transact(Isolation::Together, &mut backlog).unwrap();
+        let told = results.into_iter().next().unwrap().unwrap_err().to_string();
+        assert!(told.contains("no room"), "{told}");
+        assert!(backlog.is_due(), "what was not indexed still waits");
     }
 }

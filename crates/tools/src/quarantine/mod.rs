@@ -104,6 +104,10 @@ impl Tool for Quarantined {
         self.inner.reaches_everywhere(arguments)
     }
 
+    fn takes_away(&self, arguments: &Value) -> bool {
+        self.inner.takes_away(arguments)
+    }
+
     async fn run(&self, hands: &Hands<'_>, call: &Cleared) -> Result<Output, ToolError> {
         let wrong = |what: String| ToolError::Arguments(what);
         let question = call.get(QUESTION).and_then(Value::as_str).unwrap_or_default();

@@ -32,6 +32,8 @@ use std::sync::Arc;
 const PATH_BYTES_MAX: usize = 4096;
 /// Links that are followed at the end of a path.
 const LINKS_MAX: usize = 16;
+/// What an agent's own folder is called in most of what models were taught.
+const USUAL_NAME: &str = "/workspace";
 
 /// The folders of one conversation of one agent, opened. The first is where relative paths
 /// begin.
@@ -127,14 +129,22 @@ impl Workspace {
                 let (root, rest) = (root.clone(), rest.to_owned());
                 Ok(Begin { root, rest, primary: index == 0, is_output: index >= self.given })
             }
-            None => Err(self.outside(path)),
+            None => self.by_its_usual_name(&full).ok_or_else(|| self.outside(path)),
         }
+    }
+
+    /// Where a path begins that calls the agent's own folder what it is called elsewhere: small
+    /// models write so whatever they are told. Nothing that was granted is called so here.
+    fn by_its_usual_name(&self, full: &Path) -> Option<Begin> {
+        let rest = full.strip_prefix(USUAL_NAME).ok()?.to_owned();
+        let root = self.roots.first().filter(|_| self.given > 0)?.clone();
+        Some(Begin { root, rest, primary: true, is_output: false })
     }
 
     fn outside(&self, path: &str) -> FileError {
         let path = head(path);
         FileError::Refused(format!(
-            "`{path}` is outside of the folders you were given: {}",
+            "`{path}` is outside of the folders you were given: {}; a path without a slash in front begins in the first",
             self.folders()
         ))
     }

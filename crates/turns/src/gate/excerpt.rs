@@ -3,6 +3,7 @@
 
 use crate::turn::Turn;
 use crate::untrusted;
+use insula_domain::marks::is_note;
 use insula_domain::question::{on_a_line, quoted};
 use insula_domain::{Actor, Label};
 use insula_store::{Message, Part, Role};
@@ -62,7 +63,7 @@ fn of_message<'h>(message: &'h Message, sender: &Actor) -> Vec<OtherText<'h>> {
         }
         // What a message brought along, or was summed up of what was read.
         (Part::Beside(text), Role::User | Role::System) if is_tainted => {
-            vec![foreign(format!("what came with a message of {by}"), text)]
+            vec![foreign(format!("what came with a message of {by}"), without_head(text))]
         }
         (Part::Text(text), Role::System) if is_tainted && message.principal != Actor::Hook => {
             vec![foreign(format!("what came with a message of {by}"), text)]
@@ -73,6 +74,17 @@ fn of_message<'h>(message: &'h Message, sender: &Actor) -> Vec<OtherText<'h>> {
         _ => Vec::new(),
     };
     message.parts.iter().flat_map(of_part).collect()
+}
+
+/// What follows the notes of ours that a text begins with, where anything does.
+fn without_head(text: &str) -> &str {
+    let mut rest = text;
+    while let Some((line, after)) = rest.split_once('\n')
+        && is_note(line)
+    {
+        rest = after;
+    }
+    rest
 }
 
 /// Whether others had a word in what has this label. One that can't be read says nothing of that.

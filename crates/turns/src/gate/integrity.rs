@@ -3,7 +3,7 @@
 use super::excerpt::{TextKind, excerpts, stand_in, texts};
 use super::given::{Given, Step, What, are_given, pieces};
 use super::{Call, Denial, NotPassed, around, generations};
-use crate::acts::{When, possible};
+use crate::acts::{When, asks_for_hands, possible};
 use crate::current::runs_programs;
 use crate::facts::Surroundings as _;
 use crate::provenance::Provenance;
@@ -103,6 +103,8 @@ async fn acts(
             When::Elsewhere => !is_here(turn, arguments),
             When::Runs | When::Input => tool.risk(arguments) != Risk::None,
             When::SharedFolder => is_shared(turn, tool, arguments).await,
+            When::Removal => tool.takes_away(arguments),
+            When::Hands => asks_for_hands(arguments),
             When::Everywhere => {
                 tool.reaches_everywhere(arguments) || remembers_everywhere(turn, agent).await
             }

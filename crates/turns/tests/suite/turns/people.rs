@@ -16,7 +16,7 @@ channels: {{telegram: {{accounts: {{main: {{token: x, base_url: 'http://127.0.0.
 agents:
   a: &a
     memory: {{scope: global}}
-    tools: {{also_allow: [send_message, session_search]}}
+    tools: {{also_allow: [send_message, session_search, delegate_task]}}
     send: {{to: ['{GROUP}'], flows: [{{from: '*', to: '{GROUP}'}}]}}
     integrity: balanced
   trusting: {{<<: *a, integrity: {{profile: balanced, trusted: ['person:{BOB}']}}}}
@@ -84,4 +84,48 @@ async fn what_is_found_of_what_somebody_said_elsewhere_steers_too() {
     assert!(is_by_bob(&says(&fixture, "a", ADMIN, "past:marmalade send").await));
     let found = asks_for(&fixture, ("a", "new"), BOB.into(), "past:marmalade send").await;
     assert!(found.is_err(), "{found:?}");
+}
+
+#[tokio::test]
+async fn what_somebody_had_written_steers_whoever_reads_it() {
+    let (fixture, _site) = open().await;
+    let elsewhere = ("a", "elsewhere");
+    asks_for(&fixture, elsewhere, BOB.into(), "write:rules.txt").await.unwrap_err();
+    says(&fixture, "a", ADMIN, "send").await.unwrap_err();
+    let own = asks_for(&fixture, ("a", "new"), BOB.into(), "open:rules.txt send").await;
+    assert!(own.is_err(), "{own:?}");
+    assert!(is_by_bob(&says(&fixture, "a", ADMIN, "open:rules.txt send").await));
+    asks_for(&fixture, ("a", "own"), ADMIN.into(), "write:mine.txt").await.unwrap_err();
+    let own = asks_for(&fixture, ("a", "newer"), BOB.into(), "open:mine.txt send").await;
+    assert!(own.is_err(), "{own:?}");
+}
+
+#[tokio::test]
+async fn what_somebody_had_remembered_steers_whoever_is_reminded() {
+    let (fixture, _site) = open().await;
+    asks_for(&fixture, ("a", "elsewhere"), BOB.into(), "note:marmalade").await.unwrap_err();
+    let own = asks_for(&fixture, ("a", "new"), BOB.into(), "send").await;
+    assert!(own.is_err(), "{own:?}");
+    assert!(is_by_bob(&asks_for(&fixture, ("a", "newer"), ADMIN.into(), "send").await));
+}
+
+#[tokio::test]
+async fn words_of_others_take_nothing_out_of_what_is_remembered() {
+    let (fixture, _site) = open().await;
+    says(&fixture, "a", ADMIN, "note:marmalade").await.unwrap_err();
+    says(&fixture, "a", ADMIN, "drop:marmalade note:honey").await.unwrap_err();
+    says(&fixture, "a", BOB, "hello").await.unwrap_err();
+    let asked = says(&fixture, "a", ADMIN, "drop:honey").await.unwrap();
+    assert!(asked.contains("take something out of what is remembered"), "{asked}");
+}
+
+#[tokio::test]
+async fn a_child_that_is_given_nothing_but_reading_asks_nobody() {
+    let (fixture, _site) = open().await;
+    says(&fixture, "a", BOB, "hello").await.unwrap_err();
+    let said = says(&fixture, "a", ADMIN, "child:read_file,search_files").await;
+    assert!(said.is_err(), "{said:?}");
+    for more in ["child", "child:read_file,terminal", "child:group:files"] {
+        assert!(is_by_bob(&says(&fixture, "a", ADMIN, more).await), "{more}");
+    }
 }

@@ -51,6 +51,17 @@ pub fn script(seen: &Seen, _: usize) -> Vec<Step> {
         "find" => call("search_files", json!({ "pattern": "words", "path": path })),
         "run" => call("terminal", json!({ "command": path.replace(',', " ") })),
         "past" => call("session_search", json!({ "query": path })),
+        "note" => call("memory", json!({ "action": "add", "target": "memory", "content": path })),
+        "drop" => {
+            call("memory", json!({ "action": "remove", "target": "memory", "old_text": path }))
+        }
+        "child" => {
+            let tools: Vec<&str> = path.split(',').filter(|it| !it.is_empty()).collect();
+            let task = json!({ "goal": "look" });
+            let task =
+                if tools.is_empty() { task } else { json!({ "goal": "look", "tools": tools }) };
+            call("delegate_task", json!({ "tasks": [task] }))
+        }
         "call" => call(&format!("mcp__x__{path}"), json!({})),
         "send" => call("send_message", json!({ "target": GROUP, "message": "it is done" })),
         "long" => says("ok"),
