@@ -6,7 +6,7 @@ use crate::id::Id;
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection};
 use axum::extract::{Path, State};
-use insula_capabilities::mcp::{ServerReport, Tested, ToolReport};
+use insula_capabilities::mcp::{PromptReport, ServerReport, Tested, ToolReport};
 use insula_domain::AgentId;
 use insula_registry::Actor;
 use serde::{Deserialize, Serialize};
@@ -32,6 +32,20 @@ pub struct ServerView {
     /// Whether its tools are known: it was asked at least once.
     known: bool,
     tools: Vec<ServerToolView>,
+    /// Whether it has resources, which the agent reads by a tool of that name.
+    resources: bool,
+    /// What people who talk to the agent can choose by a command.
+    prompts: Vec<ServerPromptView>,
+}
+
+/// One prompt of a server.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ServerPromptView {
+    /// What to type.
+    command: String,
+    /// What follows it.
+    arguments: String,
+    description: String,
 }
 
 /// One tool of a server.
@@ -78,7 +92,21 @@ pub struct ApprovedTools {
 
 impl From<ServerReport> for ServerView {
     fn from(report: ServerReport) -> Self {
-        let ServerReport { name, transport, facts, trouble, is_known, tools } = report;
+        let ServerReport {
+            name,
+            transport,
+            facts,
+            trouble,
+            is_known,
+            tools,
+            has_resources,
+            prompts,
+        } = report;
+        let prompt = |PromptReport { command, arguments, description }| ServerPromptView {
+            command,
+            arguments,
+            description,
+        };
         Self {
             name,
             transport,
@@ -90,6 +118,8 @@ impl From<ServerReport> for ServerView {
             trouble,
             known: is_known,
             tools: tools.into_iter().map(Into::into).collect(),
+            resources: has_resources,
+            prompts: prompts.into_iter().map(prompt).collect(),
         }
     }
 }

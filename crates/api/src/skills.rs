@@ -11,11 +11,12 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use insula_capabilities::skills::collection::{self, Candidate, Judged, Skipped};
 use insula_capabilities::skills::package::{PACKAGE_BYTES_MAX, PACKAGE_FILES_MAX};
-use insula_capabilities::skills::{Package, SkillState, SkillView, Verified};
+use insula_capabilities::skills::{Contents, SkillState, SkillView, Verified};
 use insula_domain::AgentId;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use utoipa::ToSchema;
 
 /// A skill in a list.
@@ -33,13 +34,23 @@ pub struct SkillRow {
     reason: Option<String>,
     /// Where it was installed from.
     source: Option<String>,
+    /// The findings in it that an operator accepted, by their hashes.
+    accepted: Vec<String>,
 }
 
 impl From<SkillState> for SkillRow {
-    fn from(state: SkillState) -> Self {
-        let SkillState { name, description, category, version, folder, state, reason, source } =
-            state;
-        Self { name, description, category, version, folder, state, reason, source }
+    fn from(skill: SkillState) -> Self {
+        Self {
+            name: skill.name,
+            description: skill.description,
+            category: skill.category,
+            version: skill.version,
+            folder: skill.folder,
+            state: skill.state,
+            reason: skill.reason,
+            source: skill.source,
+            accepted: skill.accepted,
+        }
     }
 }
 
@@ -54,6 +65,8 @@ pub struct SkillPage {
     /// The tools that stay while it is in use; null for all.
     allowed_tools: Option<Vec<String>>,
     secrets: Vec<NeededSecret>,
+    /// The programs and packages that it needs on the machine.
+    requires: Vec<String>,
 }
 
 /// A file of a skill.
@@ -80,6 +93,9 @@ pub struct InstallSkills {
     /// Whether they may take the place of skills of the same name.
     #[serde(default)]
     replace: bool,
+    /// Findings in them that are accepted, by their hashes.
+    #[serde(default)]
+    accept: BTreeSet<String>,
     skills: Vec<SkillBody>,
 }
 
@@ -89,12 +105,50 @@ pub struct InstallSkills {
 pub struct SkillBody {
     /// Its files: base64 by path, `SKILL.md` among them.
     files: BTreeMap<String, String>,
+    /// The paths of those that can be run as programs.
+    #[serde(default)]
+    executable: BTreeSet<String>,
 }
 
 /// What was installed.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct InstalledSkills {
     installed: Vec<String>,
+    /// Those that were left out, and why.
+    skipped: Vec<SkippedSkill>,
+}
+
+/// A skill that was not installed.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct SkippedSkill {
+    name: String,
+    /// Why, on one line.
+    reason: String,
+    /// What was found in it, each of which can be accepted.
+    findings: Vec<FindingRow>,
+}
+
+/// Something in a file of a skill that stands against showing it to a model.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct FindingRow {
+    file: String,
+    line: u32,
+    reason: String,
+    /// What it is accepted by, while the file stays as it is.
+    hash: String,
+}
+
+impl From<Skipped> for SkippedSkill {
+    fn from(skipped: Skipped) -> Self {
+        let Skipped { name, reason, findings } = skipped;
+        let findings = findings.into_iter().map(|finding| FindingRow {
+            file: finding.file.into(),
+            line: finding.line,
+            reason: finding.reason.into(),
+            hash: finding.hash.into(),
+        });
+        Self { name, reason, findings: findings.collect() }
+    }
 }
 
 /// How installed skills compare with what was installed.
@@ -155,7 +209,7 @@ pub async fn show(
     path: Result<Path<(String, String)>, PathRejection>,
 ) -> Result<Json<SkillPage>, ApiError> {
     let (id, name) = both(path)?;
-    let SkillView { state, text, files, allowed_tools, variables } =
+    let SkillView { state, text, files, allowed_tools, variables, requires } =
         api.capabilities.skill(&id, &name).await?;
     Ok(Json(SkillPage {
         row: state.into(),
@@ -166,10 +220,12 @@ pub async fn show(
             .into_iter()
             .map(|(name, granted)| NeededSecret { name, granted })
             .collect(),
+        requires,
     }))
 }
 
-/// Installs skills into an agent's own folder.
+/// Installs skills into an agent's own folder. One that can't be is left out and named; where none
+/// can, nothing is installed.
 #[utoipa::path(post, path = "/api/agents/{id}/skills", params(("id" = String, Path)), request_body = InstallSkills,
     responses((status = 201, body = InstalledSkills), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)), security(("token" = [])))]
 pub async fn install(
@@ -181,28 +237,38 @@ pub async fn install(
     let id = agent(&id)?;
     // Whose it is comes first: what is not there has nothing else that could be wrong.
     api.capabilities.skills(&id).await?;
-    let Json(InstallSkills { source, replace, skills }) =
+    let Json(InstallSkills { source, replace, accept, skills }) =
         body.map_err(|rejection| ApiError::invalid(rejection.body_text()))?;
     let total: usize = skills.iter().flat_map(|skill| skill.files.values()).map(String::len).sum();
     let count: usize = skills.iter().map(|skill| skill.files.len()).sum();
     if total > PACKAGE_BYTES_MAX * 2 || count > PACKAGE_FILES_MAX {
         return Err(ApiError::invalid("these are too many files, or too large ones"));
     }
-    let mut packages = Vec::new();
-    for SkillBody { files } in skills {
-        let mut contents = BTreeMap::new();
+    let mut candidates = Vec::new();
+    for (at, SkillBody { files, executable }) in skills.into_iter().enumerate() {
+        let mut contents = Contents { executable, ..Contents::default() };
         for (path, text) in files {
             let bytes = STANDARD.decode(text);
             let bytes = bytes.map_err(|_| ApiError::invalid("a file is not base64"))?;
-            contents.insert(path, bytes);
+            contents.files.insert(path, bytes);
         }
-        let package = Package::new(contents);
-        packages.push(package.map_err(|error| ApiError::invalid(error.to_string()))?);
+        // One that has no name is told by its place in the request.
+        candidates.push(Candidate { folder: format!("skills[{at}]"), contents: Ok(contents) });
+    }
+    // What was accepted before is no question again, while the content is what it was.
+    let mut accepted = api.capabilities.accepted(&id).await?;
+    accepted.extend(accept.into_iter().map(String::into_boxed_str));
+    let Judged { packages, mut skipped } = collection::judge(candidates, &accepted);
+    if packages.is_empty() && !skipped.is_empty() {
+        let reasons: Vec<String> = skipped.into_iter().map(|it| it.reason).collect();
+        return Err(ApiError::invalid(reasons.join("; ")));
     }
     let source: String = source.chars().filter(|c| !c.is_control()).take(500).collect();
     let actor = caller.actor();
     let done = api.capabilities.install_skills(&id, &source, packages, replace, &actor).await?;
-    Ok((StatusCode::CREATED, Json(InstalledSkills { installed: done.names })))
+    skipped.extend(done.skipped);
+    let skipped = skipped.into_iter().map(SkippedSkill::from).collect();
+    Ok((StatusCode::CREATED, Json(InstalledSkills { installed: done.names, skipped })))
 }
 
 /// Removes a skill from an agent's own folder.

@@ -4,6 +4,7 @@ mod confinement;
 mod hooks;
 mod mcp;
 mod memory;
+mod skills;
 
 use crate::Capabilities;
 use insula_config::enforcement::{UNENFORCED, WITHOUT_EFFECT};
@@ -63,6 +64,7 @@ pub async fn examine(caps: &Capabilities) -> Vec<DoctorFinding> {
     findings.extend(hooks::examine(caps));
     findings.extend(mcp::examine(caps));
     findings.extend(memory::examine(caps).await);
+    findings.extend(skills::examine(caps).await);
     findings.extend(confinement::examine(caps).await);
     findings
 }

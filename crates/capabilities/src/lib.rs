@@ -8,6 +8,7 @@ pub mod hooks;
 mod lifecycle;
 pub mod mcp;
 pub mod memory;
+pub mod pictures;
 pub mod programs;
 pub mod skills;
 pub mod web;
@@ -68,7 +69,7 @@ impl Capabilities {
         env: BTreeMap<String, String>,
         purpose: Purpose,
     ) -> Result<Opened, RuntimeError> {
-        let programs = Arc::new(Host::new(&world, home.hidden()));
+        let programs = Arc::new(Host::new(&world, &home));
         let acting = programs.clone();
         let (daemon, parts) = Daemon::open(home, lock, world, env, purpose, acting).await?;
         let inner = Inner {

@@ -60,6 +60,9 @@ pub enum Command {
     /// Work with the Model Context Protocol: an agent's servers, and an agent as a server
     #[command(subcommand)]
     Mcp(Mcp),
+    /// Work with models
+    #[command(subcommand)]
+    Model(Model),
     /// Show how the daemon stands; exit 1 when none runs
     Status,
     /// Read the configuration again and apply it
@@ -112,6 +115,30 @@ pub enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
+}
+
+/// Work with models.
+#[derive(Debug, Subcommand)]
+pub enum Model {
+    /// Set up a small model on this machine, by Ollama, llama.cpp or LM Studio, and try it
+    #[command(
+        after_help = "Looks for servers and programs that are here already, says what it would do, and asks before it does anything. Where nothing is installed, it says what to install."
+    )]
+    Try(ModelTry),
+}
+
+/// Set up a small model on this machine.
+#[derive(Debug, Args)]
+pub struct ModelTry {
+    /// Do it without asking
+    #[arg(long)]
+    pub yes: bool,
+    /// This model, by the name that its server has for it
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<String>,
+    /// The server at this address and no other, such as http://127.0.0.1:8080
+    #[arg(long, value_name = "URL")]
+    pub url: Option<String>,
 }
 
 /// Show an agent's tools.

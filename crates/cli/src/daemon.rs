@@ -164,7 +164,7 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
 
 /// Writes the first configuration into a home that has none; whether it did. A start that was
 /// killed half-way leaves a mark, and the next one writes the rest.
-fn furnish(home: &Home) -> Result<bool, Failure> {
+pub fn furnish(home: &Home) -> Result<bool, Failure> {
     let mark = home.root().join("run").join("first-run");
     if !home.is_new() && home.read(&mark)?.is_none() {
         return Ok(false);

@@ -1,7 +1,8 @@
 //! What the process was started with: read here, once, and passed on as values.
 #![expect(
     clippy::disallowed_methods,
-    reason = "start-up: the one place that reads the environment and the process itself"
+    clippy::disallowed_types,
+    reason = "start-up: the one place that reads the environment and the process itself, and starts what a person asks for"
 )]
 
 use std::collections::BTreeMap;
@@ -93,4 +94,53 @@ pub fn end(code: u8) -> ! {
 pub fn open_log(path: &Path) -> std::io::Result<std::fs::File> {
     use std::os::unix::fs::OpenOptionsExt as _;
     std::fs::OpenOptions::new().create(true).append(true).mode(0o600).open(path)
+}
+
+/// A path without the links in it, where there is something.
+pub fn real(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// The program of that name that a shell would start.
+pub fn program(environment: &Environment, name: &str) -> Option<PathBuf> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folders = environment.variables.get("PATH")?;
+    let mut places = std::env::split_paths(folders).map(|folder| folder.join(name));
+    places.find(|place| {
+        let found = std::fs::metadata(place);
+        place.is_absolute()
+            && found.is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
+    })
+}
+
+/// A program that goes on when this one ends.
+pub struct Beside(std::process::Child);
+
+impl Beside {
+    pub fn id(&self) -> u32 {
+        self.0.id()
+    }
+
+    /// How it ended, if it has.
+    pub fn ended(&mut self) -> Option<String> {
+        let ended = self.0.try_wait().ok().flatten();
+        ended.map(|status| status.to_string())
+    }
+}
+
+/// Starts a program that a person asked for, beside this one: with nothing but these variables,
+/// and what it prints in a file.
+pub fn start_beside(
+    program: &Path,
+    arguments: &[String],
+    variables: impl Iterator<Item = (String, String)>,
+    log: &Path,
+) -> std::io::Result<Beside> {
+    use std::os::unix::process::CommandExt as _;
+    let log = open_log(log)?;
+    let mut command = std::process::Command::new(program);
+    command.args(arguments).env_clear().envs(variables);
+    command.stdin(std::process::Stdio::null()).stdout(log.try_clone()?).stderr(log);
+    // Ctrl-C here is not meant for it.
+    Ok(Beside(command.process_group(0).spawn()?))
 }

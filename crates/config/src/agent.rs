@@ -1,6 +1,7 @@
 //! One agent's configuration, resolved: every layer applied, every reference followed.
 
 use crate::hook::Hook;
+use crate::images::ImagesConfig;
 use crate::mcp::McpServer;
 use crate::model::ModelRef;
 use crate::programs::Programs;
@@ -49,6 +50,8 @@ pub struct AgentConfig {
     pub programs: Programs,
     /// The search of the web that it asks; `None` where none is named.
     pub search: Option<SearchConfig>,
+    /// Who makes its pictures; `None` where nobody is named.
+    pub images: Option<ImagesConfig>,
     /// Another folder than the usual one for its files.
     pub workspace_path: Option<Box<str>>,
     /// Whether other agents can write there too.

@@ -192,6 +192,9 @@ impl Authority {
         if let Some(search) = &config.search {
             self.grant("search at", &*search.base_url);
         }
+        if let Some(images) = &config.images {
+            self.grant("pictures by", images.model.to_string());
+        }
         boundary.secrets.iter().for_each(|name| self.grant("secret", &**name));
         boundary.send.iter().for_each(|agent| self.grant("link to", agent.as_str()));
         boundary.messages.to.iter().for_each(|to| self.grant("sending to", to.to_string()));
@@ -398,6 +401,8 @@ fn is_read_elsewhere(path: &str) -> bool {
         "network.allow",
         "network.credentials",
         "web.search.base_url",
+        "images.model",
+        "images.price",
         "secrets",
         "isolation",
         "links",

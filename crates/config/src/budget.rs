@@ -62,7 +62,7 @@ pub(crate) fn prices(node: Option<&Node>) -> Prices {
 }
 
 /// Money in millionths, so that sums are exact.
-fn micros(node: &Node) -> Option<u64> {
+pub(crate) fn micros(node: &Node) -> Option<u64> {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
     node.number().map(|usd| (usd * 1e6).round() as u64)
 }

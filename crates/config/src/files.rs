@@ -154,6 +154,9 @@ fn skills(file: &mut impl FnMut(&FileState), folder: &SkillFolder) {
         file(&FileState::Text(format!("{:?}", skill.files).into()));
     }
     file(&FileState::Text(format!("{:?}", folder.faults).into()));
+    if !folder.accepted.is_empty() {
+        file(&FileState::Text(format!("{:?}", folder.accepted).into()));
+    }
 }
 
 fn read_bundles(folder: &Path) -> BTreeMap<String, Arc<SkillFolder>> {

@@ -5,6 +5,7 @@ mod arguments;
 mod boundary;
 mod credentials;
 mod hooks;
+mod images;
 mod mcp;
 mod people;
 mod references;
@@ -106,6 +107,7 @@ pub fn resolve(
     let admins = reader.admins(&people);
     let access = reader.access(&people);
     let search = reader.search();
+    let images = reader.images();
     let messages = reader.send_grants();
     let possible = Possible {
         memory: switch(memory_on),
@@ -116,6 +118,7 @@ pub fn resolve(
         ),
         mcp: switch(!mcp_servers.is_empty()),
         search: switch(search.is_some()),
+        images: switch(images.is_some()),
         sending: switch(!messages.to.is_empty()),
     };
     let mut table = shared.table(&tools, possible);
@@ -179,6 +182,7 @@ pub fn resolve(
         boundary,
         programs: reader.programs(),
         search,
+        images,
         workspace_path: reader.text("workspace.path").map(Into::into),
         workspace_is_shared: false,
         mcp_servers,
@@ -235,7 +239,8 @@ fn digest(config: &AgentConfig, around: &Surroundings<'_>) -> [u8; 32] {
         part(&setting.path);
         part(&setting.value.to_string());
     }
-    for model in &config.models {
+    let images = config.images.iter().map(|images| &images.model);
+    for model in config.models.iter().chain(images) {
         part(&model.to_string());
         part(&format!("{:?}", around.providers.configured.get(&model.provider)));
     }

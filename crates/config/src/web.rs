@@ -86,6 +86,14 @@ pub fn search(
     Ok(SearchConfig { provider, base_url: base_url.into(), host, api_key: api_key.map(Into::into) })
 }
 
+/// Whether what is sent to an address is read by everyone on the way.
+pub(crate) fn is_in_the_clear(base_url: &str) -> bool {
+    let Some((scheme, rest)) = base_url.split_once("://") else { return false };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let is_near = parse_authority(authority).is_ok_and(|(host, _)| is_this_machine(&host));
+    scheme.eq_ignore_ascii_case("http") && !is_near
+}
+
 fn is_this_machine(host: &Host) -> bool {
     match host {
         Host::Address(address) => address.is_loopback(),
@@ -96,6 +104,22 @@ fn is_this_machine(host: &Host) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn plain_http_is_read_by_everyone_but_on_this_machine() {
+        for (url, is_clear) in [
+            ("https://x.org/v1", false),
+            ("http://x.org/v1", true),
+            ("HTTP://10.0.0.1:80", true),
+            ("http://127.0.0.1:8080/v1", false),
+            ("http://[::1]:1", false),
+            ("http://localhost", false),
+            ("http://localhost.evil.org", true),
+            ("http://", true),
+        ] {
+            assert_eq!(is_in_the_clear(url), is_clear, "{url}");
+        }
+    }
 
     #[test]
     fn a_search_is_its_host_and_nothing_else() {

@@ -156,14 +156,15 @@ pub fn switch() -> impl Strategy<Value = Switch> {
 }
 
 pub fn possible() -> impl Strategy<Value = Possible> {
-    (switch(), switch(), switch(), switch(), switch(), switch(), switch()).prop_map(
-        |(memory, boards, links, delegation, mcp, search, sending)| Possible {
+    (switch(), switch(), switch(), switch(), switch(), switch(), switch(), switch()).prop_map(
+        |(memory, boards, links, delegation, mcp, search, images, sending)| Possible {
             memory,
             boards,
             links,
             delegation,
             mcp,
             search,
+            images,
             sending,
         },
     )

@@ -260,6 +260,7 @@ fn full() -> Boundary {
         delegation: on,
         mcp: on,
         search: on,
+        images: on,
         sending: on,
     };
     let named = ["send_message", "message_agent"];

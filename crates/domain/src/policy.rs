@@ -99,6 +99,8 @@ pub struct Possible {
     pub mcp: Switch,
     /// Its operator named a search of the web.
     pub search: Switch,
+    /// Its operator named who makes pictures.
+    pub images: Switch,
     /// Its operator named a place that it may send to.
     pub sending: Switch,
 }

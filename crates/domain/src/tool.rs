@@ -252,7 +252,7 @@ const fn missing(name: &'static str, why: &'static str) -> ToolSpec {
     ToolSpec { backend: Backend::Missing(why), ..built_in(name, Group::Media, &[Effect::Media]) }
 }
 
-const NO_IMAGES: &str = "there is no image backend";
+const NO_SIGHT: &str = "pictures are shown to models that see";
 const NO_VIDEO: &str = "there is no video backend";
 const NO_SPEECH: &str = "there is no speech backend";
 const NO_MIXTURE: &str = "there is no mixture backend; `delegate_task` runs several models";
@@ -275,7 +275,7 @@ pub static CATALOGUE: &[ToolSpec] = &[
     built_in("cronjob", Group::Automation, &[Effect::Schedule, Effect::ChangeSelf]),
     built_in("delegate_task", Group::Agents, &[Effect::Delegate]),
     built_in("execute_code", Group::Shell, &[Effect::RunCode]),
-    missing("image_generate", NO_IMAGES),
+    built_in("image_generate", Group::Media, &[Effect::Media, Effect::Network, Effect::WriteFiles]),
     built_in("kanban_attach", Group::Boards, &[Effect::Board]),
     built_in("kanban_block", Group::Boards, &[Effect::Board]),
     built_in("kanban_comment", Group::Boards, &[Effect::Board]),
@@ -304,7 +304,7 @@ pub static CATALOGUE: &[ToolSpec] = &[
     built_in("todo", Group::Planning, &[Effect::Plan]),
     built_in("tool_search", Group::Mcp, &[Effect::FindTools]),
     missing("video_generate", NO_VIDEO),
-    missing("vision_analyze", NO_IMAGES),
+    missing("vision_analyze", NO_SIGHT),
     built_in("web_extract", Group::Web, &[Effect::Network]),
     built_in("web_search", Group::Web, &[Effect::Network]),
     built_in("write_file", Group::Files, &[Effect::WriteFiles]),

@@ -73,6 +73,8 @@ pub enum Rule {
     NoMcpServer,
     /// No search of the web is named.
     NoSearch,
+    /// Nobody is named who makes pictures.
+    NoImages,
     /// Nothing here answers to the name.
     NotAvailable(&'static str),
     /// No tool has that name.
@@ -119,6 +121,9 @@ impl fmt::Display for Rule {
             Self::NoMcpServer => f.write_str("no MCP server is configured for this agent"),
             Self::NoSearch => {
                 f.write_str("no search is configured for this agent; `web.search` names one")
+            }
+            Self::NoImages => {
+                f.write_str("no image model is configured for this agent; `images.model` names one")
             }
             Self::NotAvailable(why) => write!(f, "not available: {why}"),
             Self::Unknown => f.write_str("no tool has this name"),
@@ -339,6 +344,7 @@ fn impossible(tool: &ToolSpec, possible: &Possible) -> Option<Rule> {
         (Group::Mcp, _) => (possible.mcp, Rule::NoMcpServer),
         (_, "message_agent") => (possible.links, Rule::NoLink),
         (_, "web_search") => (possible.search, Rule::NoSearch),
+        (_, "image_generate") => (possible.images, Rule::NoImages),
         _ => return None,
     };
     (switch == Switch::Off).then_some(rule)

@@ -12,6 +12,7 @@ const ALL_ON: Possible = Possible {
     delegation: Switch::On,
     mcp: Switch::On,
     search: Switch::On,
+    images: Switch::On,
     sending: Switch::On,
 };
 

@@ -3,6 +3,7 @@
 //! Every request is a decision of the agent's egress policy. Redirects are not followed: a
 //! header with a credential must not travel to where somebody else points.
 
+use crate::task_form;
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use futures_util::stream::{BoxStream, unfold};
@@ -106,7 +107,9 @@ impl StreamableHttpClient for HttpWay {
         }
         let wants_answer = matches!(message, JsonRpcMessage::Request(_));
         let bytes = answer.bytes().await.map_err(StreamableHttpError::Client)?;
-        match serde_json::from_slice::<ServerJsonRpcMessage>(&bytes) {
+        let kept = task_form::kept(&bytes);
+        let bytes = kept.as_deref().unwrap_or(&bytes);
+        match serde_json::from_slice::<ServerJsonRpcMessage>(bytes) {
             Ok(message) if kind.starts_with(JSON) => {
                 Ok(StreamableHttpPostResponse::Json(message, named))
             }
@@ -198,5 +201,15 @@ fn events(answer: Response) -> Events {
             Err(error) => Some((Err(error), None)),
         }
     });
-    SseStream::from_bytes_stream(pieces.boxed()).boxed()
+    let events = SseStream::from_bytes_stream(pieces.boxed());
+    let kept = events.map(|event| {
+        event.map(|event| {
+            let kept = event.data.as_deref().and_then(|it| task_form::kept(it.as_bytes()));
+            match kept.and_then(|kept| String::from_utf8(kept).ok()) {
+                Some(kept) => Sse { data: Some(kept), ..event },
+                None => event,
+            }
+        })
+    });
+    kept.boxed()
 }

@@ -9,6 +9,7 @@
 
 use crate::name::full_name;
 use crate::offer::{Offer, TOOLS_MAX, mark};
+use crate::server::{Beside, Prompt, PromptArgument};
 use insula_domain::scan::{Use, scan};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -25,13 +26,49 @@ pub struct Pins {
 }
 
 /// What is known of one server.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServerPins {
     /// Which server this was learnt from: what was run or asked.
     pub identity: String,
     /// By the name the server gives a tool.
     pub tools: BTreeMap<String, Pinned>,
+    /// Whether it has resources.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub resources: bool,
+    /// What people can choose, by the name the server gives it. No model is shown these words.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub prompts: BTreeMap<String, PinnedPrompt>,
+}
+
+/// One prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PinnedPrompt {
+    /// What the server says that it is for.
+    pub description: String,
+    pub arguments: Vec<PinnedArgument>,
+}
+
+/// What a prompt is filled with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PinnedArgument {
+    pub name: String,
+    pub description: String,
+    pub is_needed: bool,
+}
+
+impl From<Prompt> for PinnedPrompt {
+    fn from(prompt: Prompt) -> Self {
+        let argument = |it: PromptArgument| PinnedArgument {
+            name: it.name,
+            description: it.description,
+            is_needed: it.is_needed,
+        };
+        let arguments = prompt.arguments.into_iter().map(argument).collect();
+        Self { description: prompt.description, arguments }
+    }
 }
 
 /// One tool.
@@ -229,7 +266,8 @@ pub fn revise(
         }
         tools.insert(name.clone(), Pinned { offered: false, ..known.clone() });
     }
-    (ServerPins { identity: identity.to_owned(), tools }, changes)
+    let after = ServerPins { identity: identity.to_owned(), tools, ..ServerPins::default() };
+    (after, changes)
 }
 
 /// What the scanner has against it.
@@ -270,6 +308,13 @@ fn texts(schema: &str) -> String {
 }
 
 impl ServerPins {
+    /// Takes in what the server has beside its tools.
+    pub fn with(mut self, beside: Beside) -> Self {
+        self.resources = beside.has_resources;
+        self.prompts = beside.prompts.into_iter().map(|it| (it.name.clone(), it.into())).collect();
+        self
+    }
+
     /// An operator has looked: at all that waits or is shown, or at one tool, whatever stood
     /// against it but that it can't be used. The tools it concerned.
     pub fn approve(&mut self, only: Option<&str>) -> Vec<String> {

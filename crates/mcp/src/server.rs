@@ -1,12 +1,16 @@
 //! One server of one agent: its connection, opened when it is first needed, kept, and given
 //! up when it is idle, broken or no longer wanted.
 
+mod beside;
 mod listing;
 mod opening;
+mod tasks;
+
+pub use beside::{Beside, PROMPTS_MAX, Prompt, PromptArgument};
 
 use crate::breaker::{Breaker, Pause};
 use crate::content::{CallOutcome, outcome};
-use crate::handler::OurSide;
+use crate::handler::{Asking, CallGuard, OurSide, Questions};
 use crate::stdio_lines::{Reading, Writing};
 use crate::words::{last_words, plain, without_prefix};
 use async_trait::async_trait;
@@ -17,10 +21,12 @@ use insula_world::Clock;
 use rmcp::RoleClient;
 use rmcp::model::{CallToolRequestParams, CallToolResponse, JsonObject};
 use rmcp::service::{RunningService, ServiceError};
+use std::collections::BTreeSet;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 /// How many times its time-out a call may take while the server tells of progress.
@@ -163,6 +169,7 @@ impl Ending {
 /// One server of one agent.
 pub struct Server {
     limits: ServerLimits,
+    asking: Asking,
     clock: Arc<dyn Clock>,
     /// Held while a connection is opened, so that there is one.
     slot: tokio::sync::Mutex<Option<Arc<Connection>>>,
@@ -178,6 +185,8 @@ struct Connection {
     errors: Option<Capture>,
     /// When it was last used, in milliseconds of the clock.
     used: AtomicU64,
+    /// The tools that are called as tasks.
+    as_tasks: Mutex<BTreeSet<String>>,
 }
 
 impl Connection {
@@ -193,9 +202,10 @@ impl Connection {
 
 impl Server {
     /// A server that nobody has asked yet.
-    pub fn new(limits: ServerLimits, clock: Arc<dyn Clock>) -> Arc<Self> {
+    pub fn new(limits: ServerLimits, asking: Asking, clock: Arc<dyn Clock>) -> Arc<Self> {
         Arc::new(Self {
             limits,
+            asking,
             clock,
             slot: tokio::sync::Mutex::default(),
             breaker: Mutex::default(),
@@ -205,14 +215,16 @@ impl Server {
     }
 
     /// Calls a tool by the name the server gives it. When the future is dropped, the server is
-    /// told that nobody waits any more.
+    /// told that nobody waits any more. What the server asks meanwhile goes to `asks`; without
+    /// that nobody is asked.
     pub fn call<'a>(
         self: &'a Arc<Self>,
         opener: &'a dyn Opener,
         tool: &'a str,
         arguments: JsonObject,
+        asks: Option<Questions>,
     ) -> ServerFuture<'a, CallOutcome> {
-        Box::pin(self.called(opener, tool, arguments))
+        Box::pin(self.called(opener, tool, arguments, asks))
     }
 
     async fn called(
@@ -220,11 +232,18 @@ impl Server {
         opener: &dyn Opener,
         tool: &str,
         arguments: JsonObject,
+        asks: Option<Questions>,
     ) -> Result<CallOutcome, ServerError> {
         let connection = self.connection(opener, Patience::Usual).await?;
+        let guard = connection.side.heard.begin(asks);
+        if connection.calls_as_task(tool) {
+            let result = self.called_as_task(&connection, &guard, tool, arguments).await?;
+            self.facts().calls += 1;
+            return Ok(outcome(result));
+        }
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         let asking = connection.service.peer().call_tool_once(params);
-        let answered = self.patiently(&connection, asking).await?;
+        let answered = self.patiently(&connection, Some(&guard), asking).await?;
         self.facts().calls += 1;
         match answered {
             CallToolResponse::Complete(result) => Ok(outcome(result)),
@@ -360,16 +379,24 @@ impl Server {
         });
     }
 
-    /// Waits for an answer as long as the server may take.
+    /// Waits for an answer as long as the server may take. While a person is asked, it is not the
+    /// server that takes long.
     async fn patiently<T>(
         &self,
         connection: &Connection,
+        call: Option<&CallGuard>,
         asking: impl Future<Output = Result<T, ServiceError>>,
     ) -> Result<T, ServerError> {
         let mut progress = connection.side.heard.progress.subscribe();
-        let most = self.clock.elapsed() + self.limits.call.saturating_mul(PROGRESS_FACTOR);
+        let mut person = call.map(|call| call.waiting.subscribe());
+        let longest = self.limits.call.saturating_mul(PROGRESS_FACTOR);
+        let mut most = self.clock.elapsed() + longest;
         tokio::pin!(asking);
         let answered = loop {
+            let is_asked = person.as_mut().is_some_and(|it| *it.borrow_and_update() > 0);
+            if is_asked {
+                most = self.clock.elapsed() + longest;
+            }
             let left = most.saturating_sub(self.clock.elapsed()).min(self.limits.call);
             tokio::select! {
                 biased;
@@ -378,7 +405,8 @@ impl Server {
                 }
                 answered = &mut asking => break answered,
                 Ok(()) = progress.changed(), if !left.is_zero() => {}
-                () = self.clock.sleep(left) => {
+                () = changed(&mut person) => {}
+                () = self.clock.sleep(left), if !is_asked => {
                     let error = ServerError::TimedOut(self.limits.call.as_secs());
                     self.failed(&error, Some(connection));
                     return Err(error);
@@ -440,6 +468,16 @@ impl Server {
     fn now(&self) -> u64 {
         u64::try_from(self.clock.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
+}
+
+/// Until it changes how many questions wait; never where none can.
+async fn changed(person: &mut Option<watch::Receiver<usize>>) {
+    if let Some(person) = person
+        && person.changed().await.is_ok()
+    {
+        return;
+    }
+    std::future::pending().await
 }
 
 impl Drop for Server {

@@ -5,6 +5,7 @@
 //! connection: what comes after can't be told from what came before.
 
 use crate::server::Ending;
+use crate::task_form;
 use insula_world::Clock;
 use rmcp::RoleClient;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
@@ -150,7 +151,8 @@ impl Transport<RoleClient> for StdioLines {
             if text.is_empty() {
                 continue;
             }
-            match serde_json::from_slice(text) {
+            let kept = task_form::kept(text);
+            match serde_json::from_slice(kept.as_deref().unwrap_or(text)) {
                 Ok(message) => return Some(message),
                 // Whoever waits for it would wait in vain.
                 Err(error) if error.to_string().starts_with(TOO_DEEP) => {

@@ -3,7 +3,9 @@
 use crate::error::{ModelError, ModelFault};
 use crate::status::{self, ProviderErrorBody};
 use bytes::Bytes;
-use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
+use http::header::{
+    ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT,
+};
 use http::{Method, Uri};
 use http_body_util::Full;
 use insula_wire::{Body, Timeouts, Transport, excerpt, retry_after};
@@ -124,6 +126,26 @@ impl Endpoint {
         })
     }
 
+    /// Another address of the same server, with the same headers but for another key.
+    pub(crate) fn at(&self, path: &str, key: Option<&SecretString>) -> Result<Self, SpecError> {
+        let provider = || self.provider.to_string();
+        let uri = format!("{}{path}", self.base_url).parse::<Uri>().map_err(|error| {
+            SpecError::BadBaseUrl { provider: provider(), why: error.to_string() }
+        })?;
+        let mut other = Self { uri, ..self.clone() };
+        if let Some(key) = key {
+            let bearer = format!("Bearer {}", key.expose_secret());
+            let mut value = HeaderValue::try_from(bearer).map_err(|_| SpecError::BadHeader {
+                provider: provider(),
+                header: AUTHORIZATION.to_string(),
+            })?;
+            value.set_sensitive(true);
+            other.headers.insert(AUTHORIZATION, value);
+            other.secrets = self.secrets.iter().chain([key]).cloned().collect();
+        }
+        Ok(other)
+    }
+
     /// The host it is at.
     pub(crate) fn host(&self) -> &str {
         self.uri.host().unwrap_or_default()
@@ -147,15 +169,6 @@ impl Endpoint {
         cancel: &CancellationToken,
     ) -> Result<Body, ModelFault> {
         self.send(Method::POST, &self.uri, body.into(), limits, cancel).await
-    }
-
-    /// Fetches what is at this address.
-    pub(crate) async fn get(
-        &self,
-        limits: &Timeouts,
-        cancel: &CancellationToken,
-    ) -> Result<Body, ModelFault> {
-        self.send(Method::GET, &self.uri, Bytes::new(), limits, cancel).await
     }
 
     /// What is at another path below the base URL, if the server has it at hand.

@@ -1,7 +1,8 @@
 //! What every provider can do, and the stream of events it answers with.
 
-use crate::error::ModelError;
+use crate::error::{ModelError, ModelFault};
 use crate::event::Event;
+use crate::picture::{Picture, PictureRequest};
 use crate::request::Request;
 use crate::window::Abilities;
 use async_trait::async_trait;
@@ -28,6 +29,19 @@ pub trait Provider: Send + Sync {
     /// Never waits for long.
     async fn abilities(&self, model: &str) -> Abilities {
         Abilities::by_name(model)
+    }
+
+    /// Makes a picture, where it is one that does.
+    async fn picture(
+        &self,
+        request: &PictureRequest,
+        _limits: &Timeouts,
+        _cancel: &CancellationToken,
+    ) -> Result<Picture, ModelError> {
+        let message = "it makes no pictures".to_owned();
+        let fault = ModelFault::Refused { status: 0, message };
+        let (provider, model) = (self.name().into(), (*request.model).into());
+        Err(ModelError { provider, model, fault })
     }
 
     /// The body that a request would be sent as after it was refused in these words, one after the

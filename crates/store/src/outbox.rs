@@ -122,7 +122,7 @@ pub enum Provisional {
 pub struct SentPart {
     /// The platform's name for the message.
     pub message: Box<str>,
-    /// How far the delivery's words were sent with it, in bytes.
+    /// How far the delivery was sent with it: in bytes of its words, and beyond them what goes along.
     pub upto: u64,
 }
 

@@ -7,6 +7,7 @@ use crate::delegate::Delegate;
 use crate::files::Files;
 use crate::memory::Memory;
 use crate::outbox::Outbox;
+use crate::pictures::Pictures;
 use crate::reader::Reader;
 use crate::servers::Servers;
 use crate::shell::Shell;
@@ -38,6 +39,8 @@ pub struct Hands<'h> {
     pub outbox: Option<&'h dyn Outbox>,
     /// Who reads in quarantine.
     pub reader: Option<&'h dyn Reader>,
+    /// Who makes pictures.
+    pub pictures: Option<&'h dyn Pictures>,
 }
 
 impl<'h> Hands<'h> {
@@ -55,6 +58,7 @@ impl<'h> Hands<'h> {
             memory: None,
             outbox: None,
             reader: None,
+            pictures: None,
         }
     }
 }
@@ -98,6 +102,11 @@ impl Hands<'_> {
     /// Who reads in quarantine, or why nobody does.
     pub(crate) fn reader(&self) -> Result<&dyn Reader, HandError> {
         self.reader.ok_or_else(|| HandError("nobody reads in quarantine here".to_owned()))
+    }
+
+    /// Who makes pictures, or why nobody does.
+    pub(crate) fn pictures(&self) -> Result<&dyn Pictures, HandError> {
+        self.pictures.ok_or_else(|| HandError("nobody makes pictures here".to_owned()))
     }
 
     /// The way to children, or why there is none.

@@ -10,6 +10,7 @@ mod delegate_task;
 mod execute_code;
 mod files;
 pub mod hands;
+mod image_generate;
 mod mcp;
 pub mod memory;
 pub mod mend;
@@ -17,6 +18,7 @@ mod nearest;
 mod outbox;
 mod output;
 mod patch;
+pub mod pictures;
 mod printed;
 mod process;
 mod quarantine;
@@ -44,15 +46,17 @@ pub use delegate_task::DelegateTask;
 pub use execute_code::ExecuteCode;
 pub use files::Files;
 pub use hands::{Hands, History, Hit, Search};
-pub use mcp::{McpTool, words_of};
+pub use image_generate::ImageGenerate;
+pub use mcp::{McpResources, McpTool, RESOURCES, words_of};
 pub use memory::Memory;
 pub use mend::Habits;
 pub use nearest::nearest;
 pub use outbox::Outbox;
-pub use output::{HandError, Output, Piece, QuotedSource, ToolError};
+pub use output::{HandError, Output, Picture, Piece, QuotedSource, ToolError};
 pub use patch::Patch;
 #[cfg(fuzzing)]
 pub use patch::fuzzing as patch_fuzzing;
+pub use pictures::Pictures;
 pub use process::Process;
 pub use quarantine::Quarantined;
 pub use read_file::ReadFile;
@@ -60,7 +64,7 @@ pub use reader::Reader;
 pub use remember::{MemorySearch, Remember};
 pub use search::SearchFiles;
 pub use send_message::SendMessage;
-pub use servers::Servers;
+pub use servers::{ServerAnswer, Servers};
 pub use session_search::SessionSearch;
 pub use shell::Shell;
 pub use skills::{SkillManage, SkillView, SkillsList};
@@ -271,6 +275,7 @@ pub const BUILT_IN: &[&dyn Tool] = &[
     &Clarify,
     &DelegateTask,
     &ExecuteCode,
+    &ImageGenerate,
     &MemorySearch,
     &Patch,
     &Process,

@@ -1,5 +1,7 @@
 //! What a tool gives back.
 
+pub use insula_mcp::Picture;
+
 /// What a tool gives back when it did what it was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Output {
@@ -7,12 +9,17 @@ pub enum Output {
     Text(String),
     /// Text for the model of which some is somebody else's, and is marked so.
     Pieces(Vec<Piece>),
+    /// The same with pictures, for models that look at them. The words say what they are.
+    WithPictures { pieces: Vec<Piece>, pictures: Vec<Picture> },
     /// A question for the person; the turn ends with it and the answer is the next message.
     Ask {
         question: String,
         /// Answers to choose from; none for an open question.
         choices: Vec<String>,
     },
+    /// The same, asked by somebody else than the model: their words, which name them. What was
+    /// called goes on with the answer.
+    AskFor { question: String },
 }
 
 /// A piece of what a tool gives back.

@@ -12,7 +12,8 @@ use insula_store::{Counted, Cut, Message, NewMessage, Part, Role, Usage};
 use std::sync::Arc;
 
 /// What a model is told that answered nothing.
-const ANSWER_NOW: &str = "[your last answer was empty; answer now, in words or by calling a tool]";
+const ANSWER_NOW: &str = "[your last answer was empty: if what was asked is done, say in a sentence \
+    what you did; else go on with it]";
 
 /// Why a model call brought no answer.
 pub(super) enum ModelCallFailure {

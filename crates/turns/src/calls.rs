@@ -5,6 +5,7 @@ use crate::facts::InTurn;
 use crate::gate::{self, Call, Denial, NotPassed};
 use crate::history::unanswered;
 use crate::messages::last_output;
+use crate::pictures::TurnPictures;
 use crate::provenance::Provenance;
 use crate::quarantine::TurnReader;
 use crate::remember::TurnMemory;
@@ -23,7 +24,7 @@ use insula_domain::tool::ToolSpec;
 use insula_domain::{Integrity, IntegrityProfile};
 use insula_registry::events::turn::{TurnEnd, TurnEvent};
 use insula_store::{CommandOutcome, Message, MessageSeq, NewMessage, NewStep, Part, Role, Usage};
-use insula_tools::{Cleared, Course, Hands, Output, Piece, Recall, ToolError};
+use insula_tools::{Cleared, Course, Hands, Output, Picture, Piece, Recall, ToolError};
 
 /// What would make more of a glance than a moment.
 const HOOKS: [HookEvent; 3] =
@@ -147,11 +148,16 @@ impl Turn<'_> {
         };
         let shell = SessionShell::new(caps, &cx.agent, cx.session, chat, &cx.principal, &cx.files)
             .with_variables(variables.clone())
+            .with_viewed(self.viewed_by_leave(history))
             .at(permit.ground())
             .read_by(permit.reader());
         let web = SessionWeb::new(&self.shop.caps, &cx.agent, cx.session, &cx.principal);
         let skills = AgentSkills::new(&self.shop.caps, cx.occasion());
-        let servers = AgentServers { caps: &self.shop.caps, agent: &cx.agent };
+        let servers = AgentServers {
+            caps: &self.shop.caps,
+            agent: &cx.agent,
+            person: self.person(cleared.tool(), history),
+        };
         let delegate = TurnDelegate::new(self.shop, cx, step);
         let outbox = TurnOutbox::new(self.shop, cx, step);
         let chain = match cleared.tool().is_quarantined() {
@@ -159,6 +165,7 @@ impl Turn<'_> {
             false => None,
         };
         let reader = TurnReader::new(self, chain);
+        let pictures = TurnPictures::new(self);
         let hands = Hands {
             history: &scoped,
             previous,
@@ -171,6 +178,7 @@ impl Turn<'_> {
             memory: memory.as_ref().map(|it| it as _),
             outbox: Some(&outbox),
             reader: Some(&reader),
+            pictures: Some(&pictures),
         };
         let is_dropped = cleared.tool().course() != Course::Journalled;
         let outcome = tokio::select! {
@@ -186,7 +194,9 @@ impl Turn<'_> {
             }
             outcome = cleared.run(&hands) => outcome,
         };
+        let made = pictures.done();
         self.spent += delegate.spent();
+        self.spent += made.spent;
         if !is_dropped && let Err(broken) = self.go_on() {
             self.note_stopped((id, name), cleared).await?;
             return Err(broken);
@@ -200,9 +210,19 @@ impl Turn<'_> {
             foreign = untrusted::is_among(&pieces).then_some(pieces);
             said
         };
+        let mut shown = Vec::new();
         let (text, mut is_error, ask) = match outcome {
             Ok(Output::Text(text)) => (text, false, None),
             Ok(Output::Pieces(pieces)) => (said(pieces), false, None),
+            Ok(Output::WithPictures { pieces, pictures }) => {
+                shown = pictures;
+                (said(pieces), false, None)
+            }
+            Ok(Output::AskFor { question }) => {
+                self.see_asker(cleared.tool());
+                let text = "the user was asked; their answer is the next message, and the call goes on with it".to_owned();
+                (text, false, Some(question))
+            }
             Ok(Output::Ask { question, choices }) => {
                 let text = "the user was asked; their answer is the next message".to_owned();
                 (text, false, Some(asked(&question, &choices)))
@@ -252,6 +272,11 @@ impl Turn<'_> {
         if foreign.is_some() {
             untrusted::set(&mut result.parts);
             cx.seen.add_foreign();
+        }
+        result.parts.extend(made.attachments);
+        // A result that a hook withholds takes its pictures with it.
+        if !is_error {
+            result.parts.extend(shown.into_iter().map(picture));
         }
         if let Some(question) = ask {
             self.commit(vec![audit]).await?;
@@ -352,6 +377,13 @@ impl Turn<'_> {
         let part = Part::ToolResult { call, text, is_error, untrusted: false };
         self.message(Role::Tool, vec![part])
     }
+}
+
+/// A picture as it is journalled, beside the result that it came by.
+pub(crate) fn picture(picture: Picture) -> Part {
+    let Picture { media_type, data } = picture;
+    let source = format!("data:{media_type};base64,{data}").into();
+    Part::Image { source, media_type: media_type.into() }
 }
 
 /// A question with its choices, as people read it.

@@ -257,6 +257,7 @@ fn less(
         ("workspace", touches(FILES) && root.workspace.path != now.workspace.path),
         ("memory", touches(MEMORY) && !remembers_alike(root, now)),
         ("web", name == "web_search" && root.search != now.search),
+        ("images", name == "image_generate" && root.images != now.images),
         (
             "skills",
             touches(SKILLS) && arguments.get("name").and_then(Value::as_str).is_some_and(is_gone),

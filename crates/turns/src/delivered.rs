@@ -3,13 +3,23 @@
 use crate::Engine;
 use crate::current::was_taken_away;
 use crate::messages::text_of;
+use insula_domain::SessionKey;
 use insula_registry::context::AgentContext;
 use insula_registry::events::BudgetRefusal;
-use insula_store::{Content, Counted, Delivery, MessageSeq, Part, StoreError, TurnStatus};
+use insula_store::{
+    Content, Counted, Delivery, MessageSeq, Part, Role, SessionId, SessionRef, StoreError,
+    TurnStatus,
+};
+use insula_tools::pictures::PictureKind;
 use serde::Deserialize;
 
 /// How many messages before a question are looked through for what was offered.
 const LOOKED_BACK: usize = 8;
+
+/// How many messages of a turn are looked through for what goes along with its reply.
+const TURN_LOOKED_BACK: usize = 400;
+/// Files that go along with one reply: what platforms show together.
+const FILES_MAX: usize = 10;
 
 /// What a delivery says, without secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +27,16 @@ pub struct DeliveryText {
     pub text: String,
     /// The answers it offers, where it is a question of the agent's.
     pub choices: Vec<String>,
+    /// What goes along with it.
+    pub files: Vec<DeliveryFile>,
+}
+
+/// A file that goes along with a reply. Its content is looked up when it is sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeliveryFile {
+    pub name: Box<str>,
+    pub media_type: Box<str>,
+    pub hash: [u8; 32],
 }
 
 #[derive(Deserialize)]
@@ -41,8 +61,10 @@ impl Engine {
         agent: &AgentContext,
         delivery: &Delivery,
     ) -> Result<Option<DeliveryText>, StoreError> {
-        let plain =
-            |text: String| Some(DeliveryText { text: self.told(agent, text), choices: Vec::new() });
+        let plain = |text: String| {
+            let (choices, files) = (Vec::new(), Vec::new());
+            Some(DeliveryText { text: self.told(agent, text), choices, files })
+        };
         match (&delivery.content, delivery.session, delivery.turn) {
             (Content::Text(text), ..) => Ok(plain(text.clone())),
             (Content::Message(seq), Some(session), _) => {
@@ -53,7 +75,8 @@ impl Engine {
                 };
                 let text = text_of(&message.parts);
                 let choices = self.offered(agent, delivery, &text).await?;
-                Ok(Some(DeliveryText { text: self.told(agent, text), choices }))
+                let files = self.made(agent, delivery, (session, *seq)).await?;
+                Ok(Some(DeliveryText { text: self.told(agent, text), choices, files }))
             }
             (Content::TurnEnd, _, Some(turn)) => {
                 let Some(known) = agent.store.turn(turn).await? else { return Ok(None) };
@@ -74,6 +97,49 @@ impl Engine {
             }
             _ => Ok(None),
         }
+    }
+
+    /// The pictures that the turn of a reply had made, in order.
+    async fn made(
+        &self,
+        agent: &AgentContext,
+        delivery: &Delivery,
+        (session, reply): (SessionId, MessageSeq),
+    ) -> Result<Vec<DeliveryFile>, StoreError> {
+        if agent.images.is_none() || delivery.turn.is_none() {
+            return Ok(Vec::new());
+        }
+        let before = agent.store.messages_before(session, reply, TURN_LOOKED_BACK).await?;
+        let own = before.iter().filter(|it| it.turn == delivery.turn && it.role == Role::Tool);
+        let file = |part: &Part| match part {
+            Part::Attachment { hash, name, media_type, .. } => {
+                let (name, media_type) = (name.clone(), media_type.clone());
+                Some(DeliveryFile { name, media_type, hash: *hash })
+            }
+            _ => None,
+        };
+        let made: Vec<_> = own.flat_map(|it| it.parts.iter().filter_map(file)).collect();
+        Ok(made.into_iter().take(FILES_MAX).collect())
+    }
+
+    /// The content of what goes along with a delivery; an error says why it can't be had.
+    pub async fn content_of(
+        &self,
+        agent: &AgentContext,
+        delivery: &Delivery,
+        file: &DeliveryFile,
+    ) -> Result<Vec<u8>, String> {
+        let gone = || "its conversation is gone".to_owned();
+        let session = delivery.session.ok_or_else(gone)?;
+        let known = agent.store.session(SessionRef::Id(session)).await;
+        let known = known.map_err(|error| error.to_string())?.ok_or_else(gone)?;
+        let key: SessionKey = known.key.parse().map_err(|_| gone())?;
+        let kind = PictureKind::from_media_type(&file.media_type);
+        let kind = kind.ok_or_else(|| "this version does not know what it is".to_owned())?;
+        let seals = agent.store.seals();
+        let files = agent.workspace.files(&key, session, &seals, &self.shop.world);
+        let content = files.kept_attachment(file.hash, kind.ending()).await;
+        content.map_err(|error| error.to_string())
     }
 
     /// The answers that a question offers, by the call that asked it.

@@ -40,7 +40,7 @@ enum Happening {
     /// The model answers: thoughts, words and calls.
     Answered(Vec<Part>),
     /// One of the open calls brings something, or is refused.
-    Brought { which: usize, text: String, is_error: bool },
+    Brought { which: usize, text: String, is_error: bool, pictures: Vec<Part> },
     /// The process dies: what is open stays open.
     Crashed,
     /// A result that belongs to nothing.
@@ -148,8 +148,9 @@ fn happening() -> impl Strategy<Value = Happening> {
         1 => words().prop_map(Happening::Steered),
         1 => Just(Happening::Objected),
         6 => answer().prop_map(Happening::Answered),
-        8 => (0_usize..4, words(), any::<bool>())
-            .prop_map(|(which, text, is_error)| Happening::Brought { which, text, is_error }),
+        8 => (0_usize..4, words(), any::<bool>(), prop::collection::vec(picture(), 0..3)).prop_map(
+            |(which, text, is_error, pictures)| Happening::Brought { which, text, is_error, pictures }
+        ),
         1 => Just(Happening::Crashed),
         1 => words().prop_map(Happening::Orphan),
         1 => Just(Happening::Compressed),
@@ -205,10 +206,16 @@ impl Journal {
                     .collect();
                 self.add(Role::Assistant, person(), parts);
             }
-            Happening::Brought { which, text, is_error } if !self.open.is_empty() => {
+            Happening::Brought { which, text, is_error, mut pictures } if !self.open.is_empty() => {
                 let call = self.open.remove(which % self.open.len());
+                // Some have something made that goes along with the reply.
+                if which % 3 == 0 {
+                    let (name, media_type) = ("picture-1.png".into(), "image/png".into());
+                    pictures.push(Part::Attachment { hash: [1; 32], name, media_type, bytes: 9 });
+                }
                 let part = Part::ToolResult { call, text, is_error, untrusted: false };
-                self.add(Role::Tool, person(), vec![part]);
+                pictures.insert(0, part);
+                self.add(Role::Tool, person(), pictures);
             }
             Happening::Brought { .. } => {}
             Happening::Crashed => self.open.clear(),

@@ -8,6 +8,7 @@ pub(crate) mod admitted;
 mod amend;
 pub mod approvals;
 mod ask;
+mod asked_by_server;
 pub mod budget;
 mod calls;
 pub mod client;
@@ -33,6 +34,7 @@ mod notes;
 pub mod one_off;
 mod past;
 mod pending_step;
+mod pictures;
 pub mod prompt;
 mod provenance;
 mod quarantine;
@@ -58,7 +60,7 @@ pub(crate) mod untrusted;
 mod verify;
 
 pub use client::{CallCount, ClientResult, Wishes};
-pub use delivered::DeliveryText;
+pub use delivered::{DeliveryFile, DeliveryText};
 pub use engine::Engine;
 pub use insula_models::{AnswerFormat, ToolChoice, ToolSchema};
 pub use insula_registry::events::{

@@ -58,6 +58,12 @@ impl Turn<'_> {
         if let Some(end) = self.catch_up(&mut history).await? {
             return Ok(end);
         }
+        if let Some(end) = self.go_on_asked(&mut history).await? {
+            return Ok(end);
+        }
+        if let Some(end) = self.choose_prompt(&mut history).await? {
+            return Ok(end);
+        }
         self.before_turn(&mut history).await?;
         let mut may_compress = true;
         let iterations_max = cx.kin.iterations_max();

@@ -59,6 +59,20 @@ struct Built {
     built: providers::Built,
 }
 
+impl Built {
+    /// Where a model is asked; an error says why nowhere.
+    fn link(&self, model: &ModelRef) -> Result<Link, String> {
+        let (providers::Built { providers, unusable }, name) = (&self.built, &model.provider);
+        if let Some(why) = unusable.get(name) {
+            return Err(format!("provider `{name}` can't be used: {why}"));
+        }
+        let provider = providers.get(name).cloned().ok_or_else(|| {
+            format!("provider `{name}` can't be used; give it a key under `providers.{name}` in config.yaml")
+        })?;
+        Ok(Link { provider, model: (*model.name).into() })
+    }
+}
+
 impl Shop {
     /// What turns of the agents of a home that is open need.
     pub(crate) fn new(opened: &Opened, transport: Transport, tools: Tools) -> Self {
@@ -122,30 +136,22 @@ impl Shop {
         now: Option<&AgentContext>,
     ) -> Result<Chain, String> {
         let built = self.providers();
-        let providers::Built { providers, unusable } = &built.built;
         let is_left = |model: &&ModelRef| now.is_none_or(|now| now.leaves(agent, model));
-        let links: Result<Vec<Link>, String> = agent
-            .models
-            .models
-            .iter()
-            .filter(is_left)
-            .map(|model| {
-                if let Some(why) = unusable.get(&*model.provider) {
-                    return Err(format!("provider `{}` can't be used: {why}", model.provider));
-                }
-                let provider = providers.get(&model.provider).cloned();
-                let provider = provider.ok_or_else(|| {
-                    let name = &model.provider;
-                    format!("provider `{name}` can't be used; give it a key under `providers.{name}` in config.yaml")
-                })?;
-                Ok(Link { provider, model: (*model.name).into() })
-            })
-            .collect();
+        let links: Result<Vec<Link>, String> =
+            agent.models.models.iter().filter(is_left).map(|model| built.link(model)).collect();
         let mut links = links?.into_iter();
         let first = links.next().ok_or_else(|| {
             format!("agent `{}` may not use the model any more that this turn began with", agent.id)
         })?;
         Ok(Chain::new(first, links.collect(), RetryPolicy::default()))
+    }
+
+    /// Where a model is asked for pictures, and the address of its provider, where one was
+    /// written; an error says why nowhere.
+    pub(crate) fn maker(&self, model: &ModelRef) -> Result<(Link, Option<Box<str>>), String> {
+        let built = self.providers();
+        let written = built.from.providers.configured.get(&model.provider);
+        Ok((built.link(model)?, written.and_then(|it| it.base_url.clone())))
     }
 
     /// How large the history of an agent's conversations may get, in tokens: what its smallest

@@ -4,6 +4,7 @@ use crate::client::told;
 use crate::redaction::Redaction;
 use insula_models as models;
 use insula_store::{Message, MessageSeq, Part, Role};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -59,16 +60,19 @@ impl ShownHistory {
             Role::Assistant => models::Role::Assistant,
             Role::Tool => models::Role::Tool,
         };
-        let mut parts = parts(&stored.parts);
+        let mut parts = match role {
+            models::Role::User => parts(&stored.parts),
+            // What goes along with a reply is for people; the result that it came by names it.
+            _ => parts(&without_attachments(&stored.parts)),
+        };
         if parts.is_empty() {
             return None;
         }
+        if role == models::Role::Tool {
+            parts = with_pictures(parts);
+        }
         if self.blind.is_some() {
-            for part in &mut parts {
-                if let models::Part::Image(image) = part {
-                    *part = models::Part::Text(image.in_words().into());
-                }
-            }
+            parts.iter_mut().for_each(in_words);
         }
         let mut message = models::Message::new(role, parts);
         if let Some(redaction) = &self.under {
@@ -77,6 +81,37 @@ impl ShownHistory {
         let made = Arc::new(message);
         self.made.insert(stored.seq, made.clone());
         Some(made)
+    }
+}
+
+fn without_attachments(stored: &[Part]) -> Cow<'_, [Part]> {
+    let is_attached = |part: &Part| matches!(part, Part::Attachment { .. });
+    match stored.iter().any(is_attached) {
+        false => stored.into(),
+        true => stored.iter().filter(|part| !is_attached(part)).cloned().collect(),
+    }
+}
+
+/// Pictures belong to the result that they stand behind.
+fn with_pictures(parts: Vec<models::Part>) -> Vec<models::Part> {
+    let mut out: Vec<models::Part> = Vec::new();
+    for part in parts {
+        match (part, out.last_mut()) {
+            (image @ models::Part::Image(_), Some(models::Part::ToolResult { content, .. })) => {
+                content.push(image);
+            }
+            (part, _) => out.push(part),
+        }
+    }
+    out
+}
+
+/// Puts a picture in words, wherever it stands.
+fn in_words(part: &mut models::Part) {
+    match part {
+        models::Part::Image(image) => *part = models::Part::Text(image.in_words().into()),
+        models::Part::ToolResult { content, .. } => content.iter_mut().for_each(in_words),
+        _ => {}
     }
 }
 

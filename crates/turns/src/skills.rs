@@ -11,6 +11,7 @@ use crate::turn::{Broken, Turn};
 use crate::untrusted;
 use insula_domain::Actor;
 use insula_domain::command::{CommandFinding, DangerRule};
+use insula_domain::hook::HookEvent;
 use insula_domain::{Effect, Group, Selector, ToolNarrowing, ToolVerdict};
 use insula_registry::tokens::Verb;
 use insula_store::{Message, Part, Window};
@@ -72,6 +73,14 @@ impl Turn<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// The skills whose views stand in what the model is shown, where a hook decides about each.
+    pub(super) fn viewed_by_leave(&self, history: &[Message]) -> BTreeSet<String> {
+        match self.cx.agent.hooks.has(HookEvent::SkillLoad) {
+            true => viewed(history),
+            false => BTreeSet::new(),
+        }
     }
 
     /// The secrets that skills in use ask for and the agent was granted.

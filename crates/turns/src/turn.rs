@@ -188,6 +188,8 @@ pub(crate) struct Turn<'t> {
     pub(super) objections: usize,
     /// The generation that holds now, where it is another than its own.
     pub(super) now: Option<Arc<AgentContext>>,
+    /// The call that goes on from where it asked, while it is made: it was judged when it began.
+    pub(super) goes_on: Option<Box<str>>,
 }
 
 impl<'t> Turn<'t> {
@@ -207,6 +209,7 @@ impl<'t> Turn<'t> {
             pending: PendingStep::default(),
             objections: 0,
             now: None,
+            goes_on: None,
         }
     }
 }

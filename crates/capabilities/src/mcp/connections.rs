@@ -1,13 +1,15 @@
 //! One connection per agent and server, across generations that give it the same.
 
+use super::waiting::WaitingCalls;
 use crate::Capabilities;
 use crate::programs::Rights;
 use insula_config::mcp::{McpServer, McpWay};
 use insula_domain::AgentId;
-use insula_mcp::{Server, ServerLimits};
+use insula_mcp::{Asking, Server, ServerLimits};
 use insula_registry::context::AgentContext;
 use insula_registry::keyed::KeyedLocks;
 use insula_registry::registry::{AgentState, Snapshot};
+use insula_store::SessionId;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -17,6 +19,8 @@ pub(crate) struct Connections {
     held: Mutex<BTreeMap<(AgentId, Box<str>), OpenServer>>,
     /// Held while what is known of an agent's tools is written anew.
     pub(super) writing: KeyedLocks<AgentId>,
+    /// Calls that wait for an answer of whoever they are made for.
+    pub(super) waiting: WaitingCalls,
 }
 
 /// One connection, and what it was opened with.
@@ -24,6 +28,8 @@ struct OpenServer {
     server: Arc<Server>,
     rights: Rights,
     config: McpServer,
+    /// Whether it was told that it may ask people.
+    may_ask: Asking,
     /// How many starts there had been when its list of tools was last read.
     listed: u64,
     /// Whether somebody waited in vain for that list since.
@@ -36,9 +42,20 @@ struct OpenServer {
 
 impl OpenServer {
     fn is_for(&self, agent: &AgentContext, config: &McpServer) -> bool {
-        self.config == *config && self.rights == Rights::of(agent)
+        self.config == *config && self.rights == Rights::of(agent) && self.may_ask == may_ask(agent)
     }
 }
+
+/// Whether servers of an agent may put questions to people: as the agent itself may.
+fn may_ask(agent: &AgentContext) -> Asking {
+    match agent.tools().verdict(CLARIFY).is_in() {
+        true => Asking::Offered,
+        false => Asking::Refused,
+    }
+}
+
+/// The tool by which an agent asks people.
+const CLARIFY: &str = "clarify";
 
 /// How the list of a server is asked for.
 pub(crate) enum Manner {
@@ -74,7 +91,8 @@ impl Connections {
         }
         let key = (agent.id.clone(), config.name.clone());
         let mut held = self.held();
-        if let Some(known) = held.get(&key).filter(|known| known.is_for(agent, config)) {
+        // By the generation that holds: a child has less, and the same servers.
+        if let Some(known) = held.get(&key).filter(|known| known.is_for(now, config)) {
             return Ok(known.server.clone());
         }
         let limits = ServerLimits {
@@ -82,12 +100,14 @@ impl Connections {
             connect: config.connect_timeout,
             idle: config.idle,
         };
-        let server = Server::new(limits, caps.world.clock.clone());
+        let may_ask = may_ask(now);
+        let server = Server::new(limits, may_ask, caps.world.clock.clone());
         let (rights, config) = (Rights::of(agent), config.clone());
         let new = OpenServer {
             server: server.clone(),
             rights,
             config,
+            may_ask,
             listed: 0,
             in_vain: false,
             asking: Weak::new(),
@@ -157,6 +177,9 @@ impl Connections {
     /// Closes what belongs to agents that serve no more, or would be given something else by
     /// now.
     pub(crate) fn keep_only(&self, now: &Snapshot) {
+        self.waiting.keep_only(|agent| {
+            matches!(now.agents.get(agent).map(|it| &it.state), Some(AgentState::Ready(_)))
+        });
         self.held().retain(|(agent, name), held| {
             let keep = match now.agents.get(agent).map(|entry| &entry.state) {
                 Some(AgentState::Ready(context)) => {
@@ -187,8 +210,14 @@ impl Connections {
         });
     }
 
+    /// Ends what waits in a conversation for an answer.
+    pub(crate) fn end_session(&self, agent: &AgentId, session: SessionId) {
+        self.waiting.end_session(agent, session);
+    }
+
     /// Closes everything.
     pub(crate) fn close_all(&self) {
+        self.waiting.keep_only(|_| false);
         std::mem::take(&mut *self.held()).into_values().for_each(|held| held.server.close());
     }
 }

@@ -7,13 +7,17 @@
 mod connections;
 mod hand;
 mod opener;
+mod prompts;
 mod report;
 mod settle;
+mod waiting;
 
 pub(crate) use connections::Connections;
 pub use hand::AgentServers;
+pub use prompts::{Chosen, PromptReport, PromptText, prompts};
 pub use report::{ServerReport, Tested, ToolReport};
 pub use settle::settle;
+pub use waiting::Person;
 
 /// What is said of this many entries of a server's list without a name.
 pub(crate) fn nameless(count: usize) -> Option<String> {

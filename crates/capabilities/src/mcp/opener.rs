@@ -56,13 +56,15 @@ impl AgentOpener<'_> {
         let (caps, agent) = (self.caps, self.agent);
         let files = agent.workspace.common_files(&caps.world);
         let outfit = crate::programs::outfit(caps, agent, &files).await;
-        let mut spec = outfit.map_err(|error| error.to_string())?.spec;
-        spec.env.retain(|name, _| ENVIRONMENT.iter().any(|kept| name == kept));
+        let mut outfit = outfit.map_err(|error| error.to_string())?;
+        outfit.spec.env.retain(|name, _| ENVIRONMENT.iter().any(|kept| name == kept));
         for (name, value) in env {
             let value = agent.secrets.resolve(value).await;
             let value = value.map_err(|error| format!("`env.{name}`: {}", error.reason()))?;
-            spec.env.insert(name.to_string().into(), value.reveal().into());
+            outfit.spec.env.insert(name.to_string().into(), value.reveal().into());
         }
+        outfit.tell_git();
+        let mut spec = outfit.spec;
         spec.args = ["-c", RUN, command].into_iter().map(Into::into).collect();
         spec.args.extend(args.iter().map(|arg| arg.to_string().into()));
         // It lives as long as it is used; what the operator wrote holds all the same.

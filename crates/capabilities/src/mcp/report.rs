@@ -1,6 +1,7 @@
 //! What an operator sees of an agent's servers, and may do with them.
 
 use super::opener::AgentOpener;
+use super::prompts::PromptReport;
 use super::settle::{approve, refresh};
 use crate::Capabilities;
 use insula_config::mcp::{McpServer, McpWay};
@@ -27,6 +28,10 @@ pub struct ServerReport {
     /// Whether its tools are known.
     pub is_known: bool,
     pub tools: Vec<ToolReport>,
+    /// Whether it has resources.
+    pub has_resources: bool,
+    /// What people can choose.
+    pub prompts: Vec<PromptReport>,
 }
 
 /// One tool of a server.
@@ -128,6 +133,7 @@ impl Capabilities {
         let facts = known.map(|known| known.facts_now()).unwrap_or_default();
         let pins = agent.mcp.pins(server);
         let tools = pins.iter().flat_map(|pins| &pins.tools);
+        let prompts = agent.mcp.prompts(server);
         let too_many = || {
             let what = "it offers more tools than the first";
             facts.has_too_many.then(|| format!("{what} {TOOLS_MAX}, which are taken"))
@@ -143,6 +149,13 @@ impl Capabilities {
             trouble: trouble.or_else(too_many).or_else(nameless),
             facts,
             is_known: pins.is_some(),
+            has_resources: pins.is_some_and(|pins| pins.resources),
+            prompts: match super::prompts::is_offered(agent, server) {
+                true => {
+                    prompts.map(|(name, it)| super::prompts::report(server, name, it)).collect()
+                }
+                false => Vec::new(),
+            },
             tools: tools.map(|(tool, pinned)| describe(agent, server, tool, pinned)).collect(),
         }
     }

@@ -124,10 +124,23 @@ pub(crate) async fn refresh(
     if let Some(what) = news.and_then(super::nameless) {
         tracing::warn!(agent = %agent.id, server = %config.name, "an MCP server is in part not understood: {what}");
     }
+    let beside = connection.beside(&opener, patience).await;
     let _writing = connections.writing.lock(&agent.id).await;
     let mut pins = read(caps, agent).await?;
     let before = pins.servers.get(&*config.name);
-    let (after, changes) = revise(before, &config.name, &config.identity(), offers);
+    let (mut after, changes) = revise(before, &config.name, &config.identity(), offers);
+    after = match (beside, before) {
+        (Ok(beside), _) => after.with(beside),
+        // Its tools are known all the same.
+        (Err(error), before) => {
+            let (agent, server) = (&agent.id, &config.name);
+            tracing::warn!(%agent, %server, %error, "the prompts of an MCP server are not known");
+            let same = before.filter(|before| before.identity == after.identity);
+            let (resources, prompts) =
+                same.map(|it| (it.resources, it.prompts.clone())).unwrap_or_default();
+            ServerPins { resources, prompts, ..after }
+        }
+    };
     if before == Some(&after) {
         return Ok(after);
     }

@@ -20,6 +20,7 @@ mod outfit;
 mod owners;
 mod rights;
 mod shell;
+mod skills;
 mod start;
 mod watchdog;
 
@@ -33,19 +34,22 @@ pub(crate) use here::starts_programs;
 pub(crate) use hint::hints;
 pub(crate) use hook::{HookProgram, post};
 pub use live::{Alive, LiveProgram, ProgramReach};
-pub(crate) use outfit::outfit;
+pub(crate) use outfit::{PATH, outfit};
 pub use rights::Rights;
 pub use shell::SessionShell;
 pub(crate) use shell::watchdog;
+pub(crate) use skills::skill_folder;
 pub(crate) use start::{Principal, spawn};
 
 use crate::Capabilities;
 use crate::mcp::Connections;
+use crate::skills::shelf::Shelves;
 use async_trait::async_trait;
 use background::{Background, Running};
 use insula_domain::Actor;
 use insula_domain::{AccountId, AgentId, ChatId, Platform, SessionKey};
 use insula_registry::error::RuntimeError;
+use insula_registry::home::Home;
 use insula_registry::registry::{AgentState, Snapshot};
 use insula_registry::workspace::output_name;
 use insula_registry::{Access, Acting};
@@ -92,6 +96,8 @@ pub struct Host {
     lookups: Mutex<BTreeMap<AgentId, Lookups>>,
     /// The MCP servers that run, or are talked to.
     pub(crate) servers: Connections,
+    /// The skills that programs are shown.
+    pub(crate) shelves: Arc<Shelves>,
 }
 
 /// What one conversation has of programs.
@@ -153,10 +159,10 @@ fn admit<'h>(
 }
 
 impl Host {
-    pub fn new(world: &World, hidden: Hidden) -> Self {
+    pub fn new(world: &World, home: &Home) -> Self {
         Self {
             world: world.clone(),
-            hidden,
+            hidden: home.hidden(),
             sandbox: Mutex::default(),
             tls: Mutex::default(),
             owners: Owners::default(),
@@ -166,6 +172,7 @@ impl Host {
             takers: Arc::default(),
             lookups: Mutex::default(),
             servers: Connections::default(),
+            shelves: Arc::new(Shelves::new(home)),
         }
     }
 
@@ -186,7 +193,7 @@ impl Host {
     }
 
     /// The sandbox, opened on first use.
-    fn sandbox(&self) -> Result<Sandbox, Error> {
+    pub(crate) fn sandbox(&self) -> Result<Sandbox, Error> {
         let mut sandbox = self.sandbox.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(open) = &*sandbox {
             return Ok(open.clone());
@@ -213,6 +220,7 @@ impl Host {
 
     /// Ends what a conversation has running, and forgets it.
     pub fn end_session(&self, agent: &AgentId, session: SessionId) {
+        self.servers.end_session(agent, session);
         let ended = self.sessions().remove(&(agent.clone(), session));
         ended.into_iter().flat_map(|session| session.processes).for_each(|(_, it)| it.end());
     }
@@ -237,6 +245,24 @@ impl Host {
             }
             true
         });
+    }
+
+    /// Takes skills that agents have no more from programs that run.
+    fn withdraw_skills(&self, now: &Snapshot) -> impl Future<Output = ()> + Send + 'static {
+        let known = self.shelves.with_skills(now);
+        let (shelves, storage) = (self.shelves.clone(), self.world.storage.clone());
+        async move {
+            if known.is_empty() {
+                return;
+            }
+            let withdraw = move || {
+                for (agent, skills) in &known {
+                    shelves.withdraw(agent, skills.as_deref());
+                }
+            };
+            // What is left of them is not shown to the next program.
+            let _ = storage.run(withdraw).await;
+        }
     }
 
     /// Counts a program among those that an agent's conversations run, for as long as what is
@@ -359,10 +385,16 @@ fn put_in<'s>(
 impl Acting for Host {
     fn generations_changed(&self, now: &Snapshot) {
         self.keep_only(now);
+        // Where agents change one at a time nobody waits; the next program is shown what holds then.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(self.withdraw_skills(now));
+        }
     }
 
     async fn rights_changed(&self, access: &Access) {
-        self.keep_only(&access.snapshot());
+        let now = access.snapshot();
+        self.keep_only(&now);
+        self.withdraw_skills(&now).await;
         for (agent, process) in self.running() {
             background::end_if_lost(access, &agent, &process).await;
         }
@@ -374,6 +406,7 @@ impl Acting for Host {
 
     async fn forget(&self, lease: &DaemonLease, agent: &AgentId) -> Result<(), RuntimeError> {
         self.lookups.lock().unwrap_or_else(PoisonError::into_inner).remove(agent);
+        self.shelves.forget(agent);
         // Which user its programs ran as.
         self.owners.forget(lease, agent).await
     }

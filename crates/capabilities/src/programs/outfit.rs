@@ -10,6 +10,8 @@ use insula_sandbox::{
 };
 use insula_tools::workspace::GivenFolder;
 use insula_tools::{Files, HandError, ToolError};
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -19,7 +21,7 @@ const MEMORY_BYTES: u64 = 2 << 30;
 /// How long a program may run, unless configured.
 const WALL_CLOCK: Duration = Duration::from_secs(600);
 /// Where programs are looked for, unless `env` says otherwise.
-const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
+pub(crate) const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
 /// The port of the proxy, as the program sees it. Each has a network of its own.
 const PROXY_PORT: u16 = 3128;
 
@@ -31,6 +33,36 @@ pub(crate) struct Outfit {
     pub(crate) spec: Spec,
     /// What could not be given, for the model to be told when something fails.
     pub(crate) withheld: Vec<String>,
+    /// The folders that were granted, as the environment names them to git.
+    pub(crate) git: BTreeMap<OsString, OsString>,
+}
+
+/// What the variables are called by which git is configured.
+const GIT_COUNT: &str = "GIT_CONFIG_COUNT";
+
+/// Lets git work in these folders, whoever they belong to: a program runs as a user of its agent,
+/// and git refuses what is another's. Nothing but what was granted is named.
+fn trusted_by_git(folders: &[PathBuf]) -> BTreeMap<OsString, OsString> {
+    let below = |folder: &PathBuf| folder.join("*");
+    let values: Vec<PathBuf> = folders.iter().flat_map(|it| [it.clone(), below(it)]).collect();
+    if values.is_empty() {
+        return BTreeMap::new();
+    }
+    let mut env = BTreeMap::from([(GIT_COUNT.into(), values.len().to_string().into())]);
+    for (at, value) in values.into_iter().enumerate() {
+        env.insert(format!("GIT_CONFIG_KEY_{at}").into(), "safe.directory".into());
+        env.insert(format!("GIT_CONFIG_VALUE_{at}").into(), value.into());
+    }
+    env
+}
+
+impl Outfit {
+    /// Tells git of the granted folders, where nobody tells it anything in the same way.
+    pub(crate) fn tell_git(&mut self) {
+        if !self.spec.env.contains_key(OsStr::new(GIT_COUNT)) {
+            self.spec.env.extend(self.git.clone());
+        }
+    }
 }
 
 /// How long a program may run, whoever asks.
@@ -72,7 +104,7 @@ pub(crate) async fn outfit(
     // Without a sandbox they run as root, stripped of what lets root write everywhere: folders
     // that were given to the agent's user have to come back.
     let gets = if owners::are_needed() { spec.owner.or(Some(ROOT)) } else { None };
-    let mut withheld = Vec::new();
+    let (mut withheld, mut granted) = (Vec::new(), Vec::new());
     let home = caps.home.real_root();
     for folder in files.folders().await? {
         if let Some(why) = around_home(&home, &folder) {
@@ -93,6 +125,7 @@ pub(crate) async fn outfit(
             (AccessMode::Rw, Some(gets)) => own(caps, agent, &folder, gets, &mut withheld).await?,
         };
         spec.executes.push(folder.real.clone());
+        granted.push(folder.real.clone());
         if writes { &mut spec.writes } else { &mut spec.reads }.push(folder.real);
     }
     spec.executes.push(PathBuf::from("/tmp"));
@@ -111,7 +144,9 @@ pub(crate) async fn outfit(
         (false, Walls::Up) => Network::Proxy { port: PROXY_PORT },
         _ => Network::None,
     };
-    Ok(Outfit { spec, withheld })
+    let mut outfit = Outfit { spec, withheld, git: trusted_by_git(&granted) };
+    outfit.tell_git();
+    Ok(outfit)
 }
 
 /// Why programs don't get a folder that has the home in it; `None` for others.
@@ -219,6 +254,17 @@ mod tests {
         };
         assert_eq!(limits(&asked), expected);
         assert_eq!(limits(&ProgramLimits::default()).memory_bytes, MEMORY_BYTES);
+    }
+
+    #[test]
+    fn git_is_told_of_the_granted_folders_and_of_nothing_else() {
+        assert_eq!(trusted_by_git(&[]), BTreeMap::new());
+        let told = trusted_by_git(&["/srv/a".into(), "/srv/b c".into()]);
+        let of = |name: &str| told[OsStr::new(name)].to_str().unwrap().to_owned();
+        assert_eq!((told.len(), of(GIT_COUNT)), (9, "4".to_owned()));
+        let values: Vec<String> = (0..4).map(|at| of(&format!("GIT_CONFIG_VALUE_{at}"))).collect();
+        assert_eq!(values, ["/srv/a", "/srv/a/*", "/srv/b c", "/srv/b c/*"]);
+        assert!((0..4).all(|at| of(&format!("GIT_CONFIG_KEY_{at}")) == "safe.directory"));
     }
 
     #[test]

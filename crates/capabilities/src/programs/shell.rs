@@ -7,6 +7,7 @@ use super::hint::hints;
 use super::live::{Alive, LiveProgram};
 use super::outfit::{Outfit, outfit, wall_clock};
 use super::rights::Rights;
+use super::skills::give_skills;
 use super::start::{Principal, spawn};
 use super::watchdog::{Over, Watchdog};
 use super::{
@@ -62,6 +63,8 @@ pub struct SessionShell<'c> {
     address: &'c Address,
     /// Secrets that programs get as variables besides.
     variables: BTreeSet<Box<str>>,
+    /// The skills that were viewed.
+    viewed: BTreeSet<String>,
     /// Where programs begin, if not where they begin anyway.
     ground: Option<Ground>,
     /// The process that what is written was judged for.
@@ -79,8 +82,25 @@ impl<'c> SessionShell<'c> {
         files: &'c Files,
     ) -> Self {
         let key = (agent.id.clone(), session);
-        let (variables, ground, reader) = (BTreeSet::new(), None, None);
-        Self { caps, agent, principal, files, key, chat, address, variables, ground, reader }
+        Self {
+            caps,
+            agent,
+            principal,
+            files,
+            key,
+            chat,
+            address,
+            variables: BTreeSet::new(),
+            viewed: BTreeSet::new(),
+            ground: None,
+            reader: None,
+        }
+    }
+
+    /// Has programs find these skills, where a hook is asked about each.
+    pub fn with_viewed(mut self, viewed: BTreeSet<String>) -> Self {
+        self.viewed = viewed;
+        self
     }
 
     /// Gives programs these secrets of the agent's as variables, those that are set.
@@ -111,6 +131,15 @@ impl<'c> SessionShell<'c> {
                 outfit.spec.env.entry(key.into()).or_insert_with(|| value.reveal().into());
             }
         }
+        let withheld = give_skills(self.caps, self.agent, &self.viewed, &mut outfit.spec).await;
+        // Who asks for none of them need not hear of it.
+        let code = words_of(job.code);
+        outfit.withheld.extend(
+            withheld
+                .into_iter()
+                .filter(|(path, _)| code.contains(path))
+                .map(|(path, why)| format!("`{path}` is not given to programs: {why}")),
+        );
         let begins = self.ground.as_ref().map(Ground::begins).transpose();
         outfit.spec.begins = begins.map_err(|why| ToolError::Hand(HandError(why)))?;
         let gone = self.caps.programs.gone(&self.key).unwrap_or_default();
@@ -162,7 +191,7 @@ impl<'c> SessionShell<'c> {
 #[async_trait]
 impl Shell for SessionShell<'_> {
     async fn run(&self, job: Job<'_>) -> Result<Ran, ToolError> {
-        let Outfit { mut spec, withheld } = self.prepare(&job).await?;
+        let Outfit { mut spec, withheld, .. } = self.prepare(&job).await?;
         let most = wall_clock(&self.agent.programs);
         spec.limits.wall_clock = Some(job.timeout.unwrap_or(TIMEOUT).min(most));
         let watchdog = self.watchdog(&spec).await;

@@ -1,9 +1,10 @@
 //! Archives to files: `.zip`, `.tar`, `.tar.gz`. Pure, over bytes that nobody trusts: no path
 //! leaves the archive, no link is taken, and nothing grows beyond its limits. How archives are
-//! laid out is known to libraries; which of them are taken is decided here.
+//! laid out is known to libraries; which of them are taken is decided here. What is no file is
+//! told by its path, so that the skill it is in can be left out and the others taken.
 
+use super::package::Contents;
 use flate2::read::GzDecoder;
-use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
 use tar::{Archive, EntryType};
 use zip::ZipArchive;
@@ -12,7 +13,7 @@ use zip::result::ZipError;
 /// Files of an archive.
 pub const ENTRIES_MAX: usize = 5_000;
 /// Bytes of an archive when it is unpacked.
-pub const UNPACKED_BYTES_MAX: usize = 32 * 1024 * 1024;
+pub const UNPACKED_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Bytes of an archive as it is.
 pub const ARCHIVE_BYTES_MAX: usize = 32 * 1024 * 1024;
 /// How many times larger than packed a file may be; text compresses to a tenth.
@@ -20,13 +21,20 @@ const RATIO_MAX: usize = 200;
 /// What may be that large whatever it is packed in.
 const SMALL_BYTES: usize = 64 * 1024;
 
-type Files = BTreeMap<String, Vec<u8>>;
+/// What is in an archive.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tree {
+    /// Its files, by path.
+    pub contents: Contents,
+    /// The paths of what is no file: links, devices.
+    pub strange: Vec<String>,
+}
 
 /// Longest path in an archive, in bytes.
 const PATH_BYTES_MAX: usize = 1_000;
 
 /// The files of an archive, by path.
-pub fn unpack(bytes: &[u8]) -> Result<Files, String> {
+pub fn unpack(bytes: &[u8]) -> Result<Tree, String> {
     if bytes.len() > ARCHIVE_BYTES_MAX {
         return Err(format!("the archive is larger than {ARCHIVE_BYTES_MAX} bytes"));
     }
@@ -45,23 +53,40 @@ pub fn unpack(bytes: &[u8]) -> Result<Files, String> {
 /// What is being taken out, with its limits.
 #[derive(Default)]
 struct Unpacked {
-    files: Files,
+    tree: Tree,
     bytes: usize,
 }
 
 impl Unpacked {
-    fn put(&mut self, path: &str, bytes: Vec<u8>) -> Result<(), String> {
+    fn put(&mut self, path: &str, bytes: Vec<u8>, mode: u32) -> Result<(), String> {
         let path = inner(path)?;
         self.bytes = self.bytes.saturating_add(bytes.len());
-        if self.files.len() >= ENTRIES_MAX || self.bytes > UNPACKED_BYTES_MAX {
+        self.bound()?;
+        let Contents { files, executable } = &mut self.tree.contents;
+        if mode & 0o111 != 0 {
+            executable.insert(path.clone());
+        }
+        match files.insert(path.clone(), bytes) {
+            None => Ok(()),
+            Some(_) => Err(format!("`{path}` is in the archive twice")),
+        }
+    }
+
+    /// Notes what is no file, and not taken.
+    fn leave(&mut self, path: &str) -> Result<(), String> {
+        self.bound()?;
+        self.tree.strange.push(inner(path)?);
+        Ok(())
+    }
+
+    fn bound(&self) -> Result<(), String> {
+        let entries = self.tree.contents.files.len() + self.tree.strange.len();
+        if entries >= ENTRIES_MAX || self.bytes > UNPACKED_BYTES_MAX {
             return Err(format!(
                 "the archive has more than {ENTRIES_MAX} files or {UNPACKED_BYTES_MAX} bytes"
             ));
         }
-        match self.files.insert(path.clone(), bytes) {
-            None => Ok(()),
-            Some(_) => Err(format!("`{path}` is in the archive twice")),
-        }
+        Ok(())
     }
 }
 
@@ -87,11 +112,6 @@ fn inner(path: &str) -> Result<String, String> {
     Ok(parts.join("/"))
 }
 
-fn link(path: &str) -> String {
-    let shown: String = path.chars().take(100).flat_map(char::escape_default).collect();
-    format!("`{shown}` in the archive is no file; links and devices are not taken")
-}
-
 fn damaged<E>(_: E) -> String {
     "the archive is damaged, or grows too large when it is unpacked".to_owned()
 }
@@ -109,7 +129,7 @@ fn unpacked(reader: impl Read, packed: usize) -> Result<Vec<u8>, String> {
     if bytes.len() > limit { Err(damaged(())) } else { Ok(bytes) }
 }
 
-fn from_zip(bytes: &[u8]) -> Result<Files, String> {
+fn from_zip(bytes: &[u8]) -> Result<Tree, String> {
     let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(damaged)?;
     if archive.has_duplicate_names() {
         return Err("a name is in the archive twice".to_owned());
@@ -126,21 +146,22 @@ fn from_zip(bytes: &[u8]) -> Result<Files, String> {
             error => damaged(error),
         })?;
         let name = text(file.name_raw())?.to_owned();
-        let kind = file.unix_mode().unwrap_or_default() & 0o170_000;
-        if !matches!(kind, 0 | 0o100_000 | 0o040_000) {
-            return Err(link(&name));
+        let mode = file.unix_mode().unwrap_or_default();
+        if !matches!(mode & 0o170_000, 0 | 0o100_000 | 0o040_000) {
+            taken.leave(&name)?;
+            continue;
         }
         if name.ends_with('/') {
             inner(&name)?;
             continue;
         }
         let packed = usize::try_from(file.compressed_size()).map_err(damaged)?;
-        taken.put(&name, unpacked(file, packed)?)?;
+        taken.put(&name, unpacked(file, packed)?, mode)?;
     }
-    Ok(taken.files)
+    Ok(taken.tree)
 }
 
-fn from_tar(bytes: &[u8]) -> Result<Files, String> {
+fn from_tar(bytes: &[u8]) -> Result<Tree, String> {
     let mut taken = Unpacked::default();
     for entry in Archive::new(bytes).entries().map_err(damaged)? {
         let entry = entry.map_err(damaged)?;
@@ -153,16 +174,17 @@ fn from_tar(bytes: &[u8]) -> Result<Files, String> {
         match kind {
             _ if is_file && !name.ends_with('/') => {
                 let size = entry.size();
+                let mode = entry.header().mode().unwrap_or_default();
                 let content = unpacked(entry, bytes.len())?;
                 if content.len() as u64 != size {
                     return Err("the archive is cut off".to_owned());
                 }
-                taken.put(&name, content)?;
+                taken.put(&name, content, mode)?;
             }
             EntryType::Directory if matches!(name.as_str(), "." | "./") => {}
             EntryType::Directory | EntryType::Regular => drop(inner(&name)?),
-            _ => return Err(link(&name)),
+            _ => taken.leave(&name)?,
         }
     }
-    Ok(taken.files)
+    Ok(taken.tree)
 }

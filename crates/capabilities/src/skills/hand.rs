@@ -1,22 +1,24 @@
 //! The hand by which tools reach the skills of one agent, in one turn.
 
 use super::disk::Disk;
-use super::package::{Package, blocked};
+use super::package::{Contents, Package};
+use super::{PackageError, shelf};
 use crate::Capabilities;
 use crate::hooks::{self, HookDecision, Occasion};
+use crate::programs::skill_folder;
 use async_trait::async_trait;
 use insula_config::skills::files::{self, Top};
+use insula_config::skills::judge::findings;
 use insula_config::skills::{
     DOCUMENT, DOCUMENT_BYTES_MAX, FILE_BYTES_MAX, Skill, SkillLocation, is_name,
 };
 use insula_domain::hook::HookEvent;
-use insula_domain::{Effect, tool};
+use insula_domain::{Effect, Switch, tool};
 use insula_registry::context::AgentContext;
 use insula_registry::daemon::Actor;
 use insula_tools::skills::{Brief, SkillChange, Skills};
 use insula_tools::{HandError, ToolError};
 use serde_json::json;
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Longest text of a file that is shown, in bytes: the rest of a tool's output is ours.
@@ -65,7 +67,7 @@ impl<'c> AgentSkills<'c> {
         self.caps.world.storage.run(read).await.map_err(|error| error.to_string())?
     }
 
-    async fn document(&self, skill: &Skill) -> Result<String, ToolError> {
+    async fn document(&self, skill: &Skill, from: u64) -> Result<String, ToolError> {
         let gone = || {
             failed(format!(
                 "skill `{}` was changed just now; view it again in the next turn",
@@ -81,12 +83,26 @@ impl<'c> AgentSkills<'c> {
         }
         let parsed = insula_config::skills::document::parse(text).map_err(|_| gone())?;
         let mut shown = format!("Skill `{}`: {}\n", skill.name, skill.description);
-        for note in self.notes(skill).await {
+        let place = self.place(skill).await?;
+        for note in place.into_iter().chain(self.notes(skill).await) {
             shown.push_str(&format!("[{note}]\n"));
         }
         shown.push('\n');
-        shown.push_str(text.get(parsed.body_at..).unwrap_or_default());
+        shown.push_str(&part(text.get(parsed.body_at..).unwrap_or_default(), from)?);
         Ok(shown)
+    }
+
+    /// What a program finds the skill's files by.
+    async fn place(&self, skill: &Skill) -> Result<Option<String>, ToolError> {
+        let Some(folder) = skill_folder(self.caps, self.agent, skill) else { return Ok(None) };
+        let folder = folder.display();
+        Ok(Some(match self.agent.programs.sandbox {
+            Switch::Off => format!("programs find its files in {folder}"),
+            Switch::On if self.is_pinned(&skill.name).await? => {
+                format!("programs find its files in {folder}, and can't change them there")
+            }
+            Switch::On => format!("programs don't find its files: {}", shelf::CHANGED),
+        }))
     }
 
     /// What to know besides its text.
@@ -97,6 +113,12 @@ impl<'c> AgentSkills<'c> {
             let more = skill.files.len() - shown.len();
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
             notes.push(format!("files, by skill_view with file_path: {}{more}", shown.join(", ")));
+        }
+        let needed = skill.requires.packages.iter().map(|package| &package.name);
+        let needed: Vec<&str> =
+            skill.requires.programs.iter().chain(needed).map(|name| &**name).collect();
+        if !needed.is_empty() {
+            notes.push(format!("its programs need {}", needed.join(", ")));
         }
         if let Some(allowed) = &skill.allowed_tools {
             // The gate takes away what could hand work on, whatever a skill says.
@@ -123,16 +145,21 @@ impl<'c> AgentSkills<'c> {
         notes
     }
 
-    async fn file(&self, skill: &Skill, path: &str) -> Result<String, ToolError> {
+    async fn file(&self, skill: &Skill, path: &str, from: u64) -> Result<String, ToolError> {
         let none = || failed(format!("skill `{}` has no file of that path", skill.name));
         if !insula_config::skills::is_inner_path(path) {
             return Err(none());
         }
+        let found = skill.file(path).map_err(|alike| {
+            failed(format!("`{path}` could be {}; say which", alike.join(" or ")))
+        })?;
+        // One that came after the generation was made is found by its own name.
+        let path = found.map_or(path, |file| &*file.path);
         let read = self.read(skill, path, FILE_BYTES_MAX).await;
         let bytes = read.map_err(|why| failed(format!("`{path}` {why}")))?.ok_or_else(none)?;
-        if let Some(finding) = blocked(&bytes) {
+        if let Some(finding) = findings(path, &bytes, &skill.accepted).first() {
             let (agent, skill) = (&self.agent.id, &skill.name);
-            tracing::warn!(%agent, %skill, finding, "a file of a skill is not shown");
+            tracing::warn!(%agent, %skill, %finding, "a file of a skill is not shown");
             return Err(ToolError::Refused(format!(
                 "`{path}` of skill `{skill}` is blocked; the operator sees why in the log"
             )));
@@ -140,11 +167,7 @@ impl<'c> AgentSkills<'c> {
         let text = String::from_utf8(bytes).map_err(|error| {
             failed(format!("`{path}` is no text, {} bytes", error.as_bytes().len()))
         })?;
-        let shown = text.get(..text.floor_char_boundary(SHOWN_BYTES_MAX)).unwrap_or_default();
-        if shown.len() == text.len() {
-            return Ok(text);
-        }
-        Ok(format!("{shown}\n[the first {} of {} bytes]", shown.len(), text.len()))
+        part(&text, from)
     }
 
     /// What becomes of a skill's files.
@@ -152,21 +175,29 @@ impl<'c> AgentSkills<'c> {
         &self,
         name: &str,
         change: SkillChange,
-        before: Option<BTreeMap<String, Vec<u8>>>,
-    ) -> Result<BTreeMap<String, Vec<u8>>, ToolError> {
+        before: Option<Contents>,
+    ) -> Result<Contents, ToolError> {
         let missing = || failed(format!("you have no skill `{name}` of your own"));
         if let SkillChange::Create { content, .. } = change {
             return match before {
                 Some(_) => Err(failed(format!("there is a skill `{name}`; edit or patch it"))),
-                None => Ok(BTreeMap::from([(DOCUMENT.to_owned(), content.into_bytes())])),
+                None => Ok(Contents {
+                    files: [(DOCUMENT.to_owned(), content.into_bytes())].into(),
+                    ..Contents::default()
+                }),
             };
         }
-        let mut contents = before.ok_or_else(missing)?;
+        let mut whole = before.ok_or_else(missing)?;
+        let contents = &mut whole.files;
         match change {
             SkillChange::Edit { content } => {
                 contents.insert(DOCUMENT.to_owned(), content.into_bytes());
             }
             SkillChange::WriteFile { file, content } => {
+                // A new file that says what runs it is meant to be run.
+                if content.starts_with("#!") {
+                    whole.executable.insert(file.clone());
+                }
                 contents.insert(file, content.into_bytes());
             }
             SkillChange::RemoveFile { file } if file == DOCUMENT => {
@@ -192,7 +223,7 @@ impl<'c> AgentSkills<'c> {
             }
             SkillChange::Create { .. } | SkillChange::Delete => {}
         }
-        Ok(contents)
+        Ok(whole)
     }
 
     fn disk(&self) -> Disk {
@@ -211,6 +242,25 @@ impl<'c> AgentSkills<'c> {
         let done = self.caps.world.storage.run(move || work(&disk)).await;
         done.map_err(|error| failed(error.to_string()))?.map_err(failed)
     }
+}
+
+/// The part of a text that begins at a byte, and where the next one does.
+fn part(text: &str, from: u64) -> Result<String, ToolError> {
+    let from = usize::try_from(from).unwrap_or(usize::MAX);
+    if from > 0 && from >= text.len() {
+        let message = format!("`offset` is beyond its end: it has {} bytes", text.len());
+        return Err(ToolError::Arguments(message));
+    }
+    let start = text.floor_char_boundary(from);
+    let end = text.floor_char_boundary(start.saturating_add(SHOWN_BYTES_MAX));
+    let shown = text.get(start..end).unwrap_or_default();
+    Ok(match (start, end == text.len()) {
+        (0, true) => shown.to_owned(),
+        (_, true) => format!("{shown}\n[bytes {start} to {end}, which is its end]"),
+        (_, false) => {
+            format!("{shown}\n[bytes {start} to {end} of {}; go on with offset {end}]", text.len())
+        }
+    })
 }
 
 /// Whether a tool of this name could have others do something, who would have all tools again.
@@ -233,12 +283,17 @@ impl Skills for AgentSkills<'_> {
         self.agent.skills.skills.iter().map(brief).collect()
     }
 
-    async fn view(&self, name: &str, file: Option<&str>) -> Result<String, ToolError> {
+    async fn view(&self, name: &str, file: Option<&str>, from: u64) -> Result<String, ToolError> {
         let skill = self.found(name)?;
         self.admit(skill, file.filter(|file| !file.is_empty()).unwrap_or(DOCUMENT)).await?;
+        let has = |path: &str| skill.files.iter().any(|file| *file.path == *path);
         match file {
-            None | Some("") | Some(DOCUMENT) => self.document(skill).await,
-            Some(path) => self.file(skill, path).await,
+            None | Some("") => self.document(skill, from).await,
+            // Under any case, unless a file beside it is called just so.
+            Some(path) if path.eq_ignore_ascii_case(DOCUMENT) && !has(path) => {
+                self.document(skill, from).await
+            }
+            Some(path) => self.file(skill, path, from).await,
         }
     }
 
@@ -252,7 +307,7 @@ impl Skills for AgentSkills<'_> {
             // What was never installed somebody wrote here: the operator, or with an admin's yes.
             let Some(locked) = disk.lock()?.skills.remove(&name) else { return Ok(true) };
             let now = disk.read(&folder)?.unwrap_or_default();
-            Ok(locked.differs(&now).is_none())
+            Ok(locked.differs(&now.files).is_none())
         })
         .await
     }
@@ -287,9 +342,16 @@ impl Skills for AgentSkills<'_> {
             self.run(move |disk| disk.remove(&folder)).await?;
         } else {
             let contents = self.changed(name, change, before)?;
-            let package = Package::new(contents).map_err(|error| match error {
-                blocked @ super::PackageError::Blocked { .. } => {
-                    ToolError::Refused(blocked.to_string())
+            // What an operator accepted stays so in what is not changed.
+            let accepted = self.agent.skills.get(name).map(|skill| skill.accepted.clone());
+            let package = Package::accepting(contents, &accepted.unwrap_or_default());
+            let package = package.map_err(|error| match error {
+                PackageError::Blocked { name, findings } => {
+                    let told = findings
+                        .iter()
+                        .map(|it| format!("`{}`, line {}: {}", it.file, it.line, it.reason));
+                    let told: Vec<String> = told.collect();
+                    ToolError::Refused(format!("skill `{name}` is blocked: {}", told.join("; ")))
                 }
                 invalid => ToolError::Arguments(invalid.to_string()),
             })?;
@@ -298,11 +360,43 @@ impl Skills for AgentSkills<'_> {
                 let what = format!("its front matter calls it `{said}`, not `{name}`");
                 return Err(ToolError::Arguments(what));
             }
-            self.run(move |disk| disk.write(&folder, &package.files)).await?;
+            self.run(move |disk| disk.write(&folder, &package.contents)).await?;
         }
         drop(_one_at_a_time);
         // What went wrong with somebody else's configuration is not this call's business.
         let _ = self.caps.daemon.reload(Some(&self.agent.id), &Actor::FileWatch).await;
         Ok(format!("done; skill `{name}` is as you said from the next turn on"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn parts_make_up_the_whole(text in "[aä€]{0,40}", times in 1..4_000_usize) {
+            let text = text.repeat(times);
+            let (mut at, mut whole) = (0, String::new());
+            loop {
+                let shown = part(&text, at).unwrap();
+                let (body, note) = shown.split_once("\n[bytes ").unwrap_or((&shown, ""));
+                prop_assert!(body.len() <= SHOWN_BYTES_MAX);
+                whole.push_str(body);
+                let next = note.split("offset ").nth(1).map(|it| it.trim_end_matches(']'));
+                match next {
+                    Some(next) => at = next.parse().unwrap(),
+                    None => break,
+                }
+            }
+            prop_assert_eq!(whole, text);
+        }
+
+        #[test]
+        fn any_offset_is_a_part_or_a_word_about_it(offset in any::<u64>(), text in ".{0,20}") {
+            let shown = part(&text, offset);
+            prop_assert_eq!(shown.is_err(), offset > 0 && offset >= text.len() as u64);
+        }
     }
 }

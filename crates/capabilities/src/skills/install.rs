@@ -1,5 +1,6 @@
 //! Skills of an agent as its operator sees them: listed, shown, installed, removed, verified.
 
+use super::collection::Skipped;
 use super::disk::Disk;
 use super::lock::{Difference, Locked};
 use super::package::Package;
@@ -12,7 +13,7 @@ use insula_registry::context::AgentContext;
 use insula_registry::daemon::Actor;
 use insula_registry::error::RuntimeError;
 use serde_json::json;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 /// A skill in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +33,8 @@ pub struct SkillState {
     pub reason: Option<String>,
     /// Where it was installed from.
     pub source: Option<String>,
+    /// The findings in it that an operator accepted, by their hashes.
+    pub accepted: Vec<String>,
 }
 
 /// A skill, whole.
@@ -47,6 +50,8 @@ pub struct SkillView {
     pub allowed_tools: Option<Vec<String>>,
     /// The secrets it needs, and whether the agent was granted each.
     pub variables: Vec<(String, bool)>,
+    /// The programs and packages it needs.
+    pub requires: Vec<String>,
 }
 
 /// What an installation did.
@@ -54,6 +59,8 @@ pub struct SkillView {
 pub struct Installed {
     /// The skills.
     pub names: Vec<String>,
+    /// Those that were left out.
+    pub skipped: Vec<Skipped>,
 }
 
 /// How an installed skill differs from what was installed.
@@ -88,6 +95,13 @@ impl Capabilities {
             SkillLocation::Own => lock.skills.get(name).map(|locked| locked.source.clone()),
             SkillLocation::Bundle(_) => None,
         };
+        let accepted = |name: &str, place: &SkillLocation| match place {
+            SkillLocation::Own => {
+                let locked = lock.skills.get(name).into_iter();
+                locked.flat_map(|locked| locked.accepted.keys().cloned()).collect()
+            }
+            SkillLocation::Bundle(_) => Vec::new(),
+        };
         let folder =
             |place: &SkillLocation, folder: &str| format!("{}/{folder}", place.folder(id.as_str()));
         let text = |text: &Option<Box<str>>| text.as_deref().map(str::to_owned);
@@ -100,6 +114,7 @@ impl Capabilities {
             state: "ready",
             reason: None,
             source: source(&skill.name, &skill.place),
+            accepted: accepted(&skill.name, &skill.place),
         });
         let unusable = agent.skills.unusable.iter().map(|it| SkillState {
             name: it.name.to_string(),
@@ -110,6 +125,7 @@ impl Capabilities {
             state: if it.blocked { "blocked" } else { "broken" },
             reason: Some(it.why.to_string()),
             source: source(&it.name, &it.place),
+            accepted: accepted(&it.name, &it.place),
         });
         Ok(ready.chain(unusable).collect())
     }
@@ -155,11 +171,22 @@ impl Capabilities {
                 let names = skill.variables.iter().map(|it| it.name.to_string());
                 names.map(|name| (name.clone(), granted(&name))).collect()
             }),
+            requires: skill.map_or_else(Vec::new, |skill| {
+                let packages = skill.requires.packages.iter().map(|package| &package.name);
+                skill.requires.programs.iter().chain(packages).map(ToString::to_string).collect()
+            }),
             state,
         })
     }
 
-    /// Puts skills into an agent's own folder.
+    /// What operators accepted of an agent's skills, by the hashes of the findings.
+    pub async fn accepted(&self, id: &AgentId) -> Result<BTreeSet<Box<str>>, RuntimeError> {
+        self.registry.context_of(id)?;
+        Ok(self.on_disk(id, Disk::lock).await?.accepted())
+    }
+
+    /// Puts skills into an agent's own folder. One that can't be put there is left out, and the
+    /// others are installed; where none can, that is an error.
     pub async fn install_skills(
         &self,
         id: &AgentId,
@@ -169,51 +196,50 @@ impl Capabilities {
         actor: &Actor,
     ) -> Result<Installed, RuntimeError> {
         let agent = self.registry.context_of(id)?;
-        for package in &packages {
-            let name = &package.document.name;
-            match &own_folders(&agent, name)[..] {
-                [] => {}
-                [_] if replace => {}
-                [_] => {
-                    return Err(RuntimeError::Invalid(format!(
-                        "agent `{id}` has a skill `{name}` already; pass --replace to put this one in its place"
-                    )));
-                }
-                several => return Err(twins(id, name, several.iter().copied())),
+        let (mut placed, mut skipped) = (Vec::new(), Vec::new());
+        for package in packages {
+            match free_place(&agent, &package, replace) {
+                Ok(folder) => placed.push((folder, package)),
+                Err(reason) => skipped.push(Skipped {
+                    name: package.document.name.to_string(),
+                    reason,
+                    findings: Vec::new(),
+                }),
             }
         }
-        let names: Vec<String> =
-            packages.iter().map(|package| package.document.name.to_string()).collect();
-        let placed: Vec<(String, Package)> = packages
-            .into_iter()
-            .map(|package| {
-                let name = &package.document.name;
-                let there = own_folders(&agent, name).first().map(|it| (*it).to_owned());
-                (there.unwrap_or_else(|| name.to_string()), package)
-            })
-            .collect();
         let from = source.to_owned();
         let changes = self.daemon.hold_changes().await;
-        self.on_disk(id, move |disk| {
-            let mut lock = disk.lock()?;
-            for (folder, package) in &placed {
-                if !replace && disk.read(folder)?.is_some() {
-                    return Err(format!("there is a folder `{folder}` already; pass --replace"));
+        let (names, taken) = self
+            .on_disk(id, move |disk| {
+                let (mut names, mut taken) = (Vec::new(), Vec::new());
+                let mut lock = disk.lock()?;
+                for (folder, package) in &placed {
+                    let name = package.document.name.to_string();
+                    if !replace && disk.read(folder)?.is_some() {
+                        let reason =
+                            format!("there is a folder `{folder}` already; pass --replace");
+                        taken.push(Skipped { name, reason, findings: Vec::new() });
+                        continue;
+                    }
+                    disk.write(folder, &package.contents)?;
+                    lock.skills.insert(name.clone(), Locked::new(&from, folder, package));
+                    // After each, so that a full disk leaves no skill that nobody installed.
+                    disk.keep_lock(&lock)?;
+                    names.push(name);
                 }
-                disk.write(folder, &package.files)?;
-                let locked = Locked::new(&from, folder, &package.files);
-                lock.skills.insert(package.document.name.to_string(), locked);
-                // After each, so that a full disk leaves no skill that nobody installed.
-                disk.keep_lock(&lock)?;
-            }
-            Ok(())
-        })
-        .await?;
+                Ok((names, taken))
+            })
+            .await?;
         drop(changes);
+        skipped.extend(taken);
+        if names.is_empty() && !skipped.is_empty() {
+            let reasons: Vec<String> = skipped.into_iter().map(|it| it.reason).collect();
+            return Err(RuntimeError::Invalid(reasons.join("; ")));
+        }
         let told = json!({ "skills": names, "source": source });
         agent.audit.append(actor, "skills.installed", told).await?;
         self.daemon.reload(Some(id), actor).await?;
-        Ok(Installed { names })
+        Ok(Installed { names, skipped })
     }
 
     /// Removes a skill from an agent's own folder, by its name, or by its folder where several
@@ -266,8 +292,8 @@ impl Capabilities {
             let lock = disk.lock()?;
             let mut verified = Vec::new();
             for (name, locked) in lock.skills {
-                let now: BTreeMap<String, Vec<u8>> = disk.read(&locked.folder)?.unwrap_or_default();
-                let mut difference = locked.differs(&now);
+                let now = disk.read(&locked.folder)?.unwrap_or_default();
+                let mut difference = locked.differs(&now.files);
                 difference.added.extend(disk.strange(&locked.folder));
                 let twins = own_folders(&agent, &name).into_iter();
                 let twins = twins.filter(|folder| *folder != locked.folder).map(str::to_owned);
@@ -277,6 +303,19 @@ impl Capabilities {
             Ok(verified)
         })
         .await
+    }
+}
+
+/// The folder that a skill is put into; why there is none for it.
+fn free_place(agent: &AgentContext, package: &Package, replace: bool) -> Result<String, String> {
+    let (id, name) = (&agent.id, &package.document.name);
+    match &own_folders(agent, name)[..] {
+        [] => Ok(name.to_string()),
+        [folder] if replace => Ok((*folder).to_owned()),
+        [_] => Err(format!(
+            "agent `{id}` has a skill `{name}` already; pass --replace to put this one in its place"
+        )),
+        several => Err(twins(id, name, several.iter().copied()).to_string()),
     }
 }
 

@@ -1,10 +1,10 @@
 //! `skills.lock`: what was installed, from where, with the hash of every file. Pure.
 
+use super::package::Package;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// The file's name, in an agent's folder of skills.
-pub const LOCK: &str = "skills.lock";
+pub use insula_config::skills::LOCK;
 
 /// Everything that was installed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +24,21 @@ pub struct Locked {
     pub folder: String,
     /// The hash of each file, by path.
     pub files: BTreeMap<String, String>,
+    /// What was found in it and accepted, by the hash of the finding. With another content a
+    /// finding has another hash, so what is written here holds for nothing else.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub accepted: BTreeMap<String, Accepted>,
+}
+
+/// A finding that an operator accepted, for whoever reads this later.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Accepted {
+    /// The file it is in.
+    pub file: String,
+    /// The line it is on.
+    pub line: u32,
+    /// What it is.
+    pub reason: String,
 }
 
 /// How the files of a skill differ from what was installed.
@@ -55,6 +70,12 @@ impl Lock {
         }
     }
 
+    /// All findings that were accepted in some skill, by their hashes.
+    pub fn accepted(&self) -> BTreeSet<Box<str>> {
+        let hashes = self.skills.values().flat_map(|locked| locked.accepted.keys());
+        hashes.map(|hash| hash.as_str().into()).collect()
+    }
+
     /// As it is written.
     pub fn to_text(&self) -> String {
         let written = Self { version: 1, skills: self.skills.clone() };
@@ -66,9 +87,18 @@ impl Lock {
 
 impl Locked {
     /// What was installed.
-    pub fn new(source: &str, folder: &str, files: &BTreeMap<String, Vec<u8>>) -> Self {
-        let hashes = files.iter().map(|(path, bytes)| (path.clone(), hash(bytes)));
-        Self { source: source.to_owned(), folder: folder.to_owned(), files: hashes.collect() }
+    pub fn new(source: &str, folder: &str, package: &Package) -> Self {
+        let files = package.contents.files.iter();
+        let accepted = package.accepted.iter().map(|finding| {
+            let (file, reason) = (finding.file.to_string(), finding.reason.to_string());
+            (finding.hash.to_string(), Accepted { file, line: finding.line, reason })
+        });
+        Self {
+            source: source.to_owned(),
+            folder: folder.to_owned(),
+            files: files.map(|(path, bytes)| (path.clone(), hash(bytes))).collect(),
+            accepted: accepted.collect(),
+        }
     }
 
     pub fn differs(&self, now: &BTreeMap<String, Vec<u8>>) -> Difference {

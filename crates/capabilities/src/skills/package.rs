@@ -1,18 +1,20 @@
-//! The files of skills on their way in: checked before anything is written.
+//! The files of a skill on their way in: checked before anything is written.
 
+use insula_config::skills::judge::{findings, hash_of_all};
 use insula_config::skills::skill_set::name_finding;
 use insula_config::skills::{
-    DOCUMENT, DOCUMENT_BYTES_MAX, Document, FILE_BYTES_MAX, FILES_MAX, document, is_inner_path,
+    DOCUMENT, DOCUMENT_BYTES_MAX, Document, FILE_BYTES_MAX, FILES_MAX, SkillFinding, document,
+    is_inner_path,
 };
-use insula_domain::scan::{Use, reveal, scan};
-use std::collections::BTreeMap;
+use insula_domain::scan::reveal;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Bytes of all files of one installation: it travels in one request.
-pub const PACKAGE_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// Bytes of one installation: it travels in one request, written in more characters.
+pub const PACKAGE_BYTES_MAX: usize = 11 * 1024 * 1024;
 /// Files of one installation.
 pub const PACKAGE_FILES_MAX: usize = 2_000;
-/// Skills of one installation.
-pub const PACKAGE_SKILLS_MAX: usize = 200;
+/// Findings that are told of one skill. What is so full of them is read as a whole.
+const FINDINGS_MAX: usize = 10;
 
 /// Why files make no skill that can be kept.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -21,15 +23,20 @@ pub enum PackageError {
     #[error("{0}")]
     Invalid(String),
     /// they hold what must not reach a model
-    #[error("skill `{name}` is blocked: `{file}` has {finding}")]
+    #[error("skill `{name}` is blocked: {}", listed(findings))]
     Blocked {
         /// The skill.
         name: String,
-        /// The file.
-        file: String,
-        /// What was found.
-        finding: String,
+        /// What was found, by file and place.
+        findings: Vec<SkillFinding>,
     },
+}
+
+/// Files of a skill, by path, and which of them can be run as programs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Contents {
+    pub files: BTreeMap<String, Vec<u8>>,
+    pub executable: BTreeSet<String>,
 }
 
 /// One skill's files, checked.
@@ -37,14 +44,27 @@ pub enum PackageError {
 pub struct Package {
     /// What its `SKILL.md` says.
     pub document: Document,
-    /// Its files by path, `SKILL.md` among them.
-    pub files: BTreeMap<String, Vec<u8>>,
+    /// Its files, `SKILL.md` among them.
+    pub contents: Contents,
+    /// What was found in them and is accepted.
+    pub accepted: Vec<SkillFinding>,
 }
 
 impl Package {
-    /// Checks the files of one skill.
+    /// Checks the files of one skill, of which nothing was accepted.
     pub fn new(files: BTreeMap<String, Vec<u8>>) -> Result<Self, PackageError> {
+        let contents = Contents { files, ..Contents::default() };
+        Self::accepting(contents, &BTreeSet::new())
+    }
+
+    /// Checks the files of one skill but for the findings that were accepted, by their hashes.
+    pub fn accepting(
+        mut contents: Contents,
+        accepted: &BTreeSet<Box<str>>,
+    ) -> Result<Self, PackageError> {
         let invalid = |what: String| Err(PackageError::Invalid(what));
+        contents.call_document_so();
+        let files = &contents.files;
         let Some(bytes) = files.get(DOCUMENT) else {
             return invalid(format!("there is no {DOCUMENT}"));
         };
@@ -57,10 +77,15 @@ impl Package {
         let document = document::parse(text).map_err(|fault| {
             PackageError::Invalid(format!("{DOCUMENT}, line {}: {}", fault.line, fault.message))
         })?;
-        if files.len() > FILES_MAX {
-            return invalid(format!("skill `{}` has more than {FILES_MAX} files", document.name));
+        let total: usize = files.values().map(Vec::len).sum();
+        if files.len() > FILES_MAX || total > PACKAGE_BYTES_MAX {
+            return invalid(format!(
+                "skill `{}` has more than {FILES_MAX} files or {PACKAGE_BYTES_MAX} bytes",
+                document.name
+            ));
         }
-        for (path, bytes) in &files {
+        let (mut against, mut taken) = (Vec::new(), Vec::new());
+        for (path, bytes) in files {
             if !is_inner_path(path) || path.split('/').any(|part| part.starts_with('.')) {
                 return invalid(format!("`{}` is no path for a file of a skill", shown(path)));
             }
@@ -71,67 +96,58 @@ impl Package {
             if bytes.len() as u64 > FILE_BYTES_MAX {
                 return invalid(format!("`{path}` is larger than {FILE_BYTES_MAX} bytes"));
             }
-            let in_name = name_finding(path).map(|finding| format!("a name with {finding}"));
-            if let Some(finding) = in_name.or_else(|| blocked(bytes)) {
-                let (name, file) = (document.name.to_string(), reveal(path));
-                return Err(PackageError::Blocked { name, file, finding });
+            if let Some(finding) = name_finding(path) {
+                let (name, path) = (&document.name, reveal(path));
+                return invalid(format!(
+                    "skill `{name}` is blocked: `{path}` has a name with {finding}; rename it"
+                ));
             }
+            let found = findings(path, bytes, &BTreeSet::new()).into_iter();
+            let (yes, no): (Vec<_>, Vec<_>) = found.partition(|it| accepted.contains(&it.hash));
+            taken.extend(yes);
+            against.extend(no);
         }
-        Ok(Self { document, files })
-    }
-
-    /// Takes the skills out of a tree of files: each folder with a `SKILL.md`, or the tree
-    /// itself. What is in none of them is left out.
-    pub fn all(tree: BTreeMap<String, Vec<u8>>) -> Result<Vec<Self>, PackageError> {
-        let total: usize = tree.values().map(Vec::len).sum();
-        if tree.len() > PACKAGE_FILES_MAX || total > PACKAGE_BYTES_MAX {
-            return Err(PackageError::Invalid(format!(
-                "that is more than {PACKAGE_FILES_MAX} files or {PACKAGE_BYTES_MAX} bytes"
-            )));
+        // Whoever names all that is left names what they were told of.
+        if accepted.contains(&hash_of_all(&against)) {
+            taken.append(&mut against);
         }
-        let folder = |path: &str| path.strip_suffix(DOCUMENT).map(str::to_owned);
-        let is_top = |folder: &String| folder.is_empty() || folder.ends_with('/');
-        let mut folders: Vec<String> =
-            tree.keys().filter_map(|path| folder(path)).filter(is_top).collect();
-        // A `SKILL.md` below another skill is a file of that skill.
-        folders.sort();
-        let mut tops: Vec<String> = Vec::new();
-        for folder in folders {
-            if !tops.iter().any(|top| folder.starts_with(top.as_str())) {
-                tops.push(folder);
-            }
+        if !against.is_empty() {
+            let name = document.name.to_string();
+            return Err(PackageError::Blocked { name, findings: against });
         }
-        if tops.is_empty() {
-            return Err(PackageError::Invalid(format!("there is no {DOCUMENT} in it")));
-        }
-        if tops.len() > PACKAGE_SKILLS_MAX {
-            let what = format!("that is more than {PACKAGE_SKILLS_MAX} skills");
-            return Err(PackageError::Invalid(what));
-        }
-        let mut packages = Vec::new();
-        for top in &tops {
-            let hidden = |path: &str| path.split('/').any(|part| part.starts_with('.'));
-            let files = tree.iter().filter_map(|(path, bytes)| {
-                let inner = path.strip_prefix(top.as_str())?;
-                (!hidden(inner)).then(|| (inner.to_owned(), bytes.clone()))
-            });
-            packages.push(Self::new(files.collect())?);
-        }
-        packages.sort_by(|one, other| one.document.name.cmp(&other.document.name));
-        if let Some(twice) =
-            packages.windows(2).find(|it| it[0].document.name == it[1].document.name)
-        {
-            let name = &twice[0].document.name;
-            return Err(PackageError::Invalid(format!("two skills are called `{name}`")));
-        }
-        Ok(packages)
+        contents.executable.retain(|path| contents.files.contains_key(path));
+        Ok(Self { document, contents, accepted: taken })
     }
 }
 
-/// What stands against showing a file to a model. Bytes that are no text are never shown.
-pub(crate) fn blocked(bytes: &[u8]) -> Option<String> {
-    let text = std::str::from_utf8(bytes).ok()?;
-    scan(text, Use::Skill).first().map(ToString::to_string)
+impl Contents {
+    /// Calls its `SKILL.md` so, where it is written in another case.
+    fn call_document_so(&mut self) {
+        if self.files.contains_key(DOCUMENT) {
+            return;
+        }
+        let mut names = self.files.keys();
+        let alike = names.find(|path| path.eq_ignore_ascii_case(DOCUMENT)).cloned();
+        if let Some(bytes) = alike.and_then(|name| self.files.remove(&name)) {
+            self.files.insert(DOCUMENT.to_owned(), bytes);
+        }
+    }
+}
+
+/// Findings on one line.
+fn listed(findings: &[SkillFinding]) -> String {
+    let told: Vec<String> = findings.iter().take(FINDINGS_MAX).map(ToString::to_string).collect();
+    let more = match findings.len().saturating_sub(FINDINGS_MAX) {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    match findings {
+        [_, _, ..] => {
+            let all = hash_of_all(findings);
+            format!("{}{more} (accept all of it with `--accept {all}`)", told.join("; "))
+        }
+        _ => told.join("; "),
+    }
 }
 
 /// A path as an error repeats it.

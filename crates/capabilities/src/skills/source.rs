@@ -2,13 +2,13 @@
 //! the rights of whoever types the command, never on behalf of somebody far away.
 #![expect(clippy::disallowed_methods, reason = "reads what an operator names on the command line")]
 
-use super::package::Package;
+use super::collection::{Candidate, candidates};
+use super::package::Contents;
 use super::{archive, git};
 use insula_config::files::FileState;
 use insula_config::skills::files::{self, SkillFiles, Top};
 use insula_config::skills::{DOCUMENT, FILE_BYTES_MAX};
 use insula_world::World;
-use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, File};
 use std::io::Read as _;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -54,13 +54,10 @@ impl SkillSource {
     }
 
     /// Reads the skills. `scratch` is a folder that is ours, for what git fetches.
-    pub async fn read(&self, scratch: &Path, world: &World) -> Result<Vec<Package>, String> {
+    pub async fn read(&self, scratch: &Path, world: &World) -> Result<Vec<Candidate>, String> {
         match self {
             Self::Folder(folder) => from_folder(folder),
-            Self::Archive(path) => {
-                let tree = archive::unpack(&bytes_of(path)?)?;
-                Package::all(tree).map_err(|error| error.to_string())
-            }
+            Self::Archive(path) => candidates(&archive::unpack(&bytes_of(path)?)?),
             Self::Git(url) => {
                 let name = world.random.stream(&["skills", "git"]).id();
                 let aside = scratch.join(format!("git-{name}"));
@@ -105,7 +102,7 @@ fn bytes_of(path: &Path) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-fn from_folder(folder: &Path) -> Result<Vec<Package>, String> {
+fn from_folder(folder: &Path) -> Result<Vec<Candidate>, String> {
     let shown = folder.display();
     if !folder.is_dir() {
         return Err(format!("there is no folder or archive {shown}"));
@@ -117,27 +114,31 @@ fn from_folder(folder: &Path) -> Result<Vec<Package>, String> {
     if skills.is_empty() {
         return Err(format!("there is no {DOCUMENT} in {shown}"));
     }
-    let packages = skills.iter().map(|skill| package(folder, skill));
-    packages.collect()
+    let candidate = |skill: &SkillFiles| Candidate {
+        folder: skill.folder.to_string(),
+        contents: contents(folder, skill),
+    };
+    Ok(skills.iter().map(candidate).collect())
 }
 
-fn package(folder: &Path, skill: &SkillFiles) -> Result<Package, String> {
-    let place = if skill.folder.is_empty() { ".".to_owned() } else { skill.folder.to_string() };
+fn contents(folder: &Path, skill: &SkillFiles) -> Result<Contents, String> {
     if let FileState::Unreadable(why) = &skill.document {
-        return Err(format!("{place}/{DOCUMENT} {why}"));
+        return Err(format!("{DOCUMENT} {why}"));
     }
-    let mut contents = BTreeMap::new();
+    let mut contents = Contents::default();
     for path in skill.files.iter().map(|file| &*file.path).chain([DOCUMENT]) {
         let full = match &*skill.folder {
             "" => path.to_owned(),
             inner => format!("{inner}/{path}"),
         };
         let read = files::read_file(folder, Top::MayBeLink, &full, FILE_BYTES_MAX);
-        let bytes = read.map_err(|why| format!("{full} {why}"))?;
-        let bytes = bytes.ok_or_else(|| format!("{full} is gone"))?;
-        contents.insert(path.to_owned(), bytes);
+        let bytes = read.map_err(|why| format!("{path} {why}"))?;
+        let bytes = bytes.ok_or_else(|| format!("{path} is gone"))?;
+        contents.files.insert(path.to_owned(), bytes);
     }
-    Package::new(contents).map_err(|error| format!("{place}: {error}"))
+    let executable = skill.files.iter().filter(|file| file.executable);
+    contents.executable = executable.map(|file| file.path.to_string()).collect();
+    Ok(contents)
 }
 
 #[cfg(test)]

@@ -170,6 +170,9 @@ pub enum Skills {
         /// Take the place of skills of the same name
         #[arg(long)]
         replace: bool,
+        /// Accept what blocks a skill, by the hash it was told with; as often as needed
+        #[arg(long, value_name = "HASH", value_delimiter = ',')]
+        accept: Vec<String>,
     },
     /// Remove a skill from an agent's own folder
     Remove {

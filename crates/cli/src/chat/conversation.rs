@@ -141,7 +141,7 @@ impl Conversation<'_> {
 
     async fn command(&mut self, command: Slash) -> Result<(), Failure> {
         match command {
-            Slash::Help => self.help(),
+            Slash::Help => self.help().await,
             Slash::Agents => {
                 let agents = self.reach.get("/api/agents").await?;
                 let rows = agents.as_array().into_iter().flatten().map(|agent| {
@@ -264,13 +264,19 @@ impl Conversation<'_> {
         Ok(())
     }
 
-    fn help(&self) {
+    async fn help(&self) {
         let paint = self.screen().paint;
         let width = ENTRIES.iter().map(|e| e.name.len() + e.argument.len()).max().unwrap_or(0);
         let mut text = String::new();
         for entry in &ENTRIES {
             let typed = format!("{:width$}", format!("{}{}", entry.name, entry.argument));
             text += &format!("  {}  {}\n", Style::CODE.paint(&typed, paint), entry.about);
+        }
+        // Whoever may not look at the servers is told of none.
+        let servers = self.reach.get_if_there(&self.talk.path("mcp")).await.ok().flatten();
+        for (command, arguments, about) in slash::prompts(&servers.unwrap_or_default()) {
+            let typed = format!("{:width$}", format!("{command}{arguments}"));
+            text += &format!("  {}  {about}\n", Style::CODE.paint(&typed, paint));
         }
         terminal::write(&text);
         for line in [

@@ -95,10 +95,16 @@ async fn told(reach: &Reach, talk: &Talk, command: Slash) -> Result<Value, Failu
         }
         Slash::Deny(id) => answer(reach, talk, id, json!({ "decision": "deny" })).await,
         Slash::Usage => reach.get(&talk.path("usage?days=1")).await,
-        Slash::Help => Ok(ENTRIES
-            .iter()
-            .map(|it| json!({ "command": it.name, "argument": it.argument, "about": it.about }))
-            .collect()),
+        Slash::Help => {
+            let line = |command: &str, argument: &str, about: &str| json!({ "command": command, "argument": argument, "about": about });
+            let own = ENTRIES.iter().map(|it| line(it.name, it.argument, it.about));
+            // Whoever may not look at the servers is told of none.
+            let servers = reach.get_if_there(&talk.path("mcp")).await.ok().flatten();
+            let prompts = slash::prompts(&servers.unwrap_or_default());
+            let prompts =
+                prompts.iter().map(|(command, argument, about)| line(command, argument, about));
+            Ok(own.chain(prompts).collect())
+        }
     }
 }
 

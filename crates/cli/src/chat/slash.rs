@@ -1,5 +1,6 @@
 //! Commands typed in a conversation: what they are called, and what was meant.
 
+use serde_json::Value;
 use std::fmt;
 
 /// A command of the conversation.
@@ -96,6 +97,17 @@ pub const ENTRIES: [Entry; 14] = [
     Entry { name: "/help", argument: "", about: "show this" },
     Entry { name: "/quit", argument: "", about: "leave, as Ctrl-D does" },
 ];
+
+/// The prompts of an agent's MCP servers, by what the daemon says of those: what to type, what
+/// follows it, and what it is for.
+pub fn prompts(servers: &Value) -> Vec<(String, String, String)> {
+    let all = servers.as_array().into_iter().flatten();
+    let prompts = all.flat_map(|server| server["prompts"].as_array().into_iter().flatten());
+    let text = |it: &Value, name: &str| it[name].as_str().unwrap_or_default().to_owned();
+    prompts
+        .map(|it| (text(it, "command"), text(it, "arguments"), text(it, "description")))
+        .collect()
+}
 
 /// How alike a word has to be to a command to be taken for it misspelt.
 const ALIKE_MIN: f64 = 0.75;

@@ -115,9 +115,21 @@ fn show(servers: &Value) {
 
 fn tools(server: &Value) {
     let all = server["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
-    if all.is_empty() {
-        return;
+    if !all.is_empty() {
+        tool_table(all);
     }
+    if server["resources"] == true {
+        output::line(&format!("{} has resources", text(server, "name")));
+    }
+    let prompts = server["prompts"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if !prompts.is_empty() {
+        let typed = |it: &Value| format!("{}{}", text(it, "command"), text(it, "arguments"));
+        let rows = prompts.iter().map(|it| vec![typed(it), text(it, "description")]);
+        output::table(&["prompt", "about"], rows);
+    }
+}
+
+fn tool_table(all: &[Value]) {
     let rows = all.iter().map(|tool| {
         let name = match tool["name"].as_str() {
             Some(name) => name.to_owned(),

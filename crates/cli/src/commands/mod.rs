@@ -11,6 +11,7 @@ mod integrity;
 mod mcp;
 mod mcp_serve;
 pub mod memory;
+mod model;
 mod pairing;
 mod route;
 mod secret;
@@ -23,8 +24,8 @@ mod turns;
 mod usage;
 
 use crate::arguments::{
-    Agents, Approvals, Arguments, Command, Config, Files, Mcp, Memory, Pairing, Secret, Sessions,
-    Skills, Token,
+    Agents, Approvals, Arguments, Command, Config, Files, Mcp, Memory, Model, Pairing, Secret,
+    Sessions, Skills, Token,
 };
 use crate::daemon::{self, Follow, Options};
 use crate::failure::Failure;
@@ -87,6 +88,7 @@ async fn dispatch(command: Command, setting: Setting) -> Result<u8, Failure> {
             daemon::run(setting, Options { listen: up.listen, follow }).await.map(|()| 0)
         }
         Command::Check(check) => check::run(&setting, &check).await,
+        Command::Model(Model::Try(wish)) => model::run(&setting, &wish).await,
         command => {
             let reach = Reach::open(&setting, purpose(&command)).await?;
             let result = over(&reach, command, &setting).await;
@@ -149,9 +151,11 @@ async fn over(reach: &Reach, command: Command, setting: &Setting) -> Result<u8, 
         Command::Status => system::status(reach, answer).await,
         Command::Reload => system::reload(reach, answer).await,
         Command::Doctor => system::doctor(reach, answer).await,
-        Command::Up(_) | Command::Check(_) | Command::Config(_) | Command::Completions { .. } => {
-            Ok(0)
-        }
+        Command::Up(_)
+        | Command::Check(_)
+        | Command::Model(_)
+        | Command::Config(_)
+        | Command::Completions { .. } => Ok(0),
     }
 }
 

@@ -9,9 +9,13 @@ use crate::reach::{Reach, part};
 use crate::setting::{Answer, Setting};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use insula_capabilities::skills::package::PACKAGE_BYTES_MAX;
+use insula_capabilities::skills::Package;
+use insula_capabilities::skills::collection::{Judged, judge};
+use insula_capabilities::skills::package::{PACKAGE_BYTES_MAX, PACKAGE_FILES_MAX};
 use insula_capabilities::skills::source::SkillSource;
+use insula_config::skills::judge::hash_of_all;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 
 /// Runs it.
 pub async fn run(
@@ -29,14 +33,12 @@ pub async fn run(
             let path = format!("{}/{}", path(&agent), part(&skill));
             answer.give(&reach.get(&path).await?, show);
         }
-        Skills::Install { agent, source, replace } => {
+        Skills::Install { agent, source, replace, accept } => {
             // Who is not there has nothing installed, and nothing is fetched for them.
-            reach.get(&path(&agent)).await?;
-            let body = body(setting, &source, replace).await?;
-            let done = reach.post(&path(&agent), Some(body)).await?;
-            answer.give(&done, |done| {
-                output::line(&format!("installed {} for {agent}", list(&done["installed"])));
-            });
+            let rows = reach.get(&path(&agent)).await?;
+            let order = Order { source: SkillSource::of(&source), replace, accept };
+            let done = install(setting, reach, &path(&agent), (&order, &rows)).await?;
+            answer.give(&done, |done| show_installed(done, &agent));
         }
         Skills::Remove { agent, skill } => {
             reach.delete(&format!("{}/{}", path(&agent), part(&skill))).await?;
@@ -52,25 +54,119 @@ pub async fn run(
     Ok(0)
 }
 
-/// The request that installs what a source has.
-async fn body(setting: &Setting, source: &str, replace: bool) -> Result<Value, Failure> {
+/// What is to be installed.
+struct Order {
+    source: SkillSource,
+    replace: bool,
+    /// Findings that are accepted, by their hashes.
+    accept: Vec<String>,
+}
+
+/// Installs what a source has, all that can be; where that is nothing, it is a failure.
+async fn install(
+    setting: &Setting,
+    reach: &Reach,
+    path: &str,
+    (order, rows): (&Order, &Value),
+) -> Result<Value, Failure> {
     let scratch = setting.home.root().join("run");
-    let source = SkillSource::of(source);
-    let packages = source.read(&scratch, &setting.world).await;
-    let packages = packages.map_err(Failure::Failed)?;
-    let total: usize = packages.iter().flat_map(|it| it.files.values()).map(Vec::len).sum();
-    if total > PACKAGE_BYTES_MAX {
-        return Err(Failure::Failed(format!(
-            "that is more than {PACKAGE_BYTES_MAX} bytes; install its skills one by one"
-        )));
+    let candidates = order.source.read(&scratch, &setting.world).await;
+    let candidates = candidates.map_err(Failure::Failed)?;
+    // What was accepted before is no question again; the daemon knows it and judges by itself.
+    let before = rows.as_array().into_iter().flatten();
+    let before = before.flat_map(|row| row["accepted"].as_array().into_iter().flatten());
+    let before = before.filter_map(Value::as_str).chain(order.accept.iter().map(String::as_str));
+    let accepted: BTreeSet<Box<str>> = before.map(Into::into).collect();
+    let Judged { packages, skipped } = judge(candidates, &accepted);
+    let alone = packages.iter().flat_map(|package| &package.accepted);
+    let together = packages.iter().map(|package| hash_of_all(&package.accepted));
+    let used: BTreeSet<Box<str>> =
+        alone.map(|finding| finding.hash.clone()).chain(together).collect();
+    let unused: Vec<&str> =
+        order.accept.iter().map(String::as_str).filter(|hash| !used.contains(*hash)).collect();
+    let unused: Vec<String> = unused
+        .iter()
+        .map(|hash| format!("`{hash}` is the hash of no finding in what can be installed"))
+        .collect();
+    let mut left_out: Vec<Value> = skipped
+        .iter()
+        .map(|it| {
+            let findings = it.findings.iter().map(|found| {
+                json!({ "file": found.file, "line": found.line, "reason": found.reason, "hash": found.hash })
+            });
+            let findings: Vec<Value> = findings.collect();
+            json!({ "name": it.name, "reason": it.reason, "findings": findings })
+        })
+        .collect();
+    if packages.is_empty() {
+        let reasons = skipped.iter().map(|it| match skipped.len() {
+            1 => it.reason.clone(),
+            _ => format!("{}: {}", it.name, it.reason),
+        });
+        let reasons: Vec<String> = reasons.chain(unused).collect();
+        return Err(Failure::Failed(reasons.join("\n")));
     }
+    let (mut installed, mut refused) = (Vec::new(), Vec::new());
+    for batch in batches(&packages) {
+        match reach.post(path, Some(body(order, batch))).await {
+            Ok(done) => {
+                installed.extend(done["installed"].as_array().cloned().unwrap_or_default());
+                left_out.extend(done["skipped"].as_array().cloned().unwrap_or_default());
+            }
+            // Nothing of this part; what is in the others may be installed all the same.
+            Err(Failure::Refused { code, message, exit }) => {
+                let names: Vec<&str> = batch.iter().map(|it| &*it.document.name).collect();
+                left_out
+                    .push(json!({ "name": names.join(", "), "reason": message, "findings": [] }));
+                refused.push(Failure::Refused { code, message, exit });
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    match refused.pop() {
+        Some(failure) if installed.is_empty() => Err(failure),
+        _ => Ok(json!({ "installed": installed, "skipped": left_out, "unused": unused })),
+    }
+}
+
+/// Skills in the order they came, as many together as a request may have.
+fn batches(packages: &[Package]) -> impl Iterator<Item = &[Package]> {
+    let (mut rest, mut start) = (packages, 0);
+    std::iter::from_fn(move || {
+        rest = rest.get(start..)?;
+        let (mut bytes, mut files) = (0, 0);
+        let fits = rest.iter().take_while(|package| {
+            bytes += package.contents.files.values().map(Vec::len).sum::<usize>();
+            files += package.contents.files.len();
+            bytes <= PACKAGE_BYTES_MAX && files <= PACKAGE_FILES_MAX
+        });
+        // One alone is never too much: it was judged by itself.
+        start = fits.count().max(1);
+        rest.get(..start).filter(|batch| !batch.is_empty())
+    })
+}
+
+/// The request that installs some skills.
+fn body(order: &Order, packages: &[Package]) -> Value {
     let skills = packages.iter().map(|package| {
-        let files = package.files.iter();
+        let files = package.contents.files.iter();
         let files: Map<String, Value> =
             files.map(|(path, bytes)| (path.clone(), json!(STANDARD.encode(bytes)))).collect();
-        json!({ "files": files })
+        json!({ "files": files, "executable": package.contents.executable })
     });
-    Ok(json!({ "source": source.name(), "replace": replace, "skills": skills.collect::<Vec<_>>() }))
+    let skills: Vec<Value> = skills.collect();
+    let Order { source, replace, accept } = order;
+    json!({ "source": source.name(), "replace": replace, "accept": accept, "skills": skills })
+}
+
+fn show_installed(done: &Value, agent: &str) {
+    output::line(&format!("installed {} for {agent}", list(&done["installed"])));
+    for skill in done["skipped"].as_array().into_iter().flatten() {
+        output::line(&format!("skipped {}: {}", text(skill, "name"), text(skill, "reason")));
+    }
+    for unused in done["unused"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        output::line(&format!("accepted nothing: {unused}"));
+    }
 }
 
 fn show_all(skills: &Value) {
@@ -108,6 +204,8 @@ fn show(skill: &Value) {
         ("source", text(skill, "source")),
         ("allowed tools", allowed),
         ("secrets", secrets.join(", ")),
+        ("requires", list(&skill["requires"])),
+        ("accepted", list(&skill["accepted"])),
         ("files", files.join(", ")),
     ]);
     output::line("");

@@ -11,7 +11,7 @@ use insula_testkit::{Home, run_bare};
 use serde_json::{Value, json};
 
 /// Every command there is.
-const COMMANDS: [&str; 81] = [
+const COMMANDS: [&str; 83] = [
     "",
     "up",
     "check",
@@ -33,6 +33,8 @@ const COMMANDS: [&str; 81] = [
     "mcp list",
     "mcp test",
     "mcp approve",
+    "model",
+    "model try",
     "status",
     "reload",
     "doctor",

@@ -242,10 +242,17 @@ fn tools_tell_what_becomes_of_them_in_a_tainted_turn() {
     for (tool, expected) in [
         ("send_message", told("asks", Some("sent elsewhere"), &usual("send"))),
         ("write_file", told("asks", Some("in a shared folder"), &usual("shared_files"))),
-        ("memory", told("asks", Some("for every conversation"), &usual("remember_globally"))),
+        (
+            "memory",
+            told(
+                "asks",
+                Some("for every conversation or to forget or replace"),
+                &usual("remember_globally"),
+            ),
+        ),
         ("terminal", told("asks", None, &usual("program"))),
         ("process", told("asks", Some("input to a process"), &usual("program"))),
-        ("delegate_task", told("asks", None, &usual("delegate"))),
+        ("delegate_task", told("asks", Some("for more than reading"), &usual("delegate"))),
         ("mcp__x__write", told("asks", None, &usual("call"))),
         // What only looks, and what the server says does.
         ("read_file", Value::Null),

@@ -3,11 +3,13 @@
 import hashlib
 import json
 import os
+import subprocess
 import sys
 import time
 
 KIND = sys.argv[1] if len(sys.argv) > 1 else "good"
 OBJECT = {"type": "object"}
+OWN = os.environ.get("OWN", "")
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}}
 
 with open("starts", "a") as starts:
@@ -34,6 +36,8 @@ def described():
             tool("read.file", "Reads."),
             tool("read_file", "Reads too."),
         ]
+    if KIND == "beside":
+        return [tool(name, f"Does {name}.", TEXT) for name in ("who", "booking", "git")]
     names = "who environ read write hang die flood garbage huge inject ask slow image nothing"
     names += " fill hog much"
     tools = [tool(name, f"Does {name}.", TEXT) for name in names.split()]
@@ -118,6 +122,15 @@ def answer(call):
         return "slow and done"
     if name == "nothing":
         return ""
+    if name == "booking":
+        guests = {"type": "integer", "minimum": 1}
+        schema = {"type": "object", "properties": {"guests": guests}, "required": ["guests"]}
+        params = {"message": "How many?", "requestedSchema": schema}
+        send({"id": 950, "method": "elicitation/create", "params": params})
+        return json.dumps(json.loads(sys.stdin.readline()).get("result"))
+    if name == "git":
+        ran = subprocess.run(["git", "-C", text, "log", "--oneline"], capture_output=True, text=True)
+        return ran.stdout + ran.stderr
     if name == "shifty":
         with open("changed", "w"):
             pass
@@ -139,10 +152,24 @@ for line in sys.stdin:
         version = message["params"]["protocolVersion"]
         info = {"name": "test", "version": "1"}
         capabilities = {"tools": {"listChanged": True}}
+        if KIND == "beside":
+            capabilities |= {"prompts": {}, "resources": {}}
         result = {"protocolVersion": version, "capabilities": capabilities, "serverInfo": info}
         send({"id": number, "result": result})
     elif method == "tools/list":
         send({"id": number, "result": {"tools": described()}})
+    elif method == "prompts/list" and KIND == "beside":
+        given = [{"name": "name", "required": True}]
+        prompt = {"name": "greet", "description": "Greets somebody.", "arguments": given}
+        send({"id": number, "result": {"prompts": [prompt]}})
+    elif method == "prompts/get" and KIND == "beside":
+        words = f"greet {OWN} {message['params']['arguments']['name']}"
+        content = {"type": "text", "text": words}
+        send({"id": number, "result": {"messages": [{"role": "user", "content": content}]}})
+    elif method == "resources/list" and KIND == "beside":
+        send({"id": number, "result": {"resources": [{"uri": "own://1", "name": OWN}]}})
+    elif method == "resources/read" and KIND == "beside":
+        send({"id": number, "result": {"contents": [{"uri": "own://1", "text": "read " + OWN}]}})
     elif method == "tools/call":
         name = message["params"]["name"]
         if name == "image":

@@ -130,7 +130,9 @@ fn a_program_starts_with_nothing_but_what_was_granted() {
     assert_eq!(home.read("agents/a/workspace/token").unwrap(), secret);
     let all = home.read("agents/a/workspace/all").unwrap();
     let names: Vec<&str> = all.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();
-    let expected = "HOME LANG PATH PLAIN PWD SHLVL TERM TOKEN _";
+    let git =
+        "GIT_CONFIG_COUNT GIT_CONFIG_KEY_0 GIT_CONFIG_KEY_1 GIT_CONFIG_VALUE_0 GIT_CONFIG_VALUE_1";
+    let expected = format!("{git} HOME LANG PATH PLAIN PWD SHLVL TERM TOKEN _");
     assert_eq!(names.join(" "), expected);
     // Shown to nobody, though it was printed.
     let said = sh(&home, "a", "echo $TOKEN");

@@ -68,7 +68,7 @@ fn a_skill_is_installed_shown_verified_and_removed_with_and_without_a_daemon() {
     for daemon in [false, true] {
         let _daemon = daemon.then(|| start_still(&home));
         let done = json(&home, &["skills", "install", "a", &source]);
-        assert_eq!(done, value!({ "installed": ["deploy"] }));
+        assert_eq!(done, value!({ "installed": ["deploy"], "skipped": [], "unused": [] }));
         assert_eq!(names(&home, "a"), ["deploy ready"]);
         assert_eq!(names(&home, "b"), Vec::<String>::new());
         let again = insula(&home, &["skills", "install", "a", &source]);

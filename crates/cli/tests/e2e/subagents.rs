@@ -122,7 +122,7 @@ fn what_a_child_would_have_is_shown_and_why_the_rest_is_out() {
         (&["tools", "a", "--child"], "session_search", false, "it can read past sessions"),
         (&["tools", "a", "--child", "orchestrator"], "delegate_task", true, "profile"),
         (&["tools", "b", "--child", "orchestrator"], "delegate_task", false, "max_depth"),
-        (&["tools", "a", "--child", "leaf"], "image_generate", false, "not available"),
+        (&["tools", "a", "--child", "leaf"], "video_generate", false, "not available"),
     ] {
         let (is_in, rule) = row(args, name);
         assert_eq!(is_in, exposed, "{args:?} {name}: {rule}");

@@ -43,6 +43,7 @@ impl Reader<'_> {
                         | Rule::NoTarget
                         | Rule::NoMcpServer
                         | Rule::NoSearch
+                        | Rule::NoImages
                 ) {
                     let message = format!(
                         "agent `{}` names the tool `{}` and does not have it: {rule}",

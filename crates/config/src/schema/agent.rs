@@ -3,7 +3,7 @@
 use super::hook::{HOOK, HOOK_EVENT};
 use super::moved::translate_toolsets;
 use super::one_or_many;
-use super::outside::{MCP_SERVER, NETWORK, WEB};
+use super::outside::{IMAGES, MCP_SERVER, NETWORK, WEB};
 use crate::rules;
 use crate::shape::{Field, Object, Shape, Shape::*};
 use crate::yaml::{Node, Value};
@@ -77,6 +77,12 @@ pub static AGENT: Object = Object {
             _ => node,
         }),
         Field::new("web", Object(&WEB), "How it asks the web."),
+        Field::new(
+            "images",
+            Object(&IMAGES),
+            "Who makes pictures for it. Naming a model gives it `image_generate`.",
+        )
+        .default("none, and so no `image_generate`"),
         Field::new(
             "secrets",
             List(&Text(&rules::IDENTIFIER)),

@@ -54,6 +54,33 @@ static WEB_SEARCH: Object = Object {
     ],
 };
 
+pub(super) static IMAGES: Object = Object {
+    required: &["model"],
+    fields: &[
+        Field::new(
+            "model",
+            Text(&rules::MODEL),
+            "`provider/name`, of a provider of kind `openai`: `POST images/generations` below its `base_url`.",
+        ),
+        Field::new(
+            "api_key",
+            Text(&rules::LINE),
+            "`${secret:NAME}`, in the agent's namespace; sent instead of the provider's own key.",
+        )
+        .default("the provider's own"),
+        Field::new(
+            "sizes",
+            List(&Text(&rules::LINE)),
+            "Sizes that may be asked for, such as `1024x1024`; the first where none is.",
+        )
+        .default("the provider's own"),
+        Field::new("quality", Text(&rules::LINE), "How well it is made, in the provider's words.")
+            .default("the provider's own"),
+        Field::new("price", Amount, "What one picture costs, in US dollars.")
+            .default("by its tokens, and `prices` of its model"),
+    ],
+};
+
 pub(super) static MCP_SERVER: Object = Object {
     required: &[],
     fields: &[

@@ -34,6 +34,8 @@ pub struct Document {
     pub platforms: Vec<Box<str>>,
     /// The secrets its programs need.
     pub variables: Vec<Variable>,
+    /// What has to be on the machine for its programs.
+    pub requires: Requires,
     /// The tools that are enough for it; `None` when it does not say.
     pub allowed_tools: Option<Vec<Box<str>>>,
     /// The byte where the Markdown begins.
@@ -49,6 +51,36 @@ pub struct Variable {
     pub prompt: Option<Box<str>>,
     /// Where to get it.
     pub help: Option<Box<str>>,
+}
+
+/// What has to be on the machine for a skill's programs, as its maker says.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Requires {
+    /// Programs, by the names under which they are started.
+    pub programs: Vec<Box<str>>,
+    /// Packages of a language.
+    pub packages: Vec<Package>,
+}
+
+impl Requires {
+    /// Whether nothing has to be there.
+    pub fn is_empty(&self) -> bool {
+        self.programs.is_empty() && self.packages.is_empty()
+    }
+}
+
+/// A package of a language.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Package {
+    pub kind: PackageKind,
+    pub name: Box<str>,
+}
+
+/// Whose package it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PackageKind {
+    Python,
+    Node,
 }
 
 /// Why a `SKILL.md` makes no skill.
@@ -113,6 +145,7 @@ pub fn parse(text: &str) -> Result<Document, SkillFault> {
         category: fields.text("category")?,
         platforms: fields.list("platforms")?,
         variables: fields.variables()?,
+        requires: fields.requires()?,
         allowed_tools: fields.allowed_tools()?,
         body_at,
     })
@@ -182,7 +215,11 @@ impl<F: Fn(u32, String) -> SkillFault> Fields<'_, F> {
 
     /// A list of texts, or one text with commas.
     fn list(&self, key: &str) -> Result<Vec<Box<str>>, SkillFault> {
-        let Some(node) = self.node.get(key).filter(|node| !node.is_null()) else {
+        self.list_of(key, self.node.get(key))
+    }
+
+    fn list_of(&self, key: &str, node: Option<&Node>) -> Result<Vec<Box<str>>, SkillFault> {
+        let Some(node) = node.filter(|node| !node.is_null()) else {
             return Ok(Vec::new());
         };
         let texts: Option<Vec<Box<str>>> = match (&node.value, node.text()) {
@@ -194,7 +231,36 @@ impl<F: Fn(u32, String) -> SkillFault> Fields<'_, F> {
             _ => None,
         };
         let few = texts.filter(|texts| texts.len() <= LIST_MAX);
-        few.ok_or_else(|| self.at(key, format!("`{key}` must be a list of at most 64 texts")))
+        few.ok_or_else(|| {
+            let message = format!("`{key}` must be a list of at most 64 texts");
+            (self.fault)(node.span.line, message)
+        })
+    }
+
+    /// `requires`: programs and packages by kind, or programs alone as a list.
+    fn requires(&self) -> Result<Requires, SkillFault> {
+        let key = "requires";
+        let node = self.node.get(key).filter(|node| !node.is_null());
+        let Some(node) = node else { return Ok(Requires::default()) };
+        let (programs, packages) = match &node.value {
+            Value::Map(_) => (
+                self.list_of("requires.programs", node.get("programs"))?,
+                self.list_of("requires.packages", node.get("packages"))?,
+            ),
+            _ => (self.list(key)?, Vec::new()),
+        };
+        let wrong = |what: &str, named: &str| {
+            let named: String = named.chars().take(100).collect();
+            (self.fault)(node.span.line, format!("`{key}`: `{named}` is no name of a {what}"))
+        };
+        if let Some(odd) = programs.iter().find(|name| !is_program(name)) {
+            return Err(wrong("program", odd));
+        }
+        let packages: Result<Vec<Package>, SkillFault> = packages
+            .iter()
+            .map(|text| package(text).ok_or_else(|| wrong("package", text)))
+            .collect();
+        Ok(Requires { programs, packages: packages? })
     }
 
     fn allowed_tools(&self) -> Result<Option<Vec<Box<str>>>, SkillFault> {
@@ -243,6 +309,38 @@ fn is_variable(name: &str) -> bool {
         && name.chars().all(body)
         && !name.starts_with("LD_")
         && !steers.contains(&name)
+}
+
+/// Whether a text can be the name of a program: it is looked for where programs are.
+fn is_program(name: &str) -> bool {
+    let body = |c: char| c.is_ascii_alphanumeric() || "_.+-".contains(c);
+    (1..=64).contains(&name.len())
+        && name.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
+        && name.chars().all(body)
+}
+
+/// `pypdf`, `python:pypdf`, `pip:pypdf>=3`, `npm:docx` or `npm:@scope/name@1`. Which version it
+/// is has to be seen to by whoever installs it.
+fn package(text: &str) -> Option<Package> {
+    let (kind, name) = match text.split_once(':') {
+        None => (PackageKind::Python, text),
+        Some(("python" | "pip" | "pypi", name)) => (PackageKind::Python, name),
+        Some(("npm" | "node", name)) => (PackageKind::Node, name),
+        Some(_) => return None,
+    };
+    let name = name.trim();
+    let (scope, plain) = match name.strip_prefix('@').and_then(|it| it.split_once('/')) {
+        Some((scope, plain)) if kind == PackageKind::Node => (Some(scope), plain),
+        _ => (None, name),
+    };
+    let end = plain.find(['=', '<', '>', '!', '~', '[', ';', '@', ' ']).unwrap_or(plain.len());
+    let plain = plain.get(..end).unwrap_or_default();
+    let name = match scope {
+        Some(scope) if is_program(scope) => format!("@{scope}/{plain}"),
+        Some(_) => return None,
+        None => plain.to_owned(),
+    };
+    is_program(plain).then(|| Package { kind, name: name.into() })
 }
 
 /// `Read, Bash(git add:*) Write` as three.

@@ -3,14 +3,17 @@
 #![expect(clippy::disallowed_methods, reason = "opens folders of skills, and all beneath them")]
 
 use super::{
-    DEPTH_MAX, DOCUMENT, DOCUMENT_BYTES_MAX, FILES_MAX, INNER_DEPTH_MAX, SKILLS_MAX, is_inner_path,
+    DEPTH_MAX, DOCUMENT, DOCUMENT_BYTES_MAX, FILE_BYTES_MAX, FILES_MAX, INNER_DEPTH_MAX, LOCK,
+    SKILLS_MAX, is_inner_path,
 };
 use crate::file_state::{self, FileState};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{
-    AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, fstat, open, openat2, statat,
+    AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, open, openat2, statat,
 };
 use rustix::io::Errno;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
@@ -24,6 +27,8 @@ pub struct SkillFolder {
     pub skills: Vec<SkillFiles>,
     /// What could not be read, for people.
     pub faults: Vec<String>,
+    /// The findings that an operator accepted, by the folder of the skill they are in.
+    pub accepted: BTreeMap<Box<str>, BTreeSet<Box<str>>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +49,19 @@ pub struct SkillFile {
     pub path: Box<str>,
     /// Its size.
     pub bytes: u64,
+    /// Whether it can be run as a program.
+    pub executable: bool,
+}
+
+/// A file of a skill as it stands on disk now, and what changes when it is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileStamp {
+    /// Its path in the skill's folder.
+    pub path: Box<str>,
+    /// Whether it can be run as a program.
+    pub executable: bool,
+    /// Size, number on its device, and the moment it was last changed, as the system counts.
+    figures: [i128; 4],
 }
 
 /// Whether the folder of skills itself may be a link.
@@ -62,6 +80,11 @@ pub fn read(folder: &Path, top: Top) -> SkillFolder {
         Ok(Some(opened)) => {
             let mut walk = Walk { found: &mut found, looked_into: 0 };
             walk.folder(&opened, String::new(), 0);
+            // A collection of somebody else's may bring such a file along: an operator accepts
+            // for one agent, in its own folder.
+            if top == Top::IsFolder {
+                found.accepted = accepted(folder);
+            }
         }
         Ok(None) => {}
         Err(error) => found.faults.push(format!("the folder can't be read: {error}")),
@@ -72,13 +95,56 @@ pub fn read(folder: &Path, top: Top) -> SkillFolder {
 /// Reads a folder that is a skill itself; `None` where it is none. Its folder is called "".
 pub fn read_single(folder: &Path, top: Top) -> Option<SkillFiles> {
     let opened = open_top(folder, top).ok().flatten()?;
-    entries(&opened).ok()?.iter().find(|(name, _)| name == DOCUMENT)?;
+    let entries = entries(&opened).ok()?;
+    let document = document_among(&entries)?.to_owned();
     let mut found = SkillFolder::default();
-    Walk { found: &mut found, looked_into: 0 }.skill(&opened, String::new());
+    Walk { found: &mut found, looked_into: 0 }.skill(&opened, String::new(), &document);
     found.skills.pop()
 }
 
-/// Reads one file of a skill; `None` when there is none. `folder` is the folder of skills.
+/// The files of a skill as they stand on disk now, its `SKILL.md` among them under that name.
+/// `folder` is the folder of skills, `skill` the skill's below it.
+pub fn stamps(folder: &Path, top: Top, skill: &str) -> Result<Vec<FileStamp>, String> {
+    let unreadable = |error: Errno| format!("can't be read: {error}");
+    let top = open_top(folder, top).map_err(unreadable)?.ok_or("is gone")?;
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+    let opened = beneath(&top, skill, flags).map_err(unreadable)?;
+    let mut listed = Listed::default();
+    listed.take(&opened, "", 0).and(listed.trouble())?;
+    let names = entries(&opened).map_err(unreadable)?;
+    let document = document_among(&names).ok_or_else(|| format!("has no {DOCUMENT}"))?;
+    let mut files = listed.files;
+    for file in files.iter_mut().filter(|file| *file.path == *document) {
+        file.path = DOCUMENT.into();
+    }
+    Ok(files)
+}
+
+/// The entry that is the `SKILL.md` of a folder, whatever its case; the one of that very name
+/// where there are several.
+fn document_among(entries: &[(String, FileType)]) -> Option<&str> {
+    let mut names = entries.iter().map(|(name, _)| name.as_str());
+    let alike = names.clone().find(|name| name.eq_ignore_ascii_case(DOCUMENT));
+    names.find(|name| *name == DOCUMENT).or(alike)
+}
+
+/// What `skills.lock` says was accepted. One that can't be read accepts nothing.
+fn accepted(folder: &Path) -> BTreeMap<Box<str>, BTreeSet<Box<str>>> {
+    let Ok(Some(bytes)) = read_file(folder, Top::IsFolder, LOCK, FILE_BYTES_MAX) else {
+        return BTreeMap::new();
+    };
+    let lock: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    let skills = lock["skills"].as_object().into_iter().flatten();
+    let of_skill = skills.filter_map(|(_, skill)| {
+        let hashes: BTreeSet<Box<str>> =
+            skill["accepted"].as_object()?.keys().map(|hash| hash.as_str().into()).collect();
+        Some((skill["folder"].as_str()?.into(), hashes))
+    });
+    of_skill.filter(|(_, hashes)| !hashes.is_empty()).collect()
+}
+
+/// Reads one file of a skill; `None` when there is none. `folder` is the folder of skills. The
+/// `SKILL.md` is found whatever its case.
 pub fn read_file(
     folder: &Path,
     top: Top,
@@ -97,7 +163,11 @@ pub fn read_file(
         Ok(None) => return Ok(None),
         Err(error) => return absent(error),
     };
-    let file = match beneath(&opened, path, OFlags::RDONLY | OFlags::NONBLOCK) {
+    let found = match beneath(&opened, path, OFlags::RDONLY | OFlags::NONBLOCK) {
+        Err(Errno::NOENT) => beneath_alike(&opened, path),
+        found => found,
+    };
+    let file = match found {
         Ok(file) => file,
         Err(error) => return absent(error),
     };
@@ -112,6 +182,19 @@ pub fn read_file(
         return Err(format!("is larger than {bytes_max} bytes"));
     }
     Ok(Some(bytes))
+}
+
+/// Opens the `SKILL.md` that a path means, called so in another case.
+fn beneath_alike(top: &OwnedFd, path: &str) -> Result<OwnedFd, Errno> {
+    let skill = match path.strip_suffix(DOCUMENT) {
+        Some("") => ".",
+        Some(skill) if skill.ends_with('/') => skill.trim_end_matches('/'),
+        _ => return Err(Errno::NOENT),
+    };
+    let folder = beneath(top, skill, OFlags::RDONLY | OFlags::DIRECTORY)?;
+    let entries = entries(&folder)?;
+    let name = document_among(&entries).ok_or(Errno::NOENT)?;
+    beneath(&folder, name, OFlags::RDONLY | OFlags::NONBLOCK)
 }
 
 /// The names of the folders below a folder, links and hidden ones left out.
@@ -182,8 +265,8 @@ impl Walk<'_> {
                 return self.found.faults.push(format!("{path} can't be read: {error}"));
             }
         };
-        if !path.is_empty() && entries.iter().any(|(name, _)| name == DOCUMENT) {
-            return self.skill(folder, path);
+        if let Some(document) = document_among(&entries).filter(|_| !path.is_empty()) {
+            return self.skill(folder, path, document);
         }
         if depth == DEPTH_MAX {
             return;
@@ -203,21 +286,25 @@ impl Walk<'_> {
         }
     }
 
-    fn skill(&mut self, folder: &OwnedFd, path: String) {
+    fn skill(&mut self, folder: &OwnedFd, path: String, name: &str) {
         let mut listed = Listed::default();
-        let mut document = read_document(folder);
+        let mut document = read_document(folder, name);
         if let Err(why) = listed.take(folder, "", 0).and(listed.trouble()) {
             document = FileState::Unreadable(why);
         }
-        let Listed { mut files, strange } = listed;
-        files.retain(|file| *file.path != *DOCUMENT);
+        let Listed { files, strange } = listed;
+        let files = files.into_iter().filter(|file| *file.path != *name).map(|file| {
+            let bytes = u64::try_from(file.figures[0]).unwrap_or(u64::MAX);
+            SkillFile { path: file.path, bytes, executable: file.executable }
+        });
+        let files = files.collect();
         let strange = strange.into_iter().map(|(path, _)| path).collect();
         self.found.skills.push(SkillFiles { folder: path.into(), document, files, strange });
     }
 }
 
-fn read_document(folder: &OwnedFd) -> FileState {
-    let opened = match beneath(folder, DOCUMENT, OFlags::RDONLY | OFlags::NONBLOCK) {
+fn read_document(folder: &OwnedFd, name: &str) -> FileState {
+    let opened = match beneath(folder, name, OFlags::RDONLY | OFlags::NONBLOCK) {
         Ok(opened) => opened,
         Err(Errno::LOOP) => return FileState::Unreadable("is a link".to_owned()),
         Err(error) => return FileState::Unreadable(format!("can't be opened: {error}")),
@@ -228,9 +315,23 @@ fn read_document(folder: &OwnedFd) -> FileState {
 /// What is below a skill's folder.
 #[derive(Default)]
 struct Listed {
-    files: Vec<SkillFile>,
+    files: Vec<FileStamp>,
     /// What is neither a file nor a folder, and whether it is a link.
     strange: Vec<(Box<str>, bool)>,
+}
+
+impl FileStamp {
+    fn new(path: Box<str>, stat: &Stat) -> Self {
+        let executable = stat.st_mode & 0o111 != 0;
+        // Their widths differ between machines.
+        let figures = [
+            i128::from(stat.st_size),
+            i128::from(stat.st_ino),
+            i128::from(stat.st_ctime),
+            i128::from(stat.st_ctime_nsec),
+        ];
+        Self { path, executable, figures }
+    }
 }
 
 impl Listed {
@@ -245,12 +346,10 @@ impl Listed {
                 }
                 FileType::RegularFile => {
                     let look = statat(folder, &name, AtFlags::SYMLINK_NOFOLLOW);
-                    let size = look.map_err(unreadable)?.st_size;
-                    let bytes = u64::try_from(size).unwrap_or(u64::MAX);
-                    self.files.push(SkillFile { path: inner.into(), bytes });
+                    self.files.push(FileStamp::new(inner.into(), &look.map_err(unreadable)?));
                 }
                 // The document says itself that it is a link.
-                FileType::Symlink if inner == DOCUMENT => {}
+                FileType::Symlink if inner.eq_ignore_ascii_case(DOCUMENT) => {}
                 kind => self.strange.push((inner.into(), kind == FileType::Symlink)),
             }
             if self.files.len() + self.strange.len() > FILES_MAX {

@@ -1,8 +1,9 @@
 //! One skill, as its agent has it, and where it stands.
 
-use super::document::Variable;
+use super::document::{Requires, Variable};
 use super::files::SkillFile;
 use insula_domain::Selector;
+use std::collections::BTreeSet;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skill {
@@ -24,8 +25,30 @@ pub struct Skill {
     pub unknown_tools: Box<[Box<str>]>,
     /// The secrets its programs need.
     pub variables: Box<[Variable]>,
+    /// What has to be on the machine for its programs.
+    pub requires: Requires,
     /// The files beside its `SKILL.md`.
     pub files: Box<[SkillFile]>,
+    /// The findings in its files that an operator accepted, by their hashes.
+    pub accepted: BTreeSet<Box<str>>,
+}
+
+impl Skill {
+    /// The file beside its `SKILL.md` that a path means: the one that is called so, else the
+    /// only one that is when case is not looked at. Those it could be, where there are several.
+    pub fn file(&self, path: &str) -> Result<Option<&SkillFile>, Vec<&str>> {
+        if let Some(exact) = self.files.iter().find(|file| *file.path == *path) {
+            return Ok(Some(exact));
+        }
+        let wanted = path.to_lowercase();
+        let alike: Vec<&SkillFile> =
+            self.files.iter().filter(|file| file.path.to_lowercase() == wanted).collect();
+        match alike[..] {
+            [] => Ok(None),
+            [only] => Ok(Some(only)),
+            _ => Err(alike.into_iter().map(|file| &*file.path).collect()),
+        }
+    }
 }
 
 /// Where a skill stands.

@@ -2,6 +2,7 @@
 //! part of the agent's generation.
 
 use super::files::{SkillFiles, SkillFolder};
+use super::judge::findings;
 use super::likeness::near_duplicates;
 use super::skill::{Skill, SkillLocation};
 use super::{DOCUMENT, Document, document, index};
@@ -95,7 +96,8 @@ fn parse(folder: &SkillFolder, place: &SkillLocation) -> Parsed {
         });
     }
     for files in &folder.skills {
-        match skill(files, place) {
+        let accepted = folder.accepted.get(&files.folder).cloned().unwrap_or_default();
+        match skill(files, place, accepted) {
             Ok(skill) => parsed.skills.push(skill),
             Err(unusable) => parsed.unusable.push(*unusable),
         }
@@ -104,7 +106,11 @@ fn parse(folder: &SkillFolder, place: &SkillLocation) -> Parsed {
 }
 
 /// What becomes of one skill's files.
-fn skill(files: &SkillFiles, place: &SkillLocation) -> Result<Skill, Box<Unusable>> {
+fn skill(
+    files: &SkillFiles,
+    place: &SkillLocation,
+    accepted: BTreeSet<Box<str>>,
+) -> Result<Skill, Box<Unusable>> {
     let unusable = |name: &str, blocked, why: String, line, at| {
         Box::new(Unusable {
             name: name.into(),
@@ -129,11 +135,8 @@ fn skill(files: &SkillFiles, place: &SkillLocation) -> Result<Skill, Box<Unusabl
         let why = format!("{DOCUMENT} {}", fault.message);
         unusable(&files.folder, false, why, fault.line, fault.at)
     })?;
-    if let Some(finding) = scan(text, Use::Skill).first() {
-        let before = text.get(..finding.at).unwrap_or_default();
-        let line = before.matches('\n').count() + 1;
-        let why = format!("blocked: {finding}");
-        let line = u32::try_from(line).unwrap_or(u32::MAX);
+    if let Some(finding) = findings(DOCUMENT, text.as_bytes(), &accepted).first() {
+        let (why, line) = (format!("blocked: {finding}"), finding.line);
         return Err(unusable(&document.name, true, why, line, finding.at));
     }
     // A view lists its files, and a list its folder as its category: their names are words too.
@@ -147,7 +150,7 @@ fn skill(files: &SkillFiles, place: &SkillLocation) -> Result<Skill, Box<Unusabl
         let why = format!("it is for {}, and this is {PLATFORM}", document.platforms.join(", "));
         return Err(unusable(&document.name, false, why, 1, 0));
     }
-    Ok(made(document, text, files, place))
+    Ok(made(document, text, (files, accepted), place))
 }
 
 /// What stands against showing a path of a skill to a model. Hyphens and the like stand for
@@ -161,7 +164,12 @@ pub fn name_finding(path: &str) -> Option<String> {
     found.map(|finding| finding.to_string()).next()
 }
 
-fn made(document: Document, text: &str, files: &SkillFiles, place: &SkillLocation) -> Skill {
+fn made(
+    document: Document,
+    text: &str,
+    (files, accepted): (&SkillFiles, BTreeSet<Box<str>>),
+    place: &SkillLocation,
+) -> Skill {
     let parent = files.folder.rsplit_once('/').map(|(parent, _)| parent.into());
     let mut unknown = Vec::new();
     let allowed_tools = document.allowed_tools.map(|names| {
@@ -185,7 +193,9 @@ fn made(document: Document, text: &str, files: &SkillFiles, place: &SkillLocatio
         allowed_tools,
         unknown_tools: unknown.into(),
         variables: document.variables.into(),
+        requires: document.requires,
         files: files.files.clone().into(),
+        accepted,
     }
 }
 
@@ -315,7 +325,9 @@ impl Telling<'_> {
             let span = self.span(place, folder, *line, *at);
             let message = format!("skill `{name}` is left out: {why}");
             let help = match blocked {
-                true => "read it with care; remove the passage, or the skill",
+                true => {
+                    "read it with care; remove the passage, or the skill, or accept it with `insula skills install`"
+                }
                 false => "correct it; until then the agent does not have this skill",
             };
             let owner = if *place == SkillLocation::Own { &mine } else { &FindingOwner::Shared };

@@ -59,9 +59,16 @@ const INSTRUCTING: &[&str] = &[
     "agent",
 ];
 
-/// Who can be made to speak at the beginning of a line, and what then follows.
-const SPEAKERS: &[&str] =
-    &["system:", "assistant:", "developer:", "### system", "### instruction", "system prompt:"];
+/// Who can be made to speak at the beginning of a line, where that counts, and what then
+/// follows. A skill is made of instructions, and a heading that says so is ordinary in it.
+const SPEAKERS: &[(Uses, &str)] = &[
+    (Uses::ALL, "system:"),
+    (Uses::ALL, "assistant:"),
+    (Uses::ALL, "developer:"),
+    (Uses::ALL, "### system"),
+    (Uses::NOT_SKILL, "### instruction"),
+    (Uses::ALL, "system prompt:"),
+];
 const SPOKEN: &[&str] = &[
     "you ",
     "ignore",
@@ -196,14 +203,19 @@ fn hidden_attribute(folded: &Folded, found: &mut Found) {
 
 /// Lines that begin as if the system spoke.
 fn speakers(folded: &Folded, found: &mut Found) {
-    let mut start = 0;
+    let (mut start, mut is_code) = (0, false);
     for line in folded.text.split_inclusive('\n') {
+        let is_fence = ["```", "~~~"].iter().any(|fence| line.trim_start().starts_with(fence));
+        is_code ^= is_fence;
         let said = line.trim_start_matches([' ', '>', '-', '*', '[', '#', '"']);
-        let spoken = SPEAKERS.iter().find_map(|speaker| {
-            said.strip_prefix(speaker.trim_start_matches(['#', ' ']))
-                .filter(|_| !speaker.starts_with('#') || line.trim_start().starts_with('#'))
+        let spoken = SPEAKERS.iter().find_map(|(uses, speaker)| {
+            let spoken = said.strip_prefix(speaker.trim_start_matches(['#', ' ']))?;
+            let is_speaker = !speaker.starts_with('#') || line.trim_start().starts_with('#');
+            // `system:` is a key of many a file, and skills show how such files are written.
+            let uses = if is_code { Uses::NOT_SKILL } else { *uses };
+            is_speaker.then_some((uses, spoken))
         });
-        if let Some(spoken) = spoken {
+        if let Some((uses, spoken)) = spoken {
             let next_line = folded.text.get(start + line.len()..).unwrap_or_default();
             let spoken = if spoken.trim().len() < 3 { next_line } else { spoken };
             let spoken = beginning(
@@ -211,7 +223,7 @@ fn speakers(folded: &Folded, found: &mut Found) {
                 SPOKEN_BYTES_MAX,
             );
             if SPOKEN.iter().any(|word| spoken.starts_with(word)) {
-                found.note(Uses::ALL, RoleHijack, SPEAKS, folded.origin(start));
+                found.note(uses, RoleHijack, SPEAKS, folded.origin(start));
             }
         }
         start += line.len();

@@ -80,7 +80,7 @@ fn of_key(key: &str) -> Option<Kind> {
         "workspace" | "files" => Kind::File,
         "sandbox" | "env" | "isolation" => Kind::Process,
         "secrets" => Kind::Secret,
-        "tools" | "toolsets" | "skills" | "web" | "hooks" => Kind::Tool,
+        "tools" | "toolsets" | "skills" | "web" | "images" | "hooks" => Kind::Tool,
         "mcp_servers" => Kind::McpServer,
         "sessions"
         | "subagents"

@@ -15,6 +15,8 @@ const PAGES_MAX: usize = 64;
 /// One page of a list.
 struct Page {
     offers: Vec<Offer>,
+    /// Those of them that are called as tasks.
+    as_tasks: Vec<String>,
     /// How many entries could not be told from another, for want of a name.
     nameless: usize,
     cursor: Option<String>,
@@ -44,6 +46,7 @@ impl Server {
             let room = TOOLS_MAX.saturating_sub(offers.len());
             let is_more = page.offers.len() > room;
             offers.extend(page.offers.into_iter().take(room));
+            connection.note_tasks(page.as_tasks);
             nameless += page.nameless;
             cursor = page.cursor;
             if is_more || cursor.is_none() || offers.len() >= TOOLS_MAX {
@@ -69,6 +72,7 @@ impl Server {
         let asking = async {
             match peer.list_tools(Some(params.clone())).await {
                 Ok(page) => Ok(Page {
+                    as_tasks: connection.tasks_among(&page.tools),
                     offers: page.tools.into_iter().map(Offer::of).collect(),
                     nameless: 0,
                     cursor: page.next_cursor,
@@ -84,7 +88,7 @@ impl Server {
                 Err(error) => Err(error),
             }
         };
-        self.patiently(connection, asking).await
+        self.patiently(connection, None, asking).await
     }
 }
 
@@ -93,5 +97,5 @@ fn by_entry(page: &Value) -> Option<Page> {
     let entries = page.get("tools")?.as_array()?;
     let offers: Vec<Offer> = entries.iter().filter_map(Offer::read).collect();
     let cursor = page.get("nextCursor").and_then(Value::as_str).map(str::to_owned);
-    Some(Page { nameless: entries.len() - offers.len(), offers, cursor })
+    Some(Page { nameless: entries.len() - offers.len(), offers, as_tasks: Vec::new(), cursor })
 }

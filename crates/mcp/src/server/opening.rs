@@ -1,8 +1,9 @@
 //! How a connection is opened: the way to the server, and the greeting in one of two manners.
 
 use super::{Connection, Ending, Opener, PROGRESS_FACTOR, Server, ServerError, Way};
-use crate::handler::OurSide;
+use crate::handler::{Asking, OurSide, QUESTIONS_MAX};
 use crate::http_way::HttpWay;
+use crate::question::ANSWER_WITHIN;
 use crate::stdio_lines::{FRAME_BYTES_MAX, StdioLines};
 use crate::words::{is_unknown, last_words, said, unknown_version};
 use http::HeaderMap;
@@ -12,8 +13,8 @@ use rmcp::service::{ClientLifecycleMode, serve_client_with_lifecycle};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::common::client_side_sse::NeverRetry;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// How often the words of a program that ended at once are looked for, and after which pause.
@@ -41,7 +42,7 @@ impl Server {
     ) -> Result<Connection, Greeting> {
         let way = opener.open().await;
         let way = way.map_err(|why| Greeting::Failed(ServerError::Unreachable(why)))?;
-        let (side, ending) = (OurSide::default(), Arc::new(Ending::default()));
+        let (side, ending) = (OurSide::new(self.asking), Arc::new(Ending::default()));
         let (served, errors) = match way {
             Way::Program { read, write, errors, keeps } => {
                 let lines = StdioLines::new(read, write, keeps, self.clock.clone(), ending.clone());
@@ -66,7 +67,8 @@ impl Server {
                     // Without a version both know, the two must part.
                     return Err(Greeting::Failed(ServerError::Unreachable(why)));
                 }
-                Ok(Connection { service, side, ending, errors, used })
+                let as_tasks = Mutex::default();
+                Ok(Connection { service, side, ending, errors, used, as_tasks })
             }
             Err(error) => {
                 if is_unknown(&error) {
@@ -89,11 +91,17 @@ impl Server {
     }
 
     fn http(&self, egress: Egress, headers: HeaderMap) -> HttpWay {
+        // The stream of a call stays open while its person thinks.
+        let person = match self.asking {
+            Asking::Offered => ANSWER_WITHIN,
+            Asking::Refused => Duration::ZERO,
+        };
+        let longest = self.limits.call.saturating_mul(PROGRESS_FACTOR);
         let limits = ClientLimits {
             redirects_max: 0,
             body_len_max: FRAME_BYTES_MAX as u64,
-            idle: self.limits.call,
-            total: self.limits.call.saturating_mul(PROGRESS_FACTOR),
+            idle: self.limits.call + person,
+            total: longest + person.saturating_mul(QUESTIONS_MAX),
             ..ClientLimits::default()
         };
         let long = ClientLimits { idle: self.limits.idle, total: self.limits.idle, ..limits };

@@ -8,6 +8,9 @@
     reason = "tests may say what they know"
 )]
 
+mod beside;
 mod hostile;
 mod idle;
+mod questions;
 mod support;
+mod tasks;

@@ -1,7 +1,7 @@
 //! A server whose every line a test decides.
 
 use async_trait::async_trait;
-use insula_mcp::{CallOutcome, Link, Opener, Server, ServerError, ServerLimits, Way};
+use insula_mcp::{Asking, CallOutcome, Link, Opener, Server, ServerError, ServerLimits, Way};
 use insula_sandbox::Capture;
 use insula_testkit::{Handles, world};
 use serde_json::{Map, Value, json};
@@ -125,15 +125,20 @@ pub struct Stage {
 pub const MINUTE: Duration = Duration::from_secs(60);
 
 pub fn stage(script: Script, idle: Duration) -> Stage {
+    asking_stage(script, idle, Asking::Refused)
+}
+
+/// The same, where the server may ask whoever its calls are made for.
+pub fn asking_stage(script: Script, idle: Duration, asking: Asking) -> Stage {
     let (world, handles) = world(1);
     let limits = ServerLimits { call: MINUTE, connect: MINUTE / 2, idle };
-    let server = Server::new(limits, world.clock);
+    let server = Server::new(limits, asking, world.clock);
     Stage { server, starts: Starts { script, alive: Arc::default() }, handles }
 }
 
 impl Stage {
     pub async fn call(&self, tool: &str) -> Result<CallOutcome, ServerError> {
-        self.server.call(&self.starts, tool, Map::new()).await
+        self.server.call(&self.starts, tool, Map::new(), None).await
     }
 
     /// Calls a tool of a server that works.

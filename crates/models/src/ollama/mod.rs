@@ -1,5 +1,4 @@
-//! Ollama's own API, which knows more of its models than its OpenAI-compatible one, and the
-//! way to find it on this machine.
+//! Ollama's own API, which knows more of its models than its OpenAI-compatible one.
 
 mod decode;
 mod encode;
@@ -19,17 +18,10 @@ use crate::window::Abilities;
 use async_trait::async_trait;
 use insula_wire::{Timeouts, Transport};
 use secrecy::{ExposeSecret as _, SecretString};
-use serde::Deserialize;
-use std::sync::Arc;
-use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// Where Ollama listens unless told otherwise.
-const BASE_URL: &str = "http://127.0.0.1:11434";
-/// How long to look for it. It is on this machine or it is not.
-const DISCOVERY_WAIT: Duration = Duration::from_millis(300);
-/// The longest list of models that is read. Thousands of models fit.
-const LIST_LEN_MAX: usize = 4 * 1024 * 1024;
+pub(crate) const BASE_URL: &str = "http://127.0.0.1:11434";
 /// The window that is asked for where the operator does not say: Ollama's own is so small that
 /// the beginning of a prompt falls out of it unsaid, and all that a model could take may be more
 /// than the machine has memory for.
@@ -146,36 +138,6 @@ impl Provider for Ollama {
         let (manner, window) = (first.after_all(refused, &request), options.context_window);
         manner.map(|it| encode::body(&request, &it, options, window)).transpose()
     }
-}
-
-/// An Ollama that was found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Discovered {
-    /// Where it listens.
-    pub base_url: String,
-    /// The models it has, by name, as it lists them.
-    pub models: Vec<String>,
-}
-
-/// Looks for Ollama at its default port on this machine.
-pub async fn discover(transport: &Transport) -> Option<Discovered> {
-    #[derive(Deserialize)]
-    struct Tags {
-        models: Vec<Tag>,
-    }
-    #[derive(Deserialize)]
-    struct Tag {
-        name: String,
-    }
-    let name: Arc<str> = "ollama".into();
-    let endpoint = Endpoint::new(transport, &name, BASE_URL, "/api/tags", &[]).ok()?;
-    let limits =
-        Timeouts { connect: DISCOVERY_WAIT, first_byte: DISCOVERY_WAIT, idle: DISCOVERY_WAIT };
-    let body = endpoint.get(&limits, &CancellationToken::new()).await.ok()?;
-    let body = body.excerpt(LIST_LEN_MAX).await.ok()?;
-    let tags: Tags = serde_json::from_slice(&body).ok()?;
-    let models = tags.models.into_iter().map(|tag| tag.name).collect();
-    Some(Discovered { base_url: BASE_URL.to_owned(), models })
 }
 
 /// What understands its answers, for whoever makes some up.

@@ -6,6 +6,7 @@ mod dialect;
 mod encode;
 #[cfg(test)]
 mod encode_tests;
+mod images;
 mod messages;
 
 pub(crate) use encode::Tools;
@@ -14,6 +15,7 @@ use crate::endpoint::{Endpoint, SpecError};
 use crate::error::ModelError;
 use crate::manner::put;
 use crate::options::{ModelOptions, PerModel};
+use crate::picture::{Picture, PictureRequest};
 use crate::provider::{AnswerStream, Provider};
 use crate::reading::{Framing, read};
 use crate::request::Request;
@@ -130,6 +132,16 @@ impl Provider for OpenAi {
         let parser = decode::Completion::default();
         let stream = read(endpoint, &request.model, body, Framing::Sse, parser);
         Ok(listening.to_answer(stream.adjusted(adjusted), shown))
+    }
+
+    async fn picture(
+        &self,
+        request: &PictureRequest,
+        limits: &Timeouts,
+        cancel: &CancellationToken,
+    ) -> Result<Picture, ModelError> {
+        let Model { endpoint, options } = self.models.of(&request.model);
+        images::picture(endpoint, request, &options.timeouts.over(limits), cancel).await
     }
 
     fn encode(

@@ -6,7 +6,9 @@
 
 mod anthropic;
 mod faults;
+mod images;
 mod isolation;
+mod local;
 mod manners;
 mod ollama;
 mod openai;

@@ -1,11 +1,8 @@
-//! Ollama's API, and finding it.
+//! Ollama's API.
 
 use crate::support::{ask, bench, call, hello, text};
-use insula_models::{Discovered, Kind, ModelFault, Part, StopReason, Usage, discover};
-use insula_testkit::Upstream;
-use insula_testkit::upstream::{Step, answer, chunk, end, head};
-use std::net::SocketAddr;
-use std::time::Duration;
+use insula_models::{Kind, ModelFault, Part, StopReason, Usage};
+use insula_testkit::upstream::{Step, chunk, end, head};
 
 const FULL: &str = concat!(
     r#"{"message":{"role":"assistant","content":"","thinking":"hm"},"done":false}"#,
@@ -63,29 +60,4 @@ async fn an_error_line_half_a_line_and_an_early_end_are_errors() {
     }
     let error = bench().once(Kind::Ollama, lines(&[b"<html>\n"])).await.unwrap_err();
     assert!(matches!(error.fault, ModelFault::Garbage { .. }), "{error}");
-}
-
-#[tokio::test(start_paused = true)]
-async fn it_is_found_at_its_port_with_its_models() {
-    let bench = bench();
-    assert_eq!(discover(&bench.transport).await, None, "nobody listens");
-    let address: SocketAddr = "127.0.0.1:11434".parse().unwrap();
-    let list = r#"{"models":[{"name":"llama3:8b","size":1},{"name":"qwen3"}]}"#;
-    let _upstream = Upstream::listen(&bench.world, address, move |seen, number| match number {
-        _ if seen.line != "GET /api/tags" => vec![answer(404, &[], "")],
-        0 => vec![answer(200, &[], list)],
-        1 => vec![answer(200, &[], "not json")],
-        _ => vec![Step::Hang],
-    })
-    .await
-    .unwrap();
-    let found = Discovered {
-        base_url: "http://127.0.0.1:11434".into(),
-        models: vec!["llama3:8b".into(), "qwen3".into()],
-    };
-    assert_eq!(discover(&bench.transport).await, Some(found));
-    assert_eq!(discover(&bench.transport).await, None, "something else listens");
-    let before = bench.world.clock.elapsed();
-    assert_eq!(discover(&bench.transport).await, None, "it does not answer");
-    assert!(bench.world.clock.elapsed() - before < Duration::from_secs(1));
 }

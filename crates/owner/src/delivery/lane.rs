@@ -15,6 +15,7 @@ use insula_store::{
     AgentCommand, Content, Delivery, DeliveryState, Doubt, Lane, NewButton, OutboxCommand,
     Provisional, Rest, SentPart, StoreError,
 };
+use insula_turns::DeliveryFile;
 use insula_world::Timestamp;
 use std::sync::Arc;
 use std::time::Duration;
@@ -210,9 +211,7 @@ impl Relay {
         let from = usize::try_from(sent).unwrap_or(usize::MAX);
         let room = room(&features);
         let Some(piece) = split::next(&words.text, from, room) else {
-            let became = if delivery.sent.is_empty() { Became::Silent } else { Became::Sent };
-            self.done(sending, None, Rest::Nothing, became).await?;
-            return Ok(Then::On);
+            return self.enclose(sending, key, &words.files).await;
         };
         let buttons = match (piece.is_last, features.has_buttons) {
             (true, true) => self.offer(agent, delivery, &words.choices).await?,
@@ -232,8 +231,36 @@ impl Relay {
             Attempt::Void => Ok(Then::On),
             Attempt::Made(Ok(message)) => {
                 let part = SentPart { message: message.0, upto: piece.upto as u64 };
-                let rest = if piece.is_last { Rest::Nothing } else { Rest::More };
+                let is_all = piece.is_last && words.files.is_empty();
+                let rest = if is_all { Rest::Nothing } else { Rest::More };
                 self.done(sending, Some(part), rest, Became::Sent).await?;
+                Ok(Then::On)
+            }
+            Attempt::Made(Err(error)) => self.not_sent(sending, key, error).await,
+        }
+    }
+
+    /// Sends the next file of a delivery whose words were sent, or all that there was.
+    async fn enclose(
+        &self,
+        sending: &Sending<'_>,
+        key: &AccountKey,
+        files: &[DeliveryFile],
+    ) -> Result<Then, StoreError> {
+        let Sending { agent, delivery, .. } = *sending;
+        let Some(mut next) = self.next_file(agent, delivery, files).await else {
+            let became = if delivery.sent.is_empty() { Became::Silent } else { Became::Sent };
+            self.done(sending, None, Rest::Nothing, became).await?;
+            return Ok(Then::On);
+        };
+        if delivery.doubts > 0 {
+            REPETITION.trim_end().clone_into(&mut next.body.markdown);
+        }
+        match self.post(sending, &next.body).await? {
+            Attempt::Void => Ok(Then::On),
+            Attempt::Made(Ok(message)) => {
+                let part = SentPart { message: message.0, upto: next.upto };
+                self.done(sending, Some(part), Rest::More, Became::Sent).await?;
                 Ok(Then::On)
             }
             Attempt::Made(Err(error)) => self.not_sent(sending, key, error).await,

@@ -9,6 +9,7 @@
 
 mod buttons;
 mod chat_ref;
+mod enclosed;
 mod follow;
 mod lane;
 mod say;

@@ -35,7 +35,10 @@ impl Ingress {
                 let name = &agent.identity.name;
                 format!("hello, I am {name}; write to me, and /help lists what else you can do")
             }
-            Command::Help => commands::help(caller.is_admin()),
+            Command::Help => {
+                let prompts = insula_capabilities::mcp::prompts(agent);
+                commands::help(caller.is_admin()) + &commands::help_of_prompts(&prompts)
+            }
             Command::Whoami => whoami(cx),
             Command::Agents => self.agents(cx).await,
             Command::New => self.new_session(cx).await,

@@ -1,5 +1,7 @@
 //! Commands that people type: what they are called and what was meant. Pure.
 
+use insula_capabilities::mcp::PromptReport;
+
 /// Who may use a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum For {
@@ -151,6 +153,26 @@ pub(super) fn help(is_admin: bool) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
+/// Prompts that one answer names.
+const PROMPTS_SHOWN_MAX: usize = 40;
+/// Characters of what a server says of one.
+const ABOUT_CHARS_MAX: usize = 120;
+
+/// The prompts of the agent's servers, which can be typed as well. What they are for is said by
+/// their servers.
+pub(super) fn help_of_prompts(prompts: &[PromptReport]) -> String {
+    let lines = prompts.iter().take(PROMPTS_SHOWN_MAX).map(|it| {
+        let about: String = it.description.chars().take(ABOUT_CHARS_MAX).collect();
+        let about = if about.is_empty() { "a prompt of that server" } else { &about };
+        format!("\n{}{}: {about}", it.command, it.arguments)
+    });
+    let shown: String = lines.collect();
+    match prompts.len().saturating_sub(PROMPTS_SHOWN_MAX) {
+        0 => shown,
+        more => format!("{shown}\n… and {more} more prompts"),
+    }
+}
+
 /// An answer to something that waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PlainAnswer {
@@ -215,6 +237,22 @@ mod tests {
         }
         assert!(!help(false).contains("/pair") && help(true).contains("/pair"));
         assert!(help(false).contains("/forget WHAT"));
+    }
+
+    #[test]
+    fn prompts_of_servers_are_listed_and_typed_as_words() {
+        assert_eq!(help_of_prompts(&[]), "");
+        let prompt = |at: usize| PromptReport {
+            command: format!("/git:p{at}"),
+            arguments: " path=…".to_owned(),
+            description: "x".repeat(at * 100),
+        };
+        let prompts: Vec<PromptReport> = (0..50).map(prompt).collect();
+        let help = help_of_prompts(&prompts);
+        assert!(help.starts_with("\n/git:p0 path=…: a prompt of that server\n/git:p1 path=…: xxx"));
+        assert!(help.ends_with("\n… and 10 more prompts"), "{help}");
+        assert!(help.lines().all(|line| line.len() < 200));
+        assert_eq!(read("/git:p0 path=a"), Typed::Words, "the turn takes it from there");
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! The MCP servers of an agent, as its generation knows them.
 
 use insula_config::mcp::{McpServer, OnChange};
-use insula_mcp::{Pinned, Pins, PinsError, ServerPins, Standing, full_name};
-use insula_tools::{McpTool, Tool};
+use insula_mcp::{Pinned, PinnedPrompt, Pins, PinsError, ServerPins, Standing, full_name};
+use insula_tools::{McpResources, McpTool, RESOURCES, Tool};
 use std::sync::Arc;
 
 /// The servers of one generation of one agent, and what is known of their tools.
@@ -58,7 +58,7 @@ impl Mcp {
         let of_servers =
             self.servers.iter().filter_map(|server| Some((server, self.pins(server)?)));
         of_servers.flat_map(|(server, pins)| {
-            pins.tools.iter().filter_map(move |(tool, pinned)| {
+            let own = pins.tools.iter().filter_map(move |(tool, pinned)| {
                 let shown = is_shown(server, pinned) && server.uses(tool);
                 let made = McpTool {
                     name: full_name(&server.name, tool).filter(|_| shown)?,
@@ -69,9 +69,37 @@ impl Mcp {
                     only_reads: pinned.only_reads(),
                 };
                 Some(Arc::new(made) as Arc<dyn Tool>)
-            })
+            });
+            own.chain(resources(server, pins))
         })
     }
+
+    /// The prompts of a server that people may choose, as far as the server is concerned.
+    pub fn prompts<'m>(
+        &'m self,
+        server: &'m McpServer,
+    ) -> impl Iterator<Item = (&'m str, &'m PinnedPrompt)> {
+        let pins = self.pins(server).filter(|_| server.uses(PROMPTS));
+        let prompts = pins.into_iter().flat_map(|pins| &pins.prompts);
+        prompts.map(|(name, prompt)| (name.as_str(), prompt))
+    }
+}
+
+/// What stands for a server's prompts among the names of its tools, where it is said which of them
+/// an agent has.
+pub const PROMPTS: &str = "prompts";
+
+/// The tool for a server's resources. What the server calls by its name itself is the server's.
+fn resources(server: &McpServer, pins: &ServerPins) -> Option<Arc<dyn Tool>> {
+    if !pins.resources {
+        return None;
+    }
+    let is_free = |name: &String| {
+        !pins.tools.keys().any(|tool| full_name(&server.name, tool).as_ref() == Some(name))
+    };
+    let names = [RESOURCES, "mcp_resources"].into_iter().filter(|name| server.uses(name));
+    let name = names.filter_map(|name| full_name(&server.name, name)).find(is_free)?;
+    Some(Arc::new(McpResources::new(name, &server.name)))
 }
 
 /// Whether what is known of a tool lets a model see it.

@@ -9,7 +9,7 @@ mod mcp;
 mod memory;
 
 pub use hooks::AgentHooks;
-pub use mcp::{Mcp, is_shown};
+pub use mcp::{Mcp, PROMPTS, is_shown};
 pub use memory::{Memory, Whereabouts};
 
 use crate::secrets::{GrantedSecrets, SecretBook};
@@ -17,6 +17,7 @@ use crate::toolbox::Toolbox;
 use crate::whole::Whole;
 use crate::workspace::Workspace;
 use insula_config::agent::{AccessPolicy, AgentConfig, Instructions, People, Soul};
+use insula_config::images::ImagesConfig;
 use insula_config::model::ModelRef;
 use insula_config::programs::Programs;
 use insula_config::settings::Setting;
@@ -78,6 +79,8 @@ pub struct Parts {
     pub programs: Programs,
     /// The search of the web that it asks.
     pub search: Option<SearchConfig>,
+    /// Who makes its pictures.
+    pub images: Option<ImagesConfig>,
     /// How it remembers; `None` for agents that do not.
     pub memory: Option<Memory>,
     /// What was ever remembered: its operator may see and erase that also where memory is off.
@@ -237,6 +240,7 @@ impl AgentContext {
             boundary,
             programs: config.programs,
             search: config.search,
+            images: config.images,
             memory: config.memory.map(|memory| Memory::new(memory, &remembered)),
             remembered,
             workspace,
@@ -283,6 +287,7 @@ impl AgentContext {
             boundary,
             programs: self.programs.clone(),
             search: self.search.clone(),
+            images: self.images.clone(),
             memory: None,
             remembered: self.remembered.clone(),
             skills: self.skills.clone(),

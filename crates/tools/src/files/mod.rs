@@ -162,6 +162,15 @@ impl Files {
         self.work(move |access, _| access.keep_attachment(&bytes, kind)).await
     }
 
+    /// What is kept of that content in this conversation, as it was.
+    pub async fn kept_attachment(
+        &self,
+        hash: [u8; 32],
+        kind: &'static str,
+    ) -> Result<Vec<u8>, ToolError> {
+        self.work(move |access, _| access.kept_attachment(&hash, kind)).await
+    }
+
     /// Does blocking work, away from the threads that serve.
     pub(crate) async fn work<T: Send + 'static>(
         &self,
@@ -233,10 +242,20 @@ impl FileAccess {
             return Err(FileError::Unfit("there is no place for attachments here".to_owned()));
         };
         let hash = *blake3::hash(bytes).as_bytes();
-        let name: String = hash.iter().take(12).map(|byte| format!("{byte:02x}")).collect();
-        let path = self.place.keep_attachment(output, &format!("{name}.{kind}"), bytes)?;
+        let path = self.place.keep_attachment(output, &attachment_name(&hash, kind), bytes)?;
         *self.opened.lock().unwrap_or_else(PoisonError::into_inner) = None;
         Ok((path.display().to_string(), hash))
+    }
+
+    fn kept_attachment(&self, hash: &[u8; 32], kind: &'static str) -> Result<Vec<u8>, FileError> {
+        let missing = || FileError::Missing("it is not kept any more".to_owned());
+        let output = self.output.as_ref().ok_or_else(missing)?;
+        let path = self.place.below_home(output).join(attachment_name(hash, kind));
+        let (_, Loaded { bytes, .. }) = self.load(&path.display().to_string())?;
+        if blake3::hash(&bytes) != *hash {
+            return Err(FileError::Unfit("what is kept is not what came".to_owned()));
+        }
+        Ok(bytes)
     }
 
     /// Reads a file whole.
@@ -284,4 +303,10 @@ impl FileAccess {
             ))),
         }
     }
+}
+
+/// What a file of that content is called.
+fn attachment_name(hash: &[u8; 32], kind: &str) -> String {
+    let name: String = hash.iter().take(12).map(|byte| format!("{byte:02x}")).collect();
+    format!("{name}.{kind}")
 }

@@ -123,7 +123,14 @@ impl Tool for Quarantined {
         // Whatever it says, also of what went wrong, may be somebody else's words.
         let text = match inner.run(hands).await {
             Ok(Output::Text(text)) => text,
-            Ok(Output::Pieces(pieces)) => Piece::plain(&pieces),
+            // Pictures are read by nobody here.
+            Ok(Output::Pieces(pieces) | Output::WithPictures { pieces, .. }) => {
+                Piece::plain(&pieces)
+            }
+            Ok(Output::AskFor { .. }) => {
+                let why = "it asks something, which is not shown in quarantine";
+                return Err(ToolError::Refused(why.to_owned()));
+            }
             Ok(ask @ Output::Ask { .. }) => return Ok(ask),
             // Where a page leads is refused by the name that the page gave it.
             Err(ToolError::Pieces(_) | ToolError::Hand(_) | ToolError::Refused(_)) => {

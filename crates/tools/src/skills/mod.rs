@@ -67,8 +67,8 @@ pub trait Skills: Send + Sync {
     /// What there is, by name.
     fn list(&self) -> Vec<Brief>;
 
-    /// The text of a skill, or of a file of it.
-    async fn view(&self, name: &str, file: Option<&str>) -> Result<String, ToolError>;
+    /// The text of a skill, or of a file of it, from a byte of it on.
+    async fn view(&self, name: &str, file: Option<&str>, from: u64) -> Result<String, ToolError>;
 
     /// Whether a skill reads as it did when the operator installed or wrote it.
     async fn is_pinned(&self, name: &str) -> Result<bool, ToolError>;

@@ -16,6 +16,7 @@ pub struct SkillView;
 struct Arguments {
     name: String,
     file_path: Option<String>,
+    offset: Option<u64>,
 }
 
 #[async_trait]
@@ -25,11 +26,11 @@ impl Tool for SkillView {
     }
 
     fn description(&self) -> &'static str {
-        "Read a skill's instructions, or with file_path a file that belongs to it."
+        "Read a skill's instructions, or with file_path a file that belongs to it. What is long comes in parts: go on with offset."
     }
 
     fn parameters(&self) -> &'static str {
-        r#"{"type":"object","properties":{"name":{"type":"string"},"file_path":{"type":"string"}},"required":["name"],"additionalProperties":false}"#
+        r#"{"type":"object","properties":{"name":{"type":"string"},"file_path":{"type":"string"},"offset":{"type":"integer","minimum":0}},"required":["name"],"additionalProperties":false}"#
     }
 
     fn habits(&self) -> Habits {
@@ -54,9 +55,9 @@ impl Tool for SkillView {
     }
 
     async fn run(&self, hands: &Hands<'_>, values: &Cleared) -> Result<Output, ToolError> {
-        let Arguments { name, file_path } = arguments(values)?;
+        let Arguments { name, file_path, offset } = arguments(values)?;
         let skills = hands.skills()?;
-        let text = skills.view(&name, file_path.as_deref()).await?;
+        let text = skills.view(&name, file_path.as_deref(), offset.unwrap_or(0)).await?;
         match skills.is_pinned(&name).await? {
             true => Ok(Output::Text(text)),
             false => Ok(Output::Pieces(vec![Piece::Foreign { source: name, text }])),

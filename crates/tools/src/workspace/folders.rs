@@ -203,6 +203,11 @@ impl AgentFolders {
         }
     }
 
+    /// A path below the home, whole.
+    pub(crate) fn below_home(&self, path: &Path) -> PathBuf {
+        self.home.join(path)
+    }
+
     /// Keeps what somebody sent along in a folder below the home, under the name that its
     /// content has there; its path. What is there already is not written again.
     pub(crate) fn keep_attachment(

@@ -2,6 +2,7 @@
 
 use super::ledger::{Amounts, Estimate};
 use insula_config::DaemonConfig;
+use insula_config::images::ImagesConfig;
 use insula_models::price::{self, Price};
 use insula_models::{Answer, Link, Message, Part, Request};
 use insula_store::Usage;
@@ -12,6 +13,8 @@ const BYTES_PER_TOKEN: u64 = 4;
 const MESSAGE_TOKENS: u64 = 4;
 /// Tokens of a picture: what the large ones cost at the well-known providers.
 const IMAGE_TOKENS: u64 = 1_600;
+/// Tokens of a picture that is made: what a large one counts as where tokens are counted.
+const PICTURE_TOKENS: u64 = 4_160;
 /// Tokens of an answer where the request sets no limit. Longer answers are rare.
 const ANSWER_TOKENS: u64 = 4_096;
 
@@ -92,6 +95,48 @@ pub fn estimate<'l>(
         estimate.usual.micros = estimate.usual.micros.max(cost(answer));
     }
     (estimate, without_price)
+}
+
+/// What a picture may come to: what it costs, or by its tokens. The name of its model besides,
+/// where nobody knows its price.
+pub fn of_picture(
+    daemon: &DaemonConfig,
+    images: &ImagesConfig,
+    prompt: &str,
+) -> (Estimate, Option<String>) {
+    let sent = MESSAGE_TOKENS + (prompt.len() as u64).div_ceil(BYTES_PER_TOKEN);
+    let (cost, is_known) = picture_cost(daemon, images, sent, PICTURE_TOKENS);
+    let at = |output: u64| Amounts { tokens: sent.saturating_add(output), micros: cost };
+    // Nobody knows how much of a picture half the money would be.
+    let estimate = Estimate { least: at(1), usual: at(PICTURE_TOKENS) };
+    (estimate, (!is_known).then(|| images.model.to_string()))
+}
+
+fn picture_cost(
+    daemon: &DaemonConfig,
+    images: &ImagesConfig,
+    input: u64,
+    output: u64,
+) -> (u64, bool) {
+    let by_tokens = || {
+        let price = price_of(daemon, &images.model.provider, &images.model.name)?;
+        let used = insula_models::Usage { input, output, ..Default::default() };
+        Some(price::cost(&used, &price))
+    };
+    let cost = images.price_micros.or_else(by_tokens);
+    (cost.unwrap_or_default(), cost.is_some())
+}
+
+/// What a picture took.
+pub fn picture_usage(
+    daemon: &DaemonConfig,
+    images: &ImagesConfig,
+    prompt: u64,
+    told: Option<insula_models::Usage>,
+) -> Usage {
+    let (input, output) = told.map_or((prompt, PICTURE_TOKENS), |it| (it.input, it.output));
+    let (cost_micros, _) = picture_cost(daemon, images, input, output);
+    Usage { input, output, cost_micros, ..Usage::default() }
 }
 
 /// What a call took. A provider that does not say is taken to have used what was estimated:

@@ -18,6 +18,7 @@ mod ledger_tests;
 pub use insula_registry::events::{BudgetLevel, BudgetRefusal, Dimension};
 
 use insula_config::DaemonConfig;
+use insula_config::images::ImagesConfig;
 use insula_domain::Actor;
 use insula_domain::ScopeName;
 use insula_domain::{AgentId, Budget, BudgetLimits};
@@ -112,6 +113,28 @@ impl Budgets {
     ) -> Result<Reservation<'_>, BudgetError> {
         let daemon = self.registry.snapshot().daemon.clone();
         let (estimate, without_price) = estimate::estimate(&daemon, chain.links(), request);
+        self.reserve_estimate(payer, daemon, estimate, without_price).await
+    }
+
+    /// The same for one picture.
+    pub async fn reserve_picture(
+        &self,
+        payer: Payer<'_>,
+        images: &ImagesConfig,
+        prompt: &str,
+    ) -> Result<Reservation<'_>, BudgetError> {
+        let daemon = self.registry.snapshot().daemon.clone();
+        let (estimate, without_price) = estimate::of_picture(&daemon, images, prompt);
+        self.reserve_estimate(payer, daemon, estimate, without_price).await
+    }
+
+    async fn reserve_estimate(
+        &self,
+        payer: Payer<'_>,
+        daemon: Arc<DaemonConfig>,
+        estimate: Estimate,
+        without_price: Option<String>,
+    ) -> Result<Reservation<'_>, BudgetError> {
         let mut held = Vec::new();
         for (key, limits) in claims(&daemon, payer) {
             if limits.usd_micros_per_day.is_some()
@@ -199,6 +222,17 @@ impl Reservation<'_> {
     /// The call is over: counts what it took, and says so in the words of the journal.
     pub fn settle(self, link: &Link, answer: &Answer) -> Usage {
         let usage = estimate::usage(&self.daemon, link, self.prompt, answer);
+        self.reserved.settle(amounts(usage), self.budgets.clock.now());
+        usage
+    }
+
+    /// The same for a picture.
+    pub fn settle_picture(
+        self,
+        images: &ImagesConfig,
+        told: Option<insula_models::Usage>,
+    ) -> Usage {
+        let usage = estimate::picture_usage(&self.daemon, images, self.prompt, told);
         self.reserved.settle(amounts(usage), self.budgets.clock.now());
         usage
     }

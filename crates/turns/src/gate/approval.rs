@@ -7,13 +7,14 @@ use super::stages::Setting;
 use super::{Call, Denial, Judged, NotPassed, Unapproved};
 use crate::approvals::{ApprovalDuration, Question, showing, smart};
 use crate::budget::BudgetError;
+use crate::current::runs_programs;
 use crate::turn::{Broken, Turn, TurnContext};
-use insula_capabilities::programs::Ground;
+use insula_capabilities::programs::{Alive, Ground, LiveProgram, ProgramReach};
 use insula_config::agent::GlobalWrites;
 use insula_domain::Actor;
 use insula_domain::command::DangerRule;
 use insula_domain::question::StartFolder;
-use insula_domain::{ApprovalMode, ChildApprovals, Effect, tool};
+use insula_domain::{AccessMode, ApprovalMode, ChildApprovals, Effect, tool};
 use insula_registry::events::turn::{ApprovalOutcome, TurnEvent};
 use insula_registry::tokens::Verb;
 use insula_store::{ApprovalDecision, Usage};
@@ -133,10 +134,26 @@ pub(super) async fn of_steered(
         widest: ApprovalDuration::Once,
         ..asked_for(turn.cx, call, judged)
     };
+    let _waits = waiting(turn, judged).await;
     match turn.ask_admin(&question).await? {
         Ok(by) => Ok(Some(by)),
         Err(why) => deny(why),
     }
+}
+
+/// Counts a program that waits for a yes among those that run: what is written meanwhile where it
+/// looks may be what it does, and nobody was asked about that.
+async fn waiting(turn: &Turn<'_>, judged: &Judged) -> Option<Alive> {
+    if !runs_programs(&judged.tool) {
+        return None;
+    }
+    let agent = &turn.cx.agent;
+    let places = turn.cx.files.places().await.unwrap_or_default();
+    let sees = places.iter().map(|it| it.path.clone()).collect();
+    let writes = places.iter().filter(|it| it.mode == AccessMode::Rw);
+    let writes = writes.map(|it| it.path.clone()).collect();
+    let program = LiveProgram::new(sees, writes, ProgramReach::of(agent));
+    Some(turn.shop.caps.programs.enter(&agent.id, program))
 }
 
 /// Gets the agreement to write what every conversation can read; who gave it, where somebody had

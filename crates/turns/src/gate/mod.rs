@@ -108,16 +108,24 @@ struct Judged {
     setting: Setting,
 }
 
-/// Whether a call may be made. Every stage may refuse it, and none is left out.
+/// Whether a call may be made. Every stage may refuse it, and none is left out, but for the asking
+/// of those who were asked about it already.
 pub(super) async fn pass(turn: &mut Turn<'_>, call: Call<'_>) -> Result<Permit, NotPassed> {
     turn.still().await?;
     let tool = stages::exposed(turn, call).await?;
     let arguments = stages::policy(turn, &tool, call)?;
     let wanted = stages::hooks(turn, call, &arguments).await?;
     stages::boundary(turn, &tool)?;
-    let steered = integrity::examine(turn, &tool, &arguments, call).await?;
+    // Whoever had to agree to a call that goes on did so when it began, and what the turn has read
+    // since is that call's own question.
+    let goes_on = turn.goes_on.as_deref() == Some(call.id);
+    let steered = match goes_on {
+        true => None,
+        false => integrity::examine(turn, &tool, &arguments, call).await?,
+    };
     let setting = Setting::of(turn, &tool, &arguments, call).await;
     let concern = stages::classifier(turn, &tool, &arguments, &setting)?.or(wanted);
+    let concern = concern.filter(|_| !goes_on);
     let judged = Judged { tool, arguments, steered, concern, setting };
     let agreed = approval::of_steered(turn, call, &judged).await?;
     // Whoever agreed to it, knowing whose words may be behind it, agreed to all of it.

@@ -94,8 +94,10 @@ fn beyond(agent: &AgentContext, name: &str) -> Option<Effect> {
     let modes = files.shared.iter().map(|shared| shared.mode).chain([files.workspace_mode]);
     let writes = modes.max() == Some(AccessMode::Rw);
     let effects = insula_domain::tool::find(name).map_or(&[][..], |tool| tool.effects);
-    // The search has a host of its own, which the operator granted by naming it.
-    let reaches = !network.is_none() || name == "web_search" && agent.search.is_some();
+    // The search has a host of its own, as pictures have, which the operator granted by naming it.
+    let reaches = !network.is_none()
+        || name == "web_search" && agent.search.is_some()
+        || name == "image_generate" && agent.images.is_some();
     effects.iter().copied().find(|effect| match effect {
         Effect::WriteFiles => !writes,
         Effect::Network => !reaches,

@@ -290,7 +290,7 @@ impl Arena {
             ("SOCKET_WITHIN", show(&within)),
             ("VICTIM", victim.to_string()),
             ("DAEMON", stage.daemon.pid().to_string()),
-            ("GIVEN", "PATH HOME LANG TERM PWD OLDPWD SHLVL _ LC_CTYPE".to_owned()),
+            ("GIVEN", given()),
             ("FILE_MB", "80".to_owned()),
             ("TMP_MB", "64".to_owned()),
         ];
@@ -362,4 +362,13 @@ pub fn several<T: Sync, R: Send>(all: &[T], work: impl Fn(&T) -> R + Sync) -> Ve
     let mut done = done.into_inner().unwrap();
     done.sort_by_key(|(at, _)| *at);
     done.into_iter().map(|(_, result)| result).collect()
+}
+
+/// The names of variables that a program is given: git is told of the granted folders by some.
+fn given() -> String {
+    let mut names = "PATH HOME LANG TERM PWD OLDPWD SHLVL _ LC_CTYPE GIT_CONFIG_COUNT".to_owned();
+    for at in 0..8 {
+        names.push_str(&format!(" GIT_CONFIG_KEY_{at} GIT_CONFIG_VALUE_{at}"));
+    }
+    names
 }

@@ -10,6 +10,7 @@
 )]
 
 mod crash;
+mod enclosed;
 mod platform;
 mod questions;
 mod sending;

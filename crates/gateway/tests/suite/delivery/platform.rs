@@ -3,8 +3,9 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 use insula_channel::{
-    Accounts, Adapter, Attachment, Body, BotIdentity, ConnectFault, Features, FetchError, Inbox,
-    MessageId, OnUncertain, Outbound, Pacing, Post, PostError, PostTarget, Posted, WaitScope,
+    Accounts, Adapter, Attachment, Body, BotIdentity, ConnectFault, Features, FetchError, File,
+    Inbox, MessageId, OnUncertain, Outbound, Pacing, Post, PostError, PostTarget, Posted,
+    WaitScope,
 };
 use insula_domain::{AccountId, Platform};
 use std::collections::{HashMap, VecDeque};
@@ -24,12 +25,16 @@ pub struct Seen {
     pub key: String,
     pub reply_to: Option<String>,
     pub buttons: Vec<(String, String)>,
+    /// What came along: names, what they are, and how long.
+    pub files: Vec<(String, String, usize)>,
     pub edits: usize,
 }
 
 /// What the platform does with a request to send.
 #[derive(Debug, Clone)]
 pub enum Act {
+    /// It arrives, as it does where nothing is said.
+    Arrives,
     Later(Option<Duration>),
     /// The platform asks to wait, and means the chat.
     ChatLater(Duration),
@@ -214,6 +219,8 @@ impl Fake {
         let id = format!("m{}", state.seen.len() + 1);
         let buttons = post.body.buttons.iter().flatten();
         let buttons = buttons.map(|it| (it.label.to_string(), it.data.to_string())).collect();
+        let file = |it: &File| (it.name.to_string(), it.media_type.to_string(), it.content.len());
+        let files = post.body.files.iter().map(file).collect();
         state.seen.push(Seen {
             account: account.to_owned(),
             chat: post.target.chat.as_str().to_owned(),
@@ -223,6 +230,7 @@ impl Fake {
             key: post.idempotency.to_string(),
             reply_to: post.reply_to.as_ref().map(|it| it.0.to_string()),
             buttons,
+            files,
             edits: 0,
         });
         MessageId(id.into())
@@ -266,7 +274,7 @@ impl Outbound for Phone {
         self.fake.tell();
         let why = || "scripted".into();
         match act {
-            None => {
+            None | Some(Act::Arrives) => {
                 let message = self.fake.take(&self.account, post);
                 self.fake.tell();
                 self.fake.happen().await;

@@ -247,6 +247,7 @@ fn answer(seen: &Seen, tick: &Arc<Notify>) -> Vec<Step> {
             &json!({ "question": "Which?", "choices": ["red", "blue"] }).to_string(),
         ),
         "run" => calls("c1", "terminal", &json!({ "command": rest }).to_string()),
+        "paint" => calls("c1", "image_generate", &json!({ "prompt": rest }).to_string()),
         _ => says(&reply(rest)),
     }
 }

@@ -220,7 +220,7 @@ fn raise(stage: &Stage, level: Level) -> Result<Ground> {
         ("SOCKET_BESIDE", show(&paths[0])),
         ("VICTIM", victim.to_string()),
         ("DAEMON", ground.pid()?.to_string()),
-        ("GIVEN", "PATH HOME LANG TERM PWD OLDPWD SHLVL _ LC_CTYPE".to_owned()),
+        ("GIVEN", given()),
         ("FILE_MB", "80".to_owned()),
         ("TMP_MB", "64".to_owned()),
         ("INSIDE", inside.port().to_string()),
@@ -336,4 +336,13 @@ pub fn parsed(said: &str, count: usize) -> Result<AttemptResults> {
         bail!("{} of {count} attempts were told about: {said}", told.len());
     }
     Ok(told)
+}
+
+/// The names of variables that a program is given: git is told of the granted folders by some.
+fn given() -> String {
+    let mut names = "PATH HOME LANG TERM PWD OLDPWD SHLVL _ LC_CTYPE GIT_CONFIG_COUNT".to_owned();
+    for at in 0..8 {
+        names.push_str(&format!(" GIT_CONFIG_KEY_{at} GIT_CONFIG_VALUE_{at}"));
+    }
+    names
 }

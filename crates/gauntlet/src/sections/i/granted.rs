@@ -40,6 +40,9 @@ pub const KEYS: &[(&str, Key)] = &[
     ("group", Neutral("what is a message to it; judged when it comes")),
     ("group_sessions_per_user", Neutral("another name of sessions.group")),
     ("hooks", Grants("hooks")),
+    ("images.quality", Neutral("a choice")),
+    ("images.sizes", Neutral("choices")),
+    ("images", Grants("images")),
     ("integrity", Grants("integrity")),
     ("isolation", Neutral("one value so far")),
     ("links", Unprobed("there are none yet")),
@@ -176,6 +179,16 @@ fn fetched_with_credential(ground: &Ground, _: &str, mark: &str) -> Result<bool>
 
 fn search(_: &Ground, mark: &str) -> Call {
     Call::new("web_search", json!({ "query": mark }))
+}
+
+fn paint(_: &Ground, mark: &str) -> Call {
+    Call::new("image_generate", json!({ "prompt": mark }))
+}
+
+/// Whether it was asked for: the puppets make no pictures.
+fn painted(ground: &Ground, _: &str, mark: &str) -> Result<bool> {
+    let asked = ground.puppets.prompts_of("pictures");
+    Ok(asked.iter().any(|it| String::from_utf8_lossy(it).contains(mark)))
 }
 
 fn shell(command: &str, mark: &str) -> Call {
@@ -336,6 +349,14 @@ pub const PROBES: &[Probe] = &[
         call: search,
         program: None,
         shows: fetched,
+    },
+    Probe {
+        name: "images",
+        with: "tools: {profile: coding, also_allow: [image_generate]}, images: {model: puppet/pictures}",
+        taking: Taking::Edit("tools: {profile: coding, also_allow: [image_generate]}"),
+        call: paint,
+        program: None,
+        shows: painted,
     },
     Probe {
         name: "env",

@@ -15,7 +15,10 @@ pub(super) const OWNERS: &[(&str, &str)] = &[
     ("bench/src/machine.rs", "a measuring program: the clock, threads, /proc, a file to flush"),
     ("bench/src/messenger.rs", "a measuring program: itself, as the platform"),
     ("bench/src/wire.rs", "a measuring program: sockets of the driver and the instant model"),
-    ("cli/src/process.rs", "start-up: the environment, the process itself, its log file"),
+    (
+        "cli/src/process.rs",
+        "start-up: the environment, the process itself, its log file, a server that a person wants",
+    ),
     ("config/src/files.rs", "reading the files of a configuration"),
     ("config/src/skills/files.rs", "reading folders of skills, beneath a folder opened once"),
     ("gauntlet/src/beside.rs", "an attacking program: /proc, rights of files, threads, its clock"),

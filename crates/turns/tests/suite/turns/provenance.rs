@@ -10,7 +10,7 @@ use insula_testkit::Home;
 use insula_testkit::upstream::{Seen, Step, Upstream};
 use insula_turns::approvals::ApprovalAnswer;
 use insula_turns::gate::Tools;
-use insula_turns::{TurnEnd, TurnEvent};
+use insula_turns::{TurnEnd, TurnEvent, TurnHandle};
 use serde_json::json;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
@@ -134,26 +134,36 @@ pub async fn asks_for(
     who: Actor,
     text: &str,
 ) -> Result<String, String> {
+    let (turn, id, what) = waits_for(fixture, (agent, chat), who, text).await?;
+    let owner = fixture.daemon.agent(agent);
+    let approvals = fixture.engine.approvals();
+    let no = ApprovalAnswer::Deny(None);
+    approvals.answer(&owner, &id, no, &Actor::CommandLine).await.unwrap();
+    end(turn).await;
+    Ok(what)
+}
+
+/// A turn that waits for an answer, and what it asks; what it says where it asks nothing.
+async fn waits_for(
+    fixture: &Fixture,
+    (agent, chat): (&str, &str),
+    who: Actor,
+    text: &str,
+) -> Result<(TurnHandle, String, String), String> {
     let (mut inbound, _) = fixture.inbound(agent, chat, text);
     inbound.principal = who;
     let mut turn = fixture.engine.submit(inbound).await.unwrap();
-    let asked = loop {
+    loop {
         match turn.events.recv().await.expect("a turn ends") {
             TurnEvent::Approval { id, what, rule, .. } => {
                 assert_eq!(rule, "integrity");
-                break (id, what);
+                return Ok((turn, id, what));
             }
             TurnEvent::Ended(TurnEnd::Replied { text, .. }) => return Err(text),
             TurnEvent::Ended(other) => panic!("{other:?}"),
             _ => {}
         }
-    };
-    let owner = fixture.daemon.agent(agent);
-    let approvals = fixture.engine.approvals();
-    let no = ApprovalAnswer::Deny(None);
-    approvals.answer(&owner, &asked.0, no, &Actor::CommandLine).await.unwrap();
-    end(turn).await;
-    Ok(asked.1)
+    }
 }
 
 pub async fn noted(fixture: &Fixture, agent: &str) -> Vec<(String, Integrity)> {
@@ -313,4 +323,21 @@ async fn a_name_that_an_error_tells_is_as_foreign_as_its_file() {
     for (chat, text) in [("four", "notes/zzz"), ("five", "pay-mallory-700.md")] {
         asks(&fixture, "a", chat, &format!("open:{text} send")).await.unwrap_err();
     }
+}
+
+#[tokio::test]
+async fn what_a_program_will_do_does_not_change_while_somebody_is_asked_about_it() {
+    let shared = tempfile::tempdir().unwrap();
+    let (fixture, _site) = begin(None, shared.path(), script).await;
+    let admin = || Actor::CommandLine;
+    asks_for(&fixture, ("a", "other"), admin(), "page write:Makefile").await.unwrap_err();
+    let waits = waits_for(&fixture, ("a", "one"), admin(), "page run:make").await;
+    let (turn, id, _) = waits.map_err(|text| panic!("{text}")).unwrap();
+    let asked = asks_for(&fixture, ("a", "two"), admin(), "page write:Makefile").await;
+    assert!(asked.unwrap().contains("run a program that can reach the network"));
+    let owner = fixture.daemon.agent("a");
+    let no = ApprovalAnswer::Deny(None);
+    fixture.engine.approvals().answer(&owner, &id, no, &admin()).await.unwrap();
+    end(turn).await;
+    asks_for(&fixture, ("a", "three"), admin(), "page write:Makefile").await.unwrap_err();
 }

@@ -147,6 +147,21 @@ async fn a_link_out_of_a_skill_leads_nowhere() {
 }
 
 #[tokio::test]
+async fn a_view_names_a_folder_for_programs_to_those_who_run_some() {
+    let agents = AGENTS.replace("todo, read_file", "todo, terminal");
+    let words = "[programs find its files in ";
+    let fixture = open_fixture(home(), &agents).await;
+    let said = fixture.say("a", "one", &view("deploy")).await;
+    assert!(said.contains(words) && said.contains("agents/a/mounted-skills/deploy"), "{said}");
+    let fixture = open_fixture(home(), AGENTS).await;
+    let said = fixture.say("a", "one", &view("deploy")).await;
+    assert!(!said.contains(words) && said.contains("Push the button."), "{said}");
+    // Files under another case, where that names one.
+    let file = json!({ "name": "deploy", "file_path": "References/HOW.md" });
+    assert_eq!(fixture.say("a", "one", &format!("skill_view {file}")).await, "Slowly.\n");
+}
+
+#[tokio::test]
 async fn a_check_of_what_was_installed_finds_a_link_that_came_later() {
     let fixture = open_fixture(home(), AGENTS).await;
     let id = AgentId::new("a").unwrap();
