@@ -44,6 +44,14 @@ const LATIN: [Language; 13] = [
     Language::Polish,
 ];
 
+/// Small words of other languages that mean something in English: alone they show nothing.
+const ALSO_ENGLISH: [&str; 49] = [
+    "ale", "ben", "bin", "car", "chi", "come", "con", "contra", "cos", "dig", "door", "dove",
+    "end", "era", "fur", "ham", "hat", "hay", "hem", "hun", "ins", "kin", "man", "mange", "met",
+    "mine", "mod", "nun", "one", "par", "pas", "per", "plus", "pod", "pour", "sea", "sin", "sit",
+    "son", "sue", "tan", "ten", "till", "ton", "tot", "van", "vile", "want", "war",
+];
+
 impl Language {
     /// The language that a text is most likely in, by its script, by the small words among its
     /// terms, and by letters that few languages have.
@@ -57,8 +65,14 @@ impl Language {
             }
         }
         let votes = |language: Self| {
-            let words = terms.clone().filter(|term| language.is_stop_word(term)).count();
-            words + text.chars().filter(|letter| language.letters().contains(*letter)).count()
+            let small = terms.clone().filter(|term| language.is_stop_word(term));
+            let is_unsure = |term: &&str| language != Self::English && ALSO_ENGLISH.contains(term);
+            let (unsure, sure): (Vec<&str>, Vec<&str>) = small.partition(is_unsure);
+            let letters = text.chars().filter(|letter| language.letters().contains(*letter));
+            match sure.len() + letters.count() {
+                0 => 0,
+                some => some + unsure.len(),
+            }
         };
         let (mut best, mut most) = (Self::English, 0);
         for language in LATIN {

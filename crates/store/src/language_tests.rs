@@ -35,6 +35,10 @@ fn a_question_shows_its_language() {
         ("Πώς λέγεται ο σκύλος;", Language::Greek),
         ("ما اسم كلبنا؟", Language::Arabic),
         ("", Language::English),
+        ("son birthday", Language::English),
+        ("door codes", Language::English),
+        ("war exhibits", Language::English),
+        ("hat location", Language::English),
     ] {
         assert_eq!(guess(text), language, "{text}");
     }

@@ -140,6 +140,11 @@ pub(crate) struct Fitting<'h> {
 }
 
 impl<'h> Fitting<'h> {
+    /// Whether some of it did not fit.
+    pub(crate) fn is_cut(self) -> bool {
+        !self.out.is_empty()
+    }
+
     /// What the turn under way was asked, where it is so long that this did not fit: it is
     /// shown all the same, since a model that forgot what it was asked can only stop.
     pub(crate) fn asked(self) -> impl Iterator<Item = &'h Message> {

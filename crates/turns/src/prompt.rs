@@ -64,11 +64,12 @@ pub(crate) fn conversation(
     messages.extend(preface.iter().filter_map(|stored| shown.message(stored)));
     let before = messages.len();
     messages.extend(part.asked().filter_map(|stored| shown.message(stored)));
-    // Providers want the first word to be a person's, and no result without its call.
-    let is_begun = messages.len() > before;
+    // What is left of an answer whose question did not fit says little, and providers want no
+    // result without its call. What somebody tells that the agent said first is kept.
+    let is_cut = part.is_cut() && messages.len() == before;
     let answers = |stored: &&Message| match stored.role {
         Role::Tool => true,
-        Role::Assistant => !is_begun,
+        Role::Assistant => is_cut,
         _ => false,
     };
     let end = &end[end.iter().take_while(answers).count()..];

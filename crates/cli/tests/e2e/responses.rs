@@ -179,6 +179,24 @@ fn input_may_be_a_list_of_messages_with_parts() {
 }
 
 #[test]
+fn what_the_agent_is_said_to_have_said_first_is_told_it() {
+    let provider = Provider::start(|_| vec![says("seen")]);
+    let home = provider.home();
+    let daemon = start_still(&home);
+    let (_, token) = token_for(&home, "a");
+    let input = json!([
+        { "role": "assistant", "content": "welcome aboard" },
+        { "role": "user", "content": "hello" },
+    ]);
+    assert_eq!(
+        text(&respond(&daemon, &token, &[], json!({ "model": "a", "input": input }))),
+        "seen"
+    );
+    let seen = provider.seen.lock().unwrap()[0]["messages"].to_string();
+    assert!(seen.contains("welcome aboard"), "{seen}");
+}
+
+#[test]
 fn what_an_agent_can_not_be_asked_is_refused() {
     let (_home, daemon, token) = served();
     let with = |key: &str, value: Value| {

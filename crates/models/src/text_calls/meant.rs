@@ -1,11 +1,12 @@
 //! Whether the calls that stand in an answer are meant. The one place that decides it; why they
 //! are not is a value. `docs/text-calls.md` says the same in words.
 
+use super::announced::{announces, wants_it_shown};
 use super::found::{Form, Found, ToolNames};
-use super::quoted::{self, Side};
+use super::quoted;
 use super::repeated::{has_broken_call, is_repeated};
 use super::scan::Piece;
-use crate::request::Message;
+use crate::request::{Message, Role};
 use std::sync::Arc;
 
 /// Calls in one answer; more is a list of something else.
@@ -16,11 +17,12 @@ pub const CALLS_MAX: usize = 32;
 pub enum NotMeant {
     /// There are none.
     Nothing,
-    /// Words stand before them and behind them, or more code behind them, as where something is
-    /// explained.
+    /// Words stand behind them, or before them and do not announce them.
     AmongWords,
-    /// Words beside them say so.
+    /// Words before them say so.
     Disowned,
+    /// Somebody asked to be shown them.
+    WantedShown,
     /// One that can't be read stands before them: what is left may make no sense without it.
     AfterBroken,
     /// An argument that is needed is a place to be filled in.
@@ -61,18 +63,19 @@ pub fn meant<'p>(
     if calls.len() > CALLS_MAX {
         return Err(NotMeant::TooMany);
     }
-    let is_first = before.first().is_none_or(|gap| quoted::is_blank(gap));
-    let is_last = quoted::is_blank(behind);
-    if !(is_last || is_first && quoted::is_prose(behind)) {
+    let leads_to_it = |gap: &String| quoted::is_blank(gap) || announces(gap);
+    if !quoted::is_blank(behind) || !before.iter().all(leads_to_it) {
         return Err(NotMeant::AmongWords);
     }
     if before.iter().any(|gap| has_broken_call(gap, tools)) {
         return Err(NotMeant::AfterBroken);
     }
-    let disowned = before.iter().any(|gap| quoted::disowns(gap, Side::Before))
-        || quoted::disowns(behind, Side::Behind);
-    if disowned {
+    if before.iter().any(|gap| quoted::disowns(gap)) {
         return Err(NotMeant::Disowned);
+    }
+    let asked = shown.iter().rev().find(|message| message.role == Role::User);
+    if asked.is_some_and(|message| wants_it_shown(&message.text())) {
+        return Err(NotMeant::WantedShown);
     }
     // What a tool can do without may be left open by a model that writes down all there is.
     let has_placeholder = |call: &Found| {

@@ -5,6 +5,7 @@
 //! that, and `docs/text-calls.md` says it in words. It is taken out of what the person sees and
 //! goes the same way as every other call. Knows no agents and runs nothing.
 
+mod announced;
 mod constrained;
 mod fence;
 mod found;
@@ -15,6 +16,7 @@ mod listening;
 mod marked;
 mod meant;
 mod mode;
+mod prose;
 mod quoted;
 mod repeated;
 mod scan;

@@ -2,6 +2,7 @@
 //! And whether its arguments do: a place that somebody else has to fill in.
 
 use super::lenient::{AtEnd, Kind, Node, prefix};
+use super::prose::{last_sentence, plain};
 
 /// Of these, one in the paragraph beside a call says that it is shown and not made. In lower case,
 /// without marks between words; divided by bars.
@@ -63,13 +64,6 @@ const ENDS: &[&str] = &[
 /// nothing of a call.
 const PARAGRAPH_BYTES_MAX: usize = 600;
 
-/// Which side of a call words stand on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
-    Before,
-    Behind,
-}
-
 /// Whether words say nothing at all.
 pub fn is_blank(words: &str) -> bool {
     let mut rest = words.trim_matches(is_separator);
@@ -83,20 +77,11 @@ fn is_separator(c: char) -> bool {
     c.is_whitespace() || matches!(c, ',' | ';')
 }
 
-/// Whether words are prose: who goes on with more code explains what was before it.
-pub fn is_prose(words: &str) -> bool {
-    let is_code = |line: &str| {
-        let line = line.trim_start();
-        line.starts_with(['{', '[', '<']) || line.starts_with("```") || line.starts_with("~~~")
-    };
-    !words.lines().any(is_code)
-}
-
 /// Whether words beside a call say that it is not meant.
-pub fn disowns(words: &str, side: Side) -> bool {
+pub fn disowns(words: &str) -> bool {
     let words = words.trim();
-    let paragraph = paragraph(words, side);
-    let sentence = sentence(paragraph, side);
+    let paragraph = paragraph(words);
+    let sentence = last_sentence(paragraph);
     // Who asks has not decided.
     let asks = sentence.trim_end_matches(is_decoration).ends_with(['?', '？', '؟']);
     let (paragraph_plain, sentence_plain) = (plain(paragraph), plain(sentence));
@@ -110,7 +95,7 @@ pub fn disowns(words: &str, side: Side) -> bool {
     asks || has(&paragraph_plain, SHOWN)
         || SHOWN_UNSPACED.split('|').any(|word| paragraph.contains(word))
         || has(&sentence_plain, TOLD)
-        || side == Side::Before && tells()
+        || tells()
 }
 
 /// What may stand around a sentence: quotes, and the marks of Markdown.
@@ -118,68 +103,17 @@ fn is_decoration(c: char) -> bool {
     c.is_whitespace() || matches!(c, '*' | '_' | '"' | '”' | '`' | ')' | ':')
 }
 
-/// The paragraph next to a call.
-fn paragraph(words: &str, side: Side) -> &str {
-    match side {
-        Side::Before => {
-            let last = words.rsplit("\n\n").next().unwrap_or(words);
-            // A line that ends in a colon goes with what is above it.
-            let goes_on = last.len() < words.len() && last.ends_with([':', '：']);
-            let last = if goes_on { words } else { last };
-            let mut from = last.len().saturating_sub(PARAGRAPH_BYTES_MAX);
-            while !last.is_char_boundary(from) {
-                from += 1;
-            }
-            &last[from..]
-        }
-        Side::Behind => {
-            let first = words.split("\n\n").next().unwrap_or(words);
-            let mut upto = first.len().min(PARAGRAPH_BYTES_MAX);
-            while !first.is_char_boundary(upto) {
-                upto -= 1;
-            }
-            &first[..upto]
-        }
+/// The paragraph before a call.
+fn paragraph(words: &str) -> &str {
+    let last = words.rsplit("\n\n").next().unwrap_or(words);
+    // A line that ends in a colon goes with what is above it.
+    let goes_on = last.len() < words.len() && last.ends_with([':', '：']);
+    let last = if goes_on { words } else { last };
+    let mut from = last.len().saturating_sub(PARAGRAPH_BYTES_MAX);
+    while !last.is_char_boundary(from) {
+        from += 1;
     }
-}
-
-/// The sentence next to a call.
-fn sentence(paragraph: &str, side: Side) -> &str {
-    // A dot inside of a name ends nothing.
-    let mut ends = paragraph.char_indices().filter_map(|(at, c)| {
-        let behind = at + c.len_utf8();
-        let is_last = || paragraph[behind..].starts_with(char::is_whitespace);
-        match c {
-            '\n' | '。' | '！' | '？' => Some(behind),
-            '.' | '!' | '?' if is_last() => Some(behind),
-            _ => None,
-        }
-    });
-    match side {
-        Side::Before => {
-            let says = |from: &usize| paragraph[*from..].contains(char::is_alphanumeric);
-            let from = ends.rfind(says).unwrap_or(0);
-            &paragraph[from..]
-        }
-        Side::Behind => &paragraph[..ends.next().unwrap_or(paragraph.len())],
-    }
-}
-
-/// The words of a text in lower case, each between single blanks.
-fn plain(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len() + 2);
-    plain.push(' ');
-    for c in text.chars().flat_map(char::to_lowercase) {
-        match c.is_alphanumeric() {
-            true => plain.push(c),
-            false if plain.ends_with(' ') => {}
-            false => plain.push(' '),
-        }
-    }
-    if !plain.ends_with(' ') {
-        plain.push(' ');
-    }
-    plain
+    &last[from..]
 }
 
 /// Whether the last line opens something that what follows stands in.
@@ -251,7 +185,7 @@ mod tests {
             "<example>",
             "Its arguments have this schema:",
         ] {
-            assert!(disowns(words, Side::Before), "{words}");
+            assert!(disowns(words), "{words}");
         }
     }
 
@@ -273,16 +207,8 @@ mod tests {
             "Let me call the function with its parameters.",
             "Let me look at the page:",
         ] {
-            assert!(!disowns(words, Side::Before), "{words}");
+            assert!(!disowns(words), "{words}");
         }
-    }
-
-    #[test]
-    fn words_behind_a_call_are_looked_at_from_its_side() {
-        assert!(disowns("Shall I run it?", Side::Behind));
-        assert!(disowns("This is only an example.", Side::Behind));
-        assert!(disowns("I won't do that. It is on the page.", Side::Behind));
-        assert!(!disowns("This creates the file. It can't fail.", Side::Behind));
     }
 
     #[test]
