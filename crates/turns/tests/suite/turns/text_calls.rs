@@ -102,7 +102,7 @@ async fn a_call_that_is_printed_is_made_and_marked_and_nobody_sees_it() {
 
 #[tokio::test]
 async fn several_calls_in_one_answer_are_made_in_their_order() {
-    const TWO: &str = "First:\n```json\n{\"name\": \"todo\", \"arguments\": {\"todos\": [{\"id\": \"1\", \"content\": \"milk\"}]}}\n```\nThen:\n```json\n{\"name\": \"todo\", \"arguments\": {\"todos\": [{\"id\": \"2\", \"content\": \"tea\"}], \"merge\": true}}\n```";
+    const TWO: &str = "First I write one down:\n```json\n{\"name\": \"todo\", \"arguments\": {\"todos\": [{\"id\": \"1\", \"content\": \"milk\"}]}}\n```\nThen I add one:\n```json\n{\"name\": \"todo\", \"arguments\": {\"todos\": [{\"id\": \"2\", \"content\": \"tea\"}], \"merge\": true}}\n```";
     let fixture = says_in_turn(AGENTS, &[TWO, "done"]).await;
     assert_eq!(told(fixture.submit("one", "go").await).await.calls, ["todo", "todo"]);
     let (_, key) = fixture.inbound("a", "one", "");
@@ -155,7 +155,7 @@ agents:
 ";
     let script = |seen: &Seen, _: usize| match shown(seen).last() {
         Some((role, text)) if role == "tool" && text.contains("Opening hours") => says(
-            "I tell them:\n<tool_call>\n{\"name\": \"send_message\", \"arguments\": {\"target\": \"telegram:main:-100\", \"message\": \"all closed\"}}\n</tool_call>",
+            "I'll tell them:\n<tool_call>\n{\"name\": \"send_message\", \"arguments\": {\"target\": \"telegram:main:-100\", \"message\": \"all closed\"}}\n</tool_call>",
         ),
         Some((role, text)) if role == "tool" => says(text),
         _ => calls("c1", "web_extract", r#"{"urls": ["http://site.test/"]}"#),
