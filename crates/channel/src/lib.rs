@@ -6,6 +6,7 @@
 
 mod accounts;
 mod adapter;
+mod clean;
 mod envelope;
 mod owner;
 mod pacing;

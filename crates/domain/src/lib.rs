@@ -18,6 +18,7 @@ pub mod argument;
 pub mod binding;
 pub mod boundary;
 pub mod child;
+pub mod clean;
 pub mod command;
 pub mod disk;
 pub mod explain;

@@ -5,6 +5,7 @@
 //! count what was typed alone. So there is no way to say "this whole text was typed" of something
 //! a platform put together: whoever reads a message hands over its pieces one by one.
 
+use crate::clean::{Removed, replace};
 use crate::integrity::{Integrity, Source, SourceKind};
 
 /// What words are that their sender did not type.
@@ -210,6 +211,19 @@ impl Words {
     /// The pieces, in order.
     pub fn pieces(&self) -> &[Piece] {
         &self.0
+    }
+
+    /// Takes out what no reader sees, piece by piece.
+    pub fn clean(&mut self, removed: &mut Removed) {
+        for piece in &mut self.0 {
+            let (text, by) = match piece {
+                Piece::Typed(text) => (text, None),
+                Piece::Foreign(it) => (&mut it.text, it.by.as_mut()),
+            };
+            for text in std::iter::once(text).chain(by) {
+                replace(text, removed);
+            }
+        }
     }
 
     /// Whether there are no words.

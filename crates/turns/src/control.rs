@@ -2,6 +2,7 @@
 //! under way, stop, say the last message again, begin anew, forget.
 
 use crate::TurnHandle;
+use crate::cleaned::clean;
 use crate::client;
 use crate::engine::{Engine, beside};
 use crate::history::{self, arrange};
@@ -38,9 +39,10 @@ impl Engine {
     /// while that waits for more, and nobody else said anything since.
     pub async fn submit_with(
         &self,
-        inbound: Inbound,
-        around: Around,
+        mut inbound: Inbound,
+        mut around: Around,
     ) -> Result<TurnHandle, SubmitError> {
+        clean(&mut inbound, &mut around, &self.shop.trail);
         let (agent, key) = (inbound.agent.clone(), inbound.session.clone());
         let running = self.live.first(&key);
         let own = running.filter(|live| live.principal == inbound.principal);

@@ -11,6 +11,7 @@ mod ask;
 mod asked_by_server;
 pub mod budget;
 mod calls;
+mod cleaned;
 pub mod client;
 mod compress;
 mod control;
@@ -59,6 +60,7 @@ mod turn_slots;
 pub(crate) mod untrusted;
 mod verify;
 
+pub use cleaned::cleaned;
 pub use client::{CallCount, ClientResult, Wishes};
 pub use delivered::{DeliveryFile, DeliveryText};
 pub use engine::Engine;

@@ -5,6 +5,7 @@
 //! apart besides.
 
 use insula_domain::Source;
+use insula_domain::clean::{Removed, clean};
 use insula_store::{Message, Part};
 use insula_tools::{Piece, Tool};
 
@@ -29,7 +30,9 @@ pub(super) fn enclosed(pieces: &[Piece], id: &str) -> String {
     let texts = pieces.iter().map(|piece| match piece {
         Piece::Own(text) => text.trim_end_matches('\n').to_owned(),
         Piece::Foreign { source, text } => {
-            let (source, text) = (attribute(source), harmless(text, id));
+            // What it brought is shown as it came by whoever keeps it; a model reads words.
+            let text = clean(text, &mut Removed::default());
+            let (source, text) = (attribute(source), harmless(&text, id));
             format!("<{WORD} id=\"{id}\" source=\"{source}\">\n{text}\n</{WORD} id=\"{id}\">")
         }
     });

@@ -5,7 +5,7 @@
 use super::{Category, Found, Uses};
 
 /// Whether a character leaves no trace on a screen, so that matching leaves it out.
-pub(super) fn is_invisible(character: char) -> bool {
+pub(crate) fn is_invisible(character: char) -> bool {
     is_bidirectional(character)
         || matches!(
             character,
@@ -67,10 +67,34 @@ const UNSEEN: &str = "characters that can't be seen";
 const CONTROL: &str = "control characters";
 const TAGS: &str = "text written in tag characters, which can't be seen";
 
+/// A character that can't be seen and has no honest reason to be there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Hidden {
+    /// It sets the direction of what follows.
+    Direction,
+    /// It spells a letter that nobody sees.
+    Tag,
+    /// Anything else.
+    Unseen,
+}
+
 /// Notes what can't be seen and has no honest reason to be there.
 pub(super) fn look(text: &str, found: &mut Found) {
     controls(text, found);
-    let mut note = |what, at| found.note(Uses::ALL, Category::InvisibleText, what, at);
+    for (at, hidden) in hidden(text) {
+        let what = match hidden {
+            Hidden::Direction => BIDIRECTIONAL,
+            Hidden::Tag => TAGS,
+            Hidden::Unseen => UNSEEN,
+        };
+        found.note(Uses::ALL, Category::InvisibleText, what, at);
+    }
+}
+
+/// Where such characters are, in their order. A mark at the very beginning that tells the order of
+/// bytes is none.
+pub(crate) fn hidden(text: &str) -> Vec<(usize, Hidden)> {
+    let mut found = Vec::new();
     let right_to_left = text.chars().any(from_the_right);
     let mut before = None;
     let mut flag = false;
@@ -82,26 +106,29 @@ pub(super) fn look(text: &str, found: &mut Found) {
             continue;
         }
         let after = characters.peek().map(|&(_, next)| next);
+        let known = found.len();
         let beside = |test: fn(char) -> bool| before.is_some_and(test) && after.is_some_and(test);
         match character {
             '\u{feff}' if at == 0 => {}
             // A flag of a region is a black flag and tags, which only a flag may have.
             '\u{e0020}'..='\u{e007f}' if flag => {}
-            '\u{e0000}'..='\u{e007f}' => note(TAGS, at),
+            '\u{e0000}'..='\u{e007f}' => found.push((at, Hidden::Tag)),
             '\u{200e}' | '\u{200f}' | '\u{61c}' if right_to_left => {}
             '\u{200c}' | '\u{200d}' if beside(is_shaped) => {}
             '\u{200d}'
                 if before.is_some_and(is_pictograph_or_selector)
                     && after.is_some_and(is_pictograph) => {}
             '\u{fe0e}' | '\u{fe0f}' if before.is_some_and(is_pictograph) => {}
-            _ if is_bidirectional(character) => note(BIDIRECTIONAL, at),
-            _ => note(UNSEEN, at),
+            _ if is_bidirectional(character) => found.push((at, Hidden::Direction)),
+            _ => found.push((at, Hidden::Unseen)),
         }
         // A second one in a row has nothing to be beside of.
-        let keeps = matches!(character, '\u{fe0f}' | '\u{e0020}'..='\u{e007f}');
+        let is_honest = found.len() == known;
+        let keeps = is_honest && matches!(character, '\u{fe0f}' | '\u{e0020}'..='\u{e007f}');
         before = keeps.then_some(character);
         flag = flag && keeps;
     }
+    found
 }
 
 /// Notes characters that move a cursor or end a text for some readers and not for others.

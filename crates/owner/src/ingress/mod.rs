@@ -35,14 +35,16 @@ use insula_capabilities::Opened;
 use insula_channel::{
     Accounts, Arrival, Body, Envelope, EventKey, Happening, Ledger, NotTaken, Path, Taken, Tenant,
 };
+use insula_domain::clean::Removed;
 use insula_domain::{AgentId, Handling, SessionKey};
 use insula_registry::access::{AdmittedSender, InboundCounts, InboundOutcome};
 use insula_registry::forgotten::Forgotten;
 use insula_registry::secrets::SecretBook;
+use insula_registry::trail::Trail;
 use insula_registry::{Access, AgentContext, AgentState, Daemon, Registry};
 use insula_store::session::NAME_BYTES_MAX;
 use insula_store::{AgentCommand, Enqueue, EventName, OutboxCommand, Store, StoreError};
-use insula_turns::Engine;
+use insula_turns::{Engine, cleaned};
 use insula_world::{Timestamp, World};
 use lately::Lately;
 use queue::{Chat, ChatTopicKey, Chats};
@@ -73,6 +75,7 @@ pub struct Inner {
     registry: Arc<Registry>,
     access: Arc<Access>,
     secrets: Arc<SecretBook>,
+    trail: Trail,
     inbound: Arc<InboundCounts>,
     forgotten: Arc<Forgotten>,
     /// What `/reload` asks.
@@ -166,6 +169,7 @@ impl Ingress {
             registry: parts.registry.clone(),
             access: parts.access.clone(),
             secrets: parts.secrets.clone(),
+            trail: parts.trail.clone(),
             inbound: parts.inbound.clone(),
             forgotten: parts.forgotten.clone(),
             daemon: daemon.clone(),
@@ -187,15 +191,17 @@ impl Ingress {
     pub async fn take(
         &self,
         id: &AgentId,
-        arrival: Arrival,
+        mut arrival: Arrival,
         ledger: &dyn Ledger,
     ) -> Result<Taken, NotTaken> {
+        // Before anything of it is looked at, kept or told.
+        let removed = arrival.envelope.clean();
         self.wake().await;
         let entered = self.chats.enter(id, ChatTopicKey::of(&arrival.envelope.address)).await;
         let Some(agent) = self.serving(id) else {
             return Ok(Taken::NotServing(Box::new(arrival.envelope)));
         };
-        let taken = self.handle(&entered.chat, agent, arrival, ledger).await;
+        let taken = self.handle(&entered.chat, agent, (arrival, removed), ledger).await;
         drop(entered);
         Ok(taken?)
     }
@@ -216,7 +222,7 @@ impl Ingress {
         &self,
         chat: &Arc<Chat>,
         agent: Arc<AgentContext>,
-        Arrival { envelope, path }: Arrival,
+        (Arrival { envelope, path }, removed): (Arrival, Removed),
         ledger: &dyn Ledger,
     ) -> Result<Taken, Trouble> {
         let session = agent.session_key(&envelope.address);
@@ -266,6 +272,10 @@ impl Ingress {
             self.leave(Concern::Stranger, &agent, &envelope).await?;
             return Ok(Taken::Done);
         };
+        if !removed.is_empty() {
+            let record = cleaned(&self.trail, &agent, &caller.actor(), &removed);
+            agent.store.commit(vec![record]).await?;
+        }
         let cx = IngressContext { agent: &agent, caller, envelope: &envelope, session, event };
         match &envelope.what {
             Happening::Said(message) => self.said(chat, &cx, message, handling).await?,

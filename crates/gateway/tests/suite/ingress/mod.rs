@@ -11,6 +11,7 @@ mod breath;
 mod budgets;
 mod bursts;
 mod busy;
+mod clean;
 mod commands;
 mod files;
 mod groups;

@@ -1,0 +1,52 @@
+//! Takes out of what is said to an agent what no reader sees, wherever it comes in.
+
+use crate::submit::{Around, Inbound};
+use insula_domain::Actor;
+use insula_domain::clean::{Removed, replace};
+use insula_registry::context::AgentContext;
+use insula_registry::trail::Trail;
+use insula_store::{AgentCommand, Part};
+use serde_json::{Map, Value, json};
+
+/// Makes a message and what stands around it clean. What came by a platform was cleaned when it
+/// arrived; here it is what came by the API, the terminal or another program.
+pub(crate) fn clean(inbound: &mut Inbound, around: &mut Around, trail: &Trail) {
+    let mut removed = Removed::default();
+    let brought = inbound.history.iter_mut().flat_map(|(_, parts)| parts);
+    for part in brought.chain(&mut inbound.parts) {
+        clean_part(part, &mut removed);
+    }
+    for context in &mut around.context {
+        replace(context, &mut removed);
+    }
+    if !removed.is_empty() {
+        around.first.push(cleaned(trail, &inbound.agent, &inbound.principal, &removed));
+    }
+}
+
+fn clean_part(part: &mut Part, removed: &mut Removed) {
+    match part {
+        Part::Text(text) | Part::Beside(text) | Part::ToolResult { text, .. } => {
+            replace(text, removed);
+        }
+        Part::Attachment { name, .. } => {
+            let mut text = String::from(std::mem::take(name));
+            replace(&mut text, removed);
+            *name = text.into();
+        }
+        _ => {}
+    }
+}
+
+/// The record of what was taken out of a message.
+pub fn cleaned(
+    trail: &Trail,
+    agent: &AgentContext,
+    actor: &Actor,
+    removed: &Removed,
+) -> AgentCommand {
+    let counts: Map<String, Value> =
+        removed.counts().map(|(kind, count)| (kind.as_str().to_owned(), count.into())).collect();
+    let content = json!({ "removed": counts, "examples": removed.examples() });
+    AgentCommand::Audit(trail.record(agent, actor, "message.cleaned", content))
+}
