@@ -323,7 +323,9 @@ pub async fn perform(stage: &Stage, open: &Open, name: &str, step: &Step) -> Str
         }
         Step::Command { chat, text } => say_there(stage, open, name, *chat, text.clone()).await,
         Step::Release => {
-            stage.holding.release(name);
+            for word in stage.holding.take(name) {
+                word.notify_one();
+            }
             "released".to_owned()
         }
         Step::Configure(version) => configure(stage, open, name, *version).await,

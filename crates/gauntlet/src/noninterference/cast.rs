@@ -8,6 +8,9 @@ use std::fmt::Write as _;
 /// The agent that is watched.
 pub const WATCHED: &str = "b";
 
+/// What holds where nothing is said about strangers.
+const BALANCED: &str = "balanced";
+
 /// Where the model, hooks, search and MCP server of everybody are. The paths tell who asks.
 pub const SERVER: &str = "127.0.0.1:8000";
 
@@ -98,6 +101,11 @@ pub fn agent_file(id: &str, version: u8) -> String {
     // Children that an agent has at the same time race each other, in an order that nobody promised
     // and that shows in its records: the one that is watched has one at a time.
     let children = if is_watched { 1 } else { 2 };
+    // Every other version knows the server: what nobody has looked at is seldom let through.
+    let integrity = match version % 2 {
+        1 => "{trusted: ['mcp:desk']}",
+        _ => BALANCED,
+    };
     let default = if is_watched || version != 2 { "default: false" } else { "default: true" };
     format!(
         "name: The {id}
@@ -119,6 +127,7 @@ send: {{to: ['telegram:{id}bot:-1']}}
 approvals: {{timeout: 30s}}
 subagents: {{max_children: {children}, timeout: 2m}}
 metadata: {{team: {id}}}
+integrity: {integrity}
 "
     )
 }
@@ -130,7 +139,8 @@ pub fn steered(file: &str, seed: u64) -> String {
         if seed.is_multiple_of(2) { "{timeout: 1s}" } else { "{timeout: 1s, mode: off}" };
     // Children get away with a stranger's words only where they may.
     let children =
-        if seed.is_multiple_of(4) { "{tainted: {delegate_task: allow}}" } else { "balanced" };
+        if seed.is_multiple_of(4) { "{tainted: {delegate_task: allow}}" } else { BALANCED };
+    let file = file.split("integrity: ").next().unwrap_or_default();
     let file = format!("{file}integrity: {children}\n");
     file.replace("approvals: {timeout: 30s}", &format!("approvals: {questions}"))
         .replace("/gpt-4o", "/small")

@@ -14,7 +14,9 @@
 //!
 //! Left out, since they are declared: memory that an agent shares between its own chats, links,
 //! boards, budgets of the whole daemon, one account that serves two agents, and the sums in
-//! `/metrics`. Programs are left out too: a process is not in virtual time. The other sections
+//! `/metrics`. How long something waits for the daemon's database is no secret either, so models
+//! of `b` that hold back go on one after the other: which of its own conversations is first when
+//! two do something in the same moment would depend on that. Programs are left out too: a process is not in virtual time. The other sections
 //! attack those.
 
 mod act;

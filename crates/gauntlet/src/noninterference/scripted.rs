@@ -13,25 +13,31 @@ use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 /// Where the web site is.
 const SITE: [u8; 4] = [93, 184, 216, 34];
 
-/// What models wait for that hold back their answers, by agent.
+/// What each model waits for that holds back its answer, by agent, in the order in which they
+/// began.
 #[derive(Default)]
-pub struct Holding(Mutex<BTreeMap<String, Arc<Notify>>>);
+pub struct Holding(Mutex<BTreeMap<String, Vec<Arc<Notify>>>>);
 
 impl Holding {
-    fn of(&self, agent: &str) -> Arc<Notify> {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.entry(agent.to_owned()).or_default().clone()
+    fn all(&self) -> MutexGuard<'_, BTreeMap<String, Vec<Arc<Notify>>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets the models of one agent go on.
-    pub fn release(&self, agent: &str) {
-        self.of(agent).notify_waiters();
+    fn hold(&self, agent: &str) -> Arc<Notify> {
+        let word = Arc::new(Notify::new());
+        self.all().entry(agent.to_owned()).or_default().push(word.clone());
+        word
+    }
+
+    /// What lets the models of one agent go on that hold back now.
+    pub fn take(&self, agent: &str) -> Vec<Arc<Notify>> {
+        self.all().remove(agent).unwrap_or_default()
     }
 }
 
@@ -230,7 +236,7 @@ fn model(seen: &Seen, id: &str, holding: &Holding, strangers: Strangers) -> Vec<
     let mut steps = said_at_once(seen, &delta, reason);
     if act["hold"] == true {
         // After the first words: what is cut off now leaves half an answer on the wire.
-        steps.insert(2, Step::Wait(holding.of(id)));
+        steps.insert(2, Step::Wait(holding.hold(id)));
     }
     steps
 }

@@ -175,12 +175,16 @@ impl Stage {
                     return Ok(number + 1);
                 }
                 Step::Wait(ms) => self.clock.advance(Duration::from_millis(*ms)).await,
+                Step::Release => {
+                    self.release().await;
+                    self.observed.note("step", format!("{number}: released"));
+                }
                 step => self.begin(&open, number, step.clone()),
             }
             quiet().await;
             self.clock.advance(Duration::from_millis(STEP_MS)).await;
         }
-        self.holding.release(WATCHED);
+        self.release().await;
         self.clock.advance(Duration::from_millis(END_MS)).await;
         let seen = act::look(self, &open).await;
         self.observed.note("step", format!("at the end: {seen}"));
@@ -269,6 +273,15 @@ impl Stage {
             for _ in 0..aside.yields {
                 tokio::task::yield_now().await;
             }
+        }
+    }
+
+    /// Lets the models of the agent that is watched go on, one after the other: in which order its
+    /// own conversations do what they do in the same moment is promised to nobody.
+    async fn release(&self) {
+        for word in self.holding.take(WATCHED) {
+            word.notify_one();
+            quiet().await;
         }
     }
 
