@@ -73,6 +73,17 @@ const HARMLESS: &[&str] = &[
     "docker ps",
     "kubectl get pods",
     "apt list --installed",
+    "pip list --outdated",
+    "pip install --dry-run requests",
+    "npm test",
+    "npm run build",
+    "yarn test",
+    "cargo build --release",
+    "cargo test",
+    "go build ./...",
+    "poetry show",
+    "make test",
+    "insula --version",
     "/usr/bin/git status",
     "bash",
     "cd x && exec sh -i",
@@ -80,6 +91,38 @@ const HARMLESS: &[&str] = &[
     "yes 0123 | head -c 200000 | tr -d '\\n' | fold -w 50",
     "ln -sfn .. up; echo x > up/notes",
 ];
+
+const ADMINS: &[(&str, DangerRule)] = {
+    use DangerRule::Install;
+    &[
+        ("pip install requests", Install),
+        ("pip3.12 --proxy x install -q requests", Install),
+        ("pipx run cowsay", Install),
+        ("uv pip install requests", Install),
+        ("uv tool install ruff", Install),
+        ("poetry add requests", Install),
+        ("conda create -n x", Install),
+        ("npm i left-pad", Install),
+        ("npm --prefix web install", Install),
+        ("npm ci", Install),
+        ("npx cowsay", Install),
+        ("yarn", Install),
+        ("pnpm dlx cowsay", Install),
+        ("bun add x", Install),
+        ("cargo +nightly install ripgrep", Install),
+        ("go install example.com/x@latest", Install),
+        ("gem install rake", Install),
+        ("composer require a/b", Install),
+        ("rustup component add clippy", Install),
+        ("dotnet tool install x", Install),
+        ("nix-shell -p hello", Install),
+        ("make PREFIX=x install", Install),
+        ("docker pull alpine", Install),
+        ("gh extension install a/b", Install),
+        ("insula skills install a ./x", Install),
+        ("insula mcp add a desk http://x", Install),
+    ]
+};
 
 const NEEDS_APPROVAL: &[(&str, DangerRule)] = {
     use DangerRule::*;
@@ -340,7 +383,11 @@ fn harmless_lines_are_harmless() {
 
 #[test]
 fn literal_commands_are_found_by_the_right_rule() {
-    for (cases, severity) in [(NEEDS_APPROVAL, Severity::NeedsApproval), (NEVER, Severity::Never)] {
+    for (cases, severity) in [
+        (ADMINS, Severity::Admins),
+        (NEEDS_APPROVAL, Severity::NeedsApproval),
+        (NEVER, Severity::Never),
+    ] {
         let said = cases.iter().map(|(line, rule)| (line, rule, classify(line)));
         let wrong: Vec<_> = said
             .filter(|(_, rule, said)| {
@@ -367,7 +414,8 @@ fn what_a_line_does_not_say_is_opaque() {
 fn every_rule_of_the_classifier_is_in_the_tables() {
     let elsewhere = [DangerRule::Opaque, DangerRule::ChangeSelf, DangerRule::Hook];
     for rule in DangerRule::ALL.iter().filter(|rule| !elsewhere.contains(rule)) {
-        assert!(NEEDS_APPROVAL.iter().chain(NEVER).any(|(_, it)| it == rule), "{rule}");
+        let mut all = ADMINS.iter().chain(NEEDS_APPROVAL).chain(NEVER);
+        assert!(all.any(|(_, it)| it == rule), "{rule}");
     }
 }
 

@@ -3,8 +3,8 @@
 use super::line::{self, Simple};
 use super::prefix::{self, name_of};
 use super::rule::DangerRule::{
-    self, Database, Delete, ForkBomb, Kill, KillAll, Opaque, Permissions, Preload, RemoteShell,
-    SystemFile, WipeDisk, WipeSystem,
+    self, Database, Delete, ForkBomb, Install, Kill, KillAll, Opaque, Permissions, Preload,
+    RemoteShell, SystemFile, WipeDisk, WipeSystem,
 };
 use super::rule::Unseen;
 use super::table::{
@@ -109,6 +109,8 @@ fn special(name: &str, args: &[Word]) -> Option<DangerRule> {
         }
         "kill" if args.iter().enumerate().any(is_everybody) => Some(KillAll),
         "kill" if args.iter().any(is_unknown) => Some(Kill),
+        // Without a word about what to do they install what the project names.
+        "yarn" | "bundle" if args.is_empty() => Some(Install),
         _ if is_in(SETTERS, name) && args.iter().any(sets) => Some(Preload),
         _ if is_in(CLIENTS, name) && args.iter().any(destroys) => Some(Database),
         _ => None,

@@ -62,8 +62,8 @@ impl CommandFinding {
 pub enum Assessment {
     /// Nothing stands against it.
     Harmless,
-    /// An admin of the agent may allow it; with the rule [`DangerRule::Opaque`], the operator's
-    /// settings may, too.
+    /// An admin of the agent may allow it. Of less severe rules the operator's settings may, or
+    /// that an admin asked for it.
     NeedsApproval(CommandFinding),
     /// Nobody may allow it.
     Never(CommandFinding),
@@ -128,7 +128,9 @@ impl Worst {
         let Some(finding) = self.finding else { return Assessment::Harmless };
         let finding = CommandFinding { unseen: self.unseen, ..finding };
         match finding.rule.severity() {
-            Severity::Opaque | Severity::NeedsApproval => Assessment::NeedsApproval(finding),
+            Severity::Opaque | Severity::Admins | Severity::NeedsApproval => {
+                Assessment::NeedsApproval(finding)
+            }
             Severity::Never => Assessment::Never(finding),
         }
     }

@@ -7,6 +7,8 @@ use std::fmt;
 pub enum Severity {
     /// Nobody looked at all of it, and the operator's settings say what becomes of it.
     Opaque,
+    /// Who is an admin of the agent may do it; for everybody else an admin may allow it.
+    Admins,
     /// An admin of the agent may allow it.
     NeedsApproval,
     /// Nobody may.
@@ -87,6 +89,8 @@ rules! {
         "kill a process of your own by its id";
     Opaque Opaque "opaque" "does something that its words do not say"
         "write the commands out in full, with every quote closed";
+    Install Admins "install" "installs programs, packages or extensions, or changes an agent"
+        "use what is there, or ask an admin of yours to install it";
     Delete NeedsApproval "delete" "deletes many files or can't be undone"
         "delete single files by name, or move them into a folder of the workspace";
     Privilege NeedsApproval "privilege" "asks for more rights than you have"

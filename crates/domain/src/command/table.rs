@@ -2,8 +2,8 @@
 //! run what is not looked at.
 
 use super::rule::DangerRule::{
-    self, Database, Delete, History, HostPower, HostSettings as Host, Kill, KillAll, Opaque,
-    Permissions, Privilege, Publish, RemoteShell, WipeSystem,
+    self, Database, Delete, History, HostPower, HostSettings as Host, Install, Kill, KillAll,
+    Opaque, Permissions, Privilege, Publish, RemoteShell, WipeSystem,
 };
 use super::rule::{Severity, Unseen};
 use super::word::{Word, has_option, is_in, is_option, names};
@@ -60,6 +60,10 @@ const DRY_RUN: &str = "--dryrun --dry-run --dry-run=client --dry-run=server";
 const BOXES: &str = "docker podman nerdctl";
 const PACKAGES: &str = "apt apt-get aptitude dnf yum zypper apk brew snap dpkg rpm flatpak port \
     emerge nix-env pacman";
+/// Programs that install what is written in a language; and those that also keep projects.
+const LANGUAGES: &str = "pip conda mamba micromamba gem luarocks opam cargo composer rustup nvm \
+    asdf mise pyenv rbenv volta fnm sdk";
+const WORKSHOPS: &str = "uv poetry pdm rye hatch pipenv bundle bundler";
 const CLOUDS: &str = "gsutil s3cmd rclone mc az gcloud doctl heroku fly flyctl vercel netlify \
     wrangler aws";
 
@@ -148,6 +152,21 @@ const ROWS: &[Row] = &[
     ("gh glab hub", "", "delete merge close create edit transfer archive", "", Publish),
     (CLOUDS, "", "rm rb delete* del purge sync destroy deploy create*", DRY_RUN, Publish),
     (CLOUDS, "", "update* terminate* remove* put-* stop-* reboot* modify*", DRY_RUN, Publish),
+    (LANGUAGES, "install uninstall add remove update upgrade create env", "", SIMULATE, Install),
+    (LANGUAGES, "download wheel require global plugin toolchain component", "", "", Install),
+    ("npm pnpm yarn bun deno", "install i in ci add it link up update upgrade", "", DRY, Install),
+    ("npm pnpm yarn bun deno", "uninstall remove rm exec x dlx create init", "", DRY, Install),
+    (LANGUAGES, "", "install uninstall", SIMULATE, Install),
+    ("npm pnpm yarn bun deno", "", "install uninstall", DRY, Install),
+    (WORKSHOPS, "", "install add sync remove uninstall update upgrade", DRY, Install),
+    ("npx pnpx bunx uvx pipx cpan cpanm", "", "*", ASKS, Install),
+    ("go", "install get", "", "", Install),
+    ("dotnet", "add tool workload", "", "", Install),
+    ("nix nix-shell guix", "", "*", ASKS, Install),
+    ("make gmake ninja", "", "install uninstall", DRY, Install),
+    ("gh glab", "extension ext", "install upgrade remove", "", Install),
+    (BOXES, "", "pull build load import", "", Install),
+    ("insula", "", "*", ASKS, Install),
     ("dropdb dropuser", "", "", ASKS, Database),
     ("mysqladmin", "", "drop shutdown", "", Database),
     ("find", "", "-exec -execdir -ok -okdir", "", Opaque),
@@ -157,13 +176,16 @@ const ROWS: &[Row] = &[
 
 /// The rule of the first row that matches.
 pub(super) fn rule(name: &str, args: &[Word]) -> Option<DangerRule> {
+    // `pip3.12` is what `pip` is.
+    let name = if has_program("pip", name) { "pip" } else { name };
     let (_, verb) = split_verb(name, args);
     let matches = |row: &&Row| {
         let (names, verbs, listed, looks, rule) = **row;
         // What only shows when it runs counts as what is listed, but is nothing literal.
         let may_be = |arg: &Word| arg.varies && rule.severity() != Severity::Never;
         let is_verb = |arg: &Word| is_in(verbs, &arg.text) || may_be(arg);
-        let is_listed = |arg: &Word| is_option(listed, &arg.text) || may_be(arg);
+        let may_be_listed = |arg: &Word| may_be(arg) && rule.severity() != Severity::Admins;
+        let is_listed = |arg: &Word| is_option(listed, &arg.text) || may_be_listed(arg);
         // Most rows are for others, which is found out sooner by a search.
         names.contains(name)
             && is_in(names, name)

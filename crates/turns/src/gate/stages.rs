@@ -6,7 +6,7 @@ use super::{Call, Denial, Judged, NotPassed, around, generations, integrity};
 use crate::turn::Turn;
 use insula_capabilities::programs::{Ground, Reader, real};
 use insula_domain::command::{
-    Assessment, CommandFinding, DangerRule, classify_code, classify_in, classify_input,
+    Assessment, CommandFinding, DangerRule, Severity, classify_code, classify_in, classify_input,
     runs_its_input,
 };
 use insula_domain::{AccessMode, ApprovalMode, Boundary, Effect, OpaqueRule, Switch, ToolVerdict};
@@ -216,6 +216,14 @@ fn assessed(
         }
         Assessment::NeedsApproval(finding)
             if finding.rule == DangerRule::Opaque && opaque == OpaqueRule::Allow =>
+        {
+            Ok(None)
+        }
+        // What is an admin's to do is done when admins ask for it, as far as it can be looked at.
+        Assessment::NeedsApproval(finding)
+            if finding.rule.severity() == Severity::Admins
+                && by == By::Admins
+                && (finding.unseen.is_none() || opaque == OpaqueRule::Allow) =>
         {
             Ok(None)
         }

@@ -46,7 +46,7 @@ impl Tool for Shell {
 const TOOLS: insula_turns::gate::Tools = &[&Shell];
 
 /// A daemon whose agents call the shell with what they are told, and then say what came back.
-async fn open_fixture(agents: &str) -> Fixture {
+pub async fn open_fixture(agents: &str) -> Fixture {
     with_tools(None, agents, TOOLS, script).await
 }
 
@@ -77,7 +77,7 @@ async fn asked(turn: &mut TurnHandle) -> String {
 }
 
 /// Waits until a turn waits: the id, the words and the rule of the question.
-async fn question(turn: &mut TurnHandle) -> (String, String, String) {
+pub async fn question(turn: &mut TurnHandle) -> (String, String, String) {
     loop {
         match turn.events.recv().await.expect("a turn ends") {
             TurnEvent::Approval { id, tool, what, rule } => {
@@ -90,7 +90,7 @@ async fn question(turn: &mut TurnHandle) -> (String, String, String) {
     }
 }
 
-async fn replied(turn: TurnHandle) -> String {
+pub async fn replied(turn: TurnHandle) -> String {
     match end(turn).await {
         TurnEnd::Replied { text, .. } => text,
         other => panic!("{other:?}"),
@@ -98,7 +98,7 @@ async fn replied(turn: TurnHandle) -> String {
 }
 
 impl Fixture {
-    async fn answer(
+    pub async fn answer(
         &self,
         id: &str,
         answer: ApprovalAnswer,
@@ -124,7 +124,7 @@ impl Fixture {
     }
 }
 
-const ONCE: ApprovalAnswer = ApprovalAnswer::Approve(ApprovalDuration::Once);
+pub const ONCE: ApprovalAnswer = ApprovalAnswer::Approve(ApprovalDuration::Once);
 
 /// What grants are taken back by.
 fn rights(fixture: &Fixture) -> (&Access, &Trail) {

@@ -19,6 +19,7 @@ mod hook_events;
 mod hooked_calls;
 mod hooks;
 mod images;
+mod installs;
 mod integrity;
 mod mcp;
 mod mcp_beside;
