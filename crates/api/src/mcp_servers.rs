@@ -34,6 +34,8 @@ pub struct ServerView {
     tools: Vec<ServerToolView>,
     /// Whether it has resources, which the agent reads by a tool of that name.
     resources: bool,
+    /// What the agent reads them with; nothing where it has no such tool.
+    resources_tool: Option<String>,
     /// What people who talk to the agent can choose by a command.
     prompts: Vec<ServerPromptView>,
 }
@@ -60,6 +62,8 @@ pub struct ServerToolView {
     /// Whether the server says that it changes nothing. That counts unless it was said later than
     /// first and nobody has approved it.
     reads: bool,
+    /// Whether that counts.
+    taken_to_read: bool,
     /// Tells its description from another one.
     mark: String,
     description: String,
@@ -100,6 +104,7 @@ impl From<ServerReport> for ServerView {
             is_known,
             tools,
             has_resources,
+            resources_tool,
             prompts,
         } = report;
         let prompt = |PromptReport { command, arguments, description }| ServerPromptView {
@@ -119,6 +124,7 @@ impl From<ServerReport> for ServerView {
             known: is_known,
             tools: tools.into_iter().map(Into::into).collect(),
             resources: has_resources,
+            resources_tool,
             prompts: prompts.into_iter().map(prompt).collect(),
         }
     }
@@ -126,8 +132,9 @@ impl From<ServerReport> for ServerView {
 
 impl From<ToolReport> for ServerToolView {
     fn from(report: ToolReport) -> Self {
-        let ToolReport { tool, name, is_shown, why, claims_to_read, mark, description } = report;
-        Self { name, tool, shown: is_shown, why, reads: claims_to_read, mark, description }
+        let ToolReport { tool, name, is_shown, why, mark, description, .. } = report;
+        let (reads, taken_to_read) = (report.claims_to_read, report.is_taken_to_read);
+        Self { name, tool, shown: is_shown, why, reads, taken_to_read, mark, description }
     }
 }
 

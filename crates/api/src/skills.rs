@@ -140,7 +140,7 @@ pub struct FindingRow {
 
 impl From<Skipped> for SkippedSkill {
     fn from(skipped: Skipped) -> Self {
-        let Skipped { name, reason, findings } = skipped;
+        let Skipped { name, reason, findings, .. } = skipped;
         let findings = findings.into_iter().map(|finding| FindingRow {
             file: finding.file.into(),
             line: finding.line,

@@ -11,7 +11,7 @@ use axum::http::StatusCode;
 use insula_domain::boundary::Boundary;
 use insula_domain::{ChildRequest, Group, Role, TaintedRule};
 use insula_registry::AgentContext;
-use insula_turns::acts::{InTaintedTurns, in_tainted_turns};
+use insula_turns::acts::{InTaintedTurns, found_by_programs, in_tainted_turns};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -50,12 +50,20 @@ pub struct TaintedView {
     when: Option<String>,
     /// The rule, and the setting that says so.
     by: String,
+    /// Folders whose words count as those of others and that what it runs finds: because of them
+    /// the same becomes of it in every turn.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    always_by: Vec<String>,
 }
 
 impl TaintedView {
     fn of(agent: &AgentContext, boundary: &Boundary, tool: &str) -> Option<Self> {
         let InTaintedTurns { ruling, when, is_closed } = in_tainted_turns(agent, boundary, tool)?;
         Some(Self {
+            always_by: match ruling.rule {
+                TaintedRule::Allow => Vec::new(),
+                _ => found_by_programs(agent, boundary, tool),
+            },
             becomes: match ruling.rule {
                 TaintedRule::Deny => "refused",
                 TaintedRule::Ask if is_closed => "refused",

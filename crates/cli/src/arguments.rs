@@ -253,6 +253,11 @@ pub enum Agents {
     Show(OneAgent),
     /// Add an agent: writes its agent.yaml
     Add(Add),
+    /// Write one setting of an agent into its agent.yaml
+    #[command(
+        after_help = "The agent is checked with the setting first; what does not work is not written. A setting that stands in a file already is changed there.\n\nExamples:\n  insula agents set family network public\n  insula agents set family access '{allow: [\"telegram:12345\"]}'"
+    )]
+    Set(SetKey),
     /// Stop an agent from serving; it keeps everything
     Pause(OneAgent),
     /// Let a paused or archived agent serve again
@@ -269,6 +274,18 @@ pub enum Agents {
         #[arg(long, short)]
         yes: bool,
     },
+}
+
+/// Write one setting of an agent.
+#[derive(Debug, Args)]
+pub struct SetKey {
+    /// The agent's id
+    pub agent: String,
+    /// The key, such as `network`
+    pub key: String,
+    /// Its value, as YAML on one line
+    #[arg(allow_hyphen_values = true)]
+    pub value: String,
 }
 
 /// Add an agent.

@@ -8,13 +8,14 @@ use insula_adapters::Makers;
 use insula_api::{Api, LocalOwner};
 use insula_capabilities::{Capabilities, Opened};
 use insula_channel::Accounts;
-use insula_config::starter;
+use insula_config::{LoadReport, starter};
 use insula_gateway::{Connections, Gateway};
 use insula_http::{AdminToken, Listening, Platforms, Server};
 use insula_models::Transport;
 use insula_owner::Messaging;
 use insula_registry::daemon::Purpose;
 use insula_registry::home::FileMode;
+use insula_registry::unread::{Reader, unread_souls};
 use insula_registry::watch::{ConfigWatch, Method};
 use insula_registry::{Actor, Daemon, Front, Home, Parts, RuntimeError};
 use insula_turns::Engine;
@@ -74,7 +75,7 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
     let snapshot = parts.registry.snapshot();
     let user_home = setting.environment.variables.get("HOME").map(String::as_str);
     logging::start(&snapshot.daemon.logging, user_home, parts.secrets.clone())?;
-    daemon.log_secrets();
+    daemon.log_trouble();
     capabilities.warn_of_void_grants().await;
     let wanted = options.listen.unwrap_or(snapshot.daemon.listen);
     let listener = listen(&setting.world, wanted).await?;
@@ -87,7 +88,7 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
     let socket = local.as_ref().map(|_| SOCKET);
     let about = json!({ "pid": listening.pid, "listen": address.to_string(), "socket": socket });
     home.write(&home.daemon_file(), about.to_string().as_bytes(), FileMode::Private)?;
-    welcome(parts, &listening, is_new, &setting, options.follow);
+    welcome(&opened, &listening, is_new, &setting, options.follow);
     if !address.ip().is_loopback() {
         tracing::warn!(%address, "others on the network can reach this address; use a tunnel or a proxy that authenticates");
     }
@@ -212,8 +213,20 @@ async fn listen(
     })
 }
 
-fn welcome(parts: &Parts, listening: &Listening, is_new: bool, setting: &Setting, follow: Follow) {
+fn welcome(
+    opened: &Opened,
+    listening: &Listening,
+    is_new: bool,
+    setting: &Setting,
+    follow: Follow,
+) {
+    let parts = &opened.parts;
     let snapshot = parts.registry.snapshot();
+    let mut missing = missing(&opened.daemon.report());
+    let user_home = setting.environment.variables.get("HOME").map(String::as_str);
+    let contexts = snapshot.agents.values().filter_map(|entry| entry.state.context());
+    let unread = unread_souls(&parts.home, user_home, contexts.map(|it| Reader::from(&**it)));
+    missing.extend(unread.into_iter().map(|what| (what, None)));
     let names = |state: &str| {
         let those = snapshot.agents.iter().filter(|(_, entry)| entry.state.as_str() == state);
         those.map(|(id, _)| id.to_string()).collect::<Vec<_>>()
@@ -234,6 +247,7 @@ fn welcome(parts: &Parts, listening: &Listening, is_new: bool, setting: &Setting
             "listen": listening.address.to_string(),
             "ready": ready,
             "failed": failed,
+            "missing": missing.iter().map(|(what, help)| json!({ "what": what, "help": help })).collect::<Vec<_>>(),
         });
         return output::announce(&format!("{about}\n"));
     }
@@ -253,6 +267,7 @@ fn welcome(parts: &Parts, listening: &Listening, is_new: bool, setting: &Setting
     ];
     let mut text = output::heading_text(&format!("insula {}", env!("CARGO_PKG_VERSION")));
     text += &output::facts_text(&facts);
+    text += &missing_text(&missing);
     text += "\nIn another terminal:\n";
     for (command, what) in hints {
         if let Some(command) = command {
@@ -265,6 +280,29 @@ fn welcome(parts: &Parts, listening: &Listening, is_new: bool, setting: &Setting
     };
     text += &format!("\nEdit {root}/config.yaml; {applies}. Ctrl-C stops.\n");
     output::announce(&text);
+}
+
+/// What the configuration lacks, and what mends it: said before somebody's first message finds out.
+fn missing(report: &LoadReport) -> Vec<(String, Option<String>)> {
+    report.warnings().map(|found| (found.message.clone(), found.help.clone())).collect()
+}
+
+fn missing_text(missing: &[(String, Option<String>)]) -> String {
+    const SHOWN: usize = 12;
+    if missing.is_empty() {
+        return String::new();
+    }
+    let mut text = "\nStill missing (`insula check` shows where):\n".to_owned();
+    for (what, help) in missing.iter().take(SHOWN) {
+        text += &format!("  - {}\n", output::clean(what));
+        if let Some(help) = help {
+            text += &format!("    {}\n", output::clean(help));
+        }
+    }
+    if let Some(more) = missing.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+        text += &format!("  … and {more} more\n");
+    }
+    text
 }
 
 fn shortened(names: &[String]) -> String {

@@ -30,6 +30,25 @@ pub struct Written {
     pub model_span: Span,
 }
 
+/// The list of rules, with those that another runtime keeps under `gateway` behind it.
+pub fn with_routes_of(
+    report: &mut LoadReport,
+    list: Option<Node>,
+    gateway: Option<Node>,
+) -> Option<Node> {
+    let Some(gateway) = gateway else { return list };
+    if let Some(only) = gateway.get("multiplex_profiles").filter(|it| it.bool() == Some(false)) {
+        let message = "`multiplex_profiles: false` has no effect: one daemon serves all agents";
+        report.push(Diagnostic::warning(&FindingOwner::Shared, only.span, message));
+    }
+    let Some(routes) = gateway.get("profile_routes") else { return list };
+    let Some(mut list) = list else { return Some(routes.clone()) };
+    if let Value::List(rules) = &mut list.value {
+        rules.extend(routes.items().iter().cloned());
+    }
+    Some(list)
+}
+
 /// Reads every rule; one that can't be read is an error of the shared part, because leaving
 /// it out would send its messages to somebody else.
 pub fn read(report: &mut LoadReport, list: Option<Node>) -> Vec<Written> {
@@ -46,17 +65,25 @@ pub fn read(report: &mut LoadReport, list: Option<Node>) -> Vec<Written> {
             continue;
         }
         match rule(&node, index) {
-            Ok(binding) => {
-                if binding.priority != 0 && binding.matches.role.is_none() {
-                    let message = format!(
-                        "`priority` has no effect in binding {}, which names no role",
-                        index + 1
-                    );
-                    report.push(Diagnostic::warning(&FindingOwner::Shared, span, message));
+            Ok(bindings) => {
+                for binding in bindings {
+                    if binding.priority != 0 && binding.matches.role.is_none() {
+                        let message = format!(
+                            "`priority` has no effect in binding {}, which names no role",
+                            index + 1
+                        );
+                        report.push(Diagnostic::warning(&FindingOwner::Shared, span, message));
+                    }
+                    let at = |key| node.get(key).map_or(span, |value: &Node| value.span);
+                    let (agent_span, model_span) = (at("agent"), at("model"));
+                    rules.push(Written {
+                        number: index + 1,
+                        binding,
+                        span,
+                        agent_span,
+                        model_span,
+                    });
                 }
-                let at = |key| node.get(key).map_or(span, |value: &Node| value.span);
-                let (agent_span, model_span) = (at("agent"), at("model"));
-                rules.push(Written { number: index + 1, binding, span, agent_span, model_span });
             }
             Err((span, message)) => {
                 report.push(Diagnostic::error(&FindingOwner::Shared, span, message));
@@ -71,12 +98,34 @@ const NOBODY: &str = "nobody";
 
 type Problem = (Span, String);
 
-fn rule(node: &Node, index: usize) -> Result<Binding, Problem> {
+/// What a rule says: one binding, or one for each role where it names several.
+fn rule(node: &Node, index: usize) -> Result<Vec<Binding>, Problem> {
     let fields = Fields::gather(node, index)?;
+    let binding = binding(node, &fields, index)?;
+    let Some(roles) = fields.get("roles") else { return Ok(vec![binding]) };
+    if binding.matches.role.is_some() {
+        return Err((roles.span, format!("binding {} names roles twice", index + 1)));
+    }
+    let named = roles.items().iter().filter_map(Node::text);
+    let named: BTreeSet<RoleId> = named.filter_map(|text| RoleId::new(text).ok()).collect();
+    if named.is_empty() || named.iter().any(|role| role.as_str() == "*") {
+        let message =
+            format!("`roles` of binding {} names nobody; leave it out to match all", index + 1);
+        return Err((roles.span, message));
+    }
+    let one = |role| {
+        let mut binding = binding.clone();
+        binding.matches.role = Some(role);
+        binding
+    };
+    Ok(named.into_iter().map(one).collect())
+}
+
+fn binding(node: &Node, fields: &Fields<'_>, index: usize) -> Result<Binding, Problem> {
     let id = |name: &str| fields.text(name);
     // `"*"` for a chat means all of the platform. Anywhere else it would quietly make a rule
     // wider than it looks.
-    const EXACT: [&str; 7] = ["account", "topic", "user", "peer", "role", "guild", "team"];
+    const EXACT: [&str; 6] = ["topic", "user", "peer", "role", "guild", "team"];
     if let Some(name) = EXACT.into_iter().find(|name| id(name) == Some("*")) {
         let message = format!(
             "`{name}: \"*\"` in binding {} names nobody; leave `{name}` out to match all",
@@ -103,6 +152,10 @@ fn rule(node: &Node, index: usize) -> Result<Binding, Problem> {
         }
         (guild, team) => guild.map(Community::Guild).or(team.map(Community::Team)),
     };
+    if let Some(peer) = fields.get("peer").filter(|peer| peer.text().is_none()) {
+        with_peer(&mut matches, peer)
+            .map_err(|message| (peer.span, format!("`peer` of binding {} {message}", index + 1)))?;
+    }
     if let Some(peer) = named("peer").and_then(|text| UserId::new(text).ok()) {
         let other_user = matches.user.replace(peer).is_some();
         let other_type =
@@ -131,6 +184,37 @@ fn rule(node: &Node, index: usize) -> Result<Binding, Problem> {
         metadata: metadata(node.get("metadata")),
         refusal,
     })
+}
+
+/// Adds what a peer with a kind says: a sender in a direct message, or a chat. A chat is known by
+/// its id alone, so that its threads are its own; without one it is every chat of the kind.
+fn with_peer(matches: &mut Match, peer: &Node) -> Result<(), &'static str> {
+    let text = |key: &str| peer.get(key).and_then(Node::text).unwrap_or_default();
+    let id = Some(text("id")).filter(|id| *id != "*");
+    let is_direct = matches!(text("kind"), "direct" | "dm");
+    let kind = if is_direct {
+        ChatType::Dm
+    } else {
+        ChatType::parse(text("kind")).unwrap_or(ChatType::Group)
+    };
+    if matches.chat_type.is_some_and(|other| other != kind) {
+        return Err("has another kind than `chat_type`");
+    }
+    match (is_direct, id) {
+        (true, Some(id)) => {
+            if matches.user.replace(UserId::new(id).map_err(|_| "has no id")?).is_some() {
+                return Err("already means a user in a direct message");
+            }
+            matches.chat_type = Some(kind);
+        }
+        (false, Some(id)) => {
+            if matches.chat.replace(ChatId::new(id).map_err(|_| "has no id")?).is_some() {
+                return Err("names a second chat");
+            }
+        }
+        (_, None) => matches.chat_type = Some(kind),
+    }
+    Ok(())
 }
 
 /// The fields of one rule, from wherever they stand in it.
@@ -175,7 +259,7 @@ impl<'n> Fields<'n> {
     }
 
     fn refuse_repeats(&self, index: usize) -> Result<(), Problem> {
-        const NAMES: [&str; 10] = [
+        const NAMES: [&str; 11] = [
             "account",
             "chat",
             "chat_type",
@@ -183,6 +267,7 @@ impl<'n> Fields<'n> {
             "user",
             "peer",
             "role",
+            "roles",
             "guild",
             "team",
             "priority",

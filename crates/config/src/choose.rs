@@ -49,9 +49,24 @@ impl ProviderChoice {
 
     /// Whether an entry of the file says the same, whatever more it says.
     fn is_said_by(&self, node: &Node) -> bool {
-        let says = |key: &str, text: &str| node.get(key).and_then(Node::text) == Some(text);
-        says("kind", &self.kind) && says("base_url", &self.base_url)
+        let kind = node.get("kind").and_then(Node::text);
+        let base_url = node.get("base_url").and_then(Node::text);
+        kind == Some(&*self.kind) && base_url.is_some_and(|it| place(it) == place(&self.base_url))
     }
+}
+
+/// An address without what differs between two ways to write it.
+fn place(url: &str) -> String {
+    let url = url.trim_end_matches('/').to_ascii_lowercase();
+    url.replacen("//localhost", "//127.0.0.1", 1)
+}
+
+/// The provider of a text that is at this address, whatever it is called there.
+pub fn named_in(text: &str, provider: &ProviderChoice) -> Option<String> {
+    let root = read(text).ok()?;
+    let entries = root.get("providers")?.entries();
+    let known = entries.iter().find(|entry| provider.is_said_by(&entry.value));
+    known.map(|entry| entry.key.to_string())
 }
 
 /// The model that a text names for every agent that names none.
@@ -84,6 +99,8 @@ pub fn choose(text: &str, choice: &ModelChoice) -> Result<String, Unwritten> {
     let provider = choice.provider.as_ref().filter(|it| !is_written(it));
     let model = format!("model: {}\n", scalar(&choice.model));
     match entry(&root, "model") {
+        // It was chosen before.
+        Some(old) if old.value.text() == Some(&*choice.model) => {}
         Some(old) => edits.push(replaced(text, old, &model)),
         None => new.push_str(&model),
     }
@@ -131,8 +148,14 @@ fn replaced(text: &str, old: &MapEntry, new: &str) -> Edit {
     let (from, to) =
         (line_start(text, old.key_span.start as usize), line_end(text, end(text, &old.value)));
     let was = text.get(from..to).unwrap_or_default();
-    let was = was.lines().map(|line| format!("# {line}\n"));
-    Edit { from, to, by: format!("{new}{}", was.collect::<String>()) }
+    let mut was: String = was.lines().map(|line| format!("# {line}\n")).collect();
+    // Whoever goes from one to another and back has both below already.
+    let below = text.get(to..).unwrap_or_default();
+    let comments: Vec<&str> = below.lines().take_while(|line| line.starts_with('#')).collect();
+    if was.lines().count() == 1 && comments.contains(&was.trim_end()) {
+        was.clear();
+    }
+    Edit { from, to, by: format!("{new}{was}") }
 }
 
 /// One more entry of a map.

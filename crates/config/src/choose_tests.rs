@@ -48,6 +48,41 @@ fn what_stood_there_stays_as_a_comment() {
 }
 
 #[test]
+fn a_choice_that_is_made_again_changes_nothing_and_one_that_comes_back_adds_nothing() {
+    for choice in [alone(), with_provider()] {
+        let once = choose("model: a/b # mine\nagents: {a: {}}\n", &choice).unwrap();
+        assert_eq!(choose(&once, &choice).unwrap(), once);
+    }
+    let other = ModelChoice { model: "ollama/big:70b".to_owned(), provider: None };
+    let mut text = "model: a/b\n# more\n".to_owned();
+    for choice in [alone(), other.clone(), alone(), other, alone()] {
+        text = choose(&text, &choice).unwrap();
+    }
+    assert_eq!(
+        text,
+        "model: ollama/qwen2.5:1.5b\n# model: ollama/big:70b\n# model: ollama/qwen2.5:1.5b\n# model: a/b\n# more\n"
+    );
+}
+
+#[test]
+fn a_provider_is_known_by_its_address_whatever_it_is_called() {
+    let choice = with_provider().provider.unwrap();
+    for url in ["http://127.0.0.1:8080/v1", "http://localhost:8080/v1/"] {
+        let text = format!(
+            "providers: {{x: {{kind: ollama}}, box: {{kind: openai, base_url: \"{url}\"}}}}"
+        );
+        assert_eq!(named_in(&text, &choice).as_deref(), Some("box"), "{url}");
+    }
+    for text in [
+        "",
+        "providers:",
+        "providers: {local: {kind: openai, base_url: \"http://127.0.0.1:9/v1\"}}",
+    ] {
+        assert_eq!(named_in(text, &choice), None, "{text}");
+    }
+}
+
+#[test]
 fn a_provider_is_put_after_those_there_are() {
     assert_eq!(
         choose(

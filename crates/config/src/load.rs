@@ -85,7 +85,9 @@ impl Loader<'_> {
     fn load(&mut self, env: &BTreeMap<String, String>) -> Option<Loaded> {
         let mut top = self.top()?;
         let written_agents = take(&mut top, "agents");
-        let written_bindings = take(&mut top, "bindings");
+        let gateway = take(&mut top, "gateway");
+        let written_bindings =
+            bindings::with_routes_of(self.report, take(&mut top, "bindings"), gateway);
         let inherited = inherited(&top);
         let daemon = daemon::read(self.report, &top, env);
         let home_soul = self.home_soul();
@@ -128,6 +130,10 @@ impl Loader<'_> {
                 Some(FileState::Text(pins)) => config.map(|config| config.with_pins(pins)),
                 _ => config,
             };
+            if let (Some(config), Some(files)) = (&config, draft.node.get("files")) {
+                let user_home = env.get("HOME").map(String::as_str);
+                warnings::always_asks(self.report, config, files.span, user_home);
+            }
             let place = draft.node.get("workspace").and_then(|it| it.get("path"));
             let place = place.map(|it| it.span);
             resolved.extend(config.map(|config| (id, (config, place))));
@@ -139,6 +145,7 @@ impl Loader<'_> {
         let mut rules = bindings::read(self.report, written_bindings);
         bindings::check_targets(self.report, &mut rules, &agents, &ready);
         warnings::collect(self.report, &daemon, &ready, &rules, default.as_ref());
+        warnings::providers(self.report, &daemon.providers, &shared.asked);
         let outcomes = self.outcomes(&agents, ready);
         let cli = default.clone().or_else(|| match agents.len() {
             1 => agents.first().cloned(),

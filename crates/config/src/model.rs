@@ -3,12 +3,70 @@
 use crate::provider::ModelSettings;
 use crate::shape::quoted;
 use crate::suggest::nearest;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// Providers that need no configuration.
 pub const BUILT_IN_PROVIDERS: &[&str] =
     &["anthropic", "google", "ollama", "openai", "openrouter", "rehearsal"];
+
+/// A provider that is known by its name: what it speaks, and which secret of the daemon is its key
+/// where no other is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KnownProvider {
+    pub name: &'static str,
+    pub kind: &'static str,
+    /// The daemon's secret; `None` for one that needs no key.
+    pub key: Option<&'static str>,
+}
+
+const fn known(name: &'static str, kind: &'static str, key: Option<&'static str>) -> KnownProvider {
+    KnownProvider { name, kind, key }
+}
+
+/// The built-in providers.
+pub const KNOWN_PROVIDERS: [KnownProvider; 6] = [
+    known("anthropic", "anthropic", Some("ANTHROPIC_API_KEY")),
+    known("google", "openai", Some("GOOGLE_API_KEY")),
+    known("ollama", "ollama", None),
+    known("openai", "openai", Some("OPENAI_API_KEY")),
+    known("openrouter", "openai", Some("OPENROUTER_API_KEY")),
+    known("rehearsal", "rehearsal", None),
+];
+
+impl KnownProvider {
+    /// Finds one by its name.
+    pub fn find(name: &str) -> Option<&'static Self> {
+        KNOWN_PROVIDERS.iter().find(|it| it.name == name)
+    }
+
+    /// As it is where nobody wrote anything about it.
+    fn unwritten(&self) -> Provider {
+        Provider {
+            kind: self.kind.into(),
+            base_url: None,
+            api_key: self.key.map(key_reference),
+            all: ModelSettings::default(),
+            models: BTreeMap::new(),
+        }
+    }
+}
+
+fn key_reference(secret: &str) -> Box<str> {
+    format!("${{secret:{secret}}}").into()
+}
+
+/// What a provider lacks that an agent asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Lack {
+    /// This secret of the daemon, while it is not set.
+    Secret(&'static str),
+    /// A key, of which nobody wrote where it is.
+    Key,
+    /// An address.
+    Address,
+}
 
 /// What answers where nobody named a model: the built-in model that needs no key.
 pub const BUILT_IN_MODEL: &str = "rehearsal/rehearsal";
@@ -56,6 +114,28 @@ impl Provider {
         self.api_key.as_deref().into_iter().chain(headers)
     }
 
+    /// The same with the usual key of a provider of that name, where none is written. A key goes to
+    /// the address it was made for: whoever writes another address writes its key too.
+    pub(crate) fn with_usual_key(mut self, name: &str) -> Self {
+        if let Some(known) = KnownProvider::find(name)
+            && self.api_key.is_none()
+            && self.base_url.is_none()
+            && *self.kind == *known.kind
+            && !self.names_credential()
+        {
+            self.api_key = known.key.map(key_reference);
+        }
+        self
+    }
+
+    /// Whether a header is written that servers know callers by.
+    fn names_credential(&self) -> bool {
+        let headers = self.all.headers.keys();
+        headers.into_iter().any(|name| {
+            ["authorization", "x-api-key"].iter().any(|it| name.eq_ignore_ascii_case(it))
+        })
+    }
+
     /// Whether a model can be shown pictures, where somebody said so.
     pub fn sees_images(&self, model: &str) -> Option<bool> {
         self.models.get(model).and_then(|it| it.sees_images).or(self.all.sees_images)
@@ -82,10 +162,35 @@ impl Providers {
         BUILT_IN_PROVIDERS.contains(&name) || self.configured.contains_key(name)
     }
 
+    /// Every provider there is, as written or as it is known.
+    pub fn all(&self) -> impl Iterator<Item = (&str, Cow<'_, Provider>)> {
+        let unwritten = KNOWN_PROVIDERS.iter().filter(|it| !self.configured.contains_key(it.name));
+        let unwritten = unwritten.map(|it| (it.name, Cow::Owned(it.unwritten())));
+        let written = self.configured.iter().map(|(name, it)| (&**name, Cow::Borrowed(it)));
+        written.chain(unwritten)
+    }
+
+    /// What a provider lacks to be asked, as far as the files say. A secret that somebody wrote
+    /// down is another matter: whether that is set is looked at where it stands.
+    pub fn lacks(&self, name: &str) -> Option<Lack> {
+        let usual = KnownProvider::find(name).and_then(|it| it.key);
+        let Some(provider) = self.configured.get(name) else { return usual.map(Lack::Secret) };
+        let asks_for_key = matches!(&*provider.kind, "openai" | "anthropic");
+        match &provider.api_key {
+            _ if !asks_for_key || provider.base_url.is_some() => None,
+            _ if &*provider.kind == "openai" && KnownProvider::find(name).is_none() => {
+                Some(Lack::Address)
+            }
+            None => (!provider.names_credential()).then_some(Lack::Key),
+            Some(key) => usual.filter(|it| key_reference(it) == *key).map(Lack::Secret),
+        }
+    }
+
     /// Every provider's name.
     pub fn names(&self) -> Vec<&str> {
         let configured = self.configured.keys().map(|name| &**name);
-        BUILT_IN_PROVIDERS.iter().copied().chain(configured).collect()
+        let more = configured.filter(|name| !BUILT_IN_PROVIDERS.contains(name));
+        BUILT_IN_PROVIDERS.iter().copied().chain(more).collect()
     }
 
     /// Finds who serves `text`; otherwise what is wrong and what to do.
@@ -121,5 +226,58 @@ mod tests {
         assert!(providers.resolve("qwen/qwen3").is_err());
         providers.default = Some("openrouter".into());
         assert_eq!(providers.resolve("qwen/qwen3").unwrap(), plain);
+    }
+
+    #[test]
+    fn the_built_in_providers_are_the_known_ones() {
+        let names: Vec<&str> = KNOWN_PROVIDERS.iter().map(|it| it.name).collect();
+        assert_eq!(names, BUILT_IN_PROVIDERS);
+    }
+
+    fn written(kind: &str, base_url: Option<&str>, api_key: Option<&str>) -> Provider {
+        Provider {
+            kind: kind.into(),
+            base_url: base_url.map(Into::into),
+            api_key: api_key.map(Into::into),
+            all: ModelSettings::default(),
+            models: BTreeMap::new(),
+        }
+    }
+
+    #[test]
+    fn a_usual_key_goes_to_the_usual_address_alone() {
+        let key = |name: &str, provider: Provider| {
+            provider.with_usual_key(name).api_key.as_deref().map(str::to_owned)
+        };
+        let usual = Some("${secret:GOOGLE_API_KEY}".to_owned());
+        assert_eq!(key("google", written("openai", None, None)), usual);
+        assert_eq!(key("google", written("openai", Some("https://else.org"), None)), None);
+        assert_eq!(key("google", written("anthropic", None, None)), None);
+        assert_eq!(key("mine", written("openai", None, None)), None);
+        assert_eq!(key("google", written("openai", None, Some("x"))), Some("x".to_owned()));
+        let mut by_header = written("openai", None, None);
+        by_header.all.headers.insert("Authorization".into(), "Bearer x".into());
+        assert_eq!(key("google", by_header), None);
+    }
+
+    #[test]
+    fn what_a_provider_lacks_is_what_keeps_it_from_being_asked() {
+        let mut providers = Providers::default();
+        assert_eq!(providers.lacks("google"), Some(Lack::Secret("GOOGLE_API_KEY")));
+        assert_eq!(providers.lacks("ollama"), None);
+        assert_eq!(providers.lacks("rehearsal"), None);
+        for (name, provider, lack) in [
+            ("google", written("openai", None, Some("x")), None),
+            ("google", written("openai", Some("http://127.0.0.1:1"), None), None),
+            ("google", written("openai", None, None), Some(Lack::Secret("GOOGLE_API_KEY"))),
+            ("mine", written("anthropic", None, None), Some(Lack::Key)),
+            ("mine", written("openai", None, Some("x")), Some(Lack::Address)),
+            ("mine", written("openai", Some("https://x.org"), None), None),
+            ("mine", written("ollama", None, None), None),
+        ] {
+            let provider = provider.with_usual_key(name);
+            providers.configured.insert(name.into(), provider);
+            assert_eq!(providers.lacks(name), lack, "{name}");
+        }
     }
 }

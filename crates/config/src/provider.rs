@@ -51,9 +51,21 @@ impl Thousandths {
     }
 }
 
-/// Reads the settings of a provider or a model from a checked tree.
-pub(crate) fn read(report: &mut LoadReport, node: &Node) -> ModelSettings {
+/// Reads the settings of a provider, or of a model `of` one, from a checked tree.
+pub(crate) fn read(
+    report: &mut LoadReport,
+    node: &Node,
+    of: Option<&ModelSettings>,
+) -> ModelSettings {
     let timeout = node.get("timeout");
+    for entry in timeout.map(Node::entries).unwrap_or_default() {
+        if entry.value.text().and_then(rules::duration) == Some(Duration::ZERO) {
+            let message = format!("`{}` of a provider's `timeout` leaves no time", entry.key);
+            let found = Diagnostic::error(&FindingOwner::Shared, entry.value.span, message);
+            report.push(found.help("every request would fail; leave it out for the usual time"));
+        }
+    }
+    room(report, node, of);
     let duration = |key: &str| timeout?.get(key)?.text().and_then(rules::duration);
     let whole = |key: &str| node.get(key)?.integer().and_then(|it| u32::try_from(it).ok());
     let flag = |key: &str| node.get(key).and_then(Node::bool);
@@ -84,6 +96,23 @@ pub(crate) fn read(report: &mut LoadReport, node: &Node) -> ModelSettings {
         reasoning_effort: word("reasoning_effort"),
         top_k: whole("top_k"),
         seed: whole("seed"),
+    }
+}
+
+/// Whether an answer of the longest kind leaves room for a question.
+fn room(report: &mut LoadReport, node: &Node, of: Option<&ModelSettings>) {
+    let whole = |key: &str| node.get(key)?.integer().and_then(|it| u32::try_from(it).ok());
+    // What is said of the provider alone was looked at there.
+    let Some(place) = node.get("max_tokens").or_else(|| node.get("context_window")) else { return };
+    let tokens = whole("max_tokens").or_else(|| of?.max_tokens);
+    let window = whole("context_window").or_else(|| of?.context_window);
+    let (Some(tokens), Some(window)) = (tokens, window) else { return };
+    if tokens >= window {
+        let message = format!(
+            "`max_tokens` of {tokens} leaves no room for a question in a `context_window` of {window}"
+        );
+        let found = Diagnostic::error(&FindingOwner::Shared, place.span, message);
+        report.push(found.help("both are counted in tokens, and the window holds the answer too"));
     }
 }
 

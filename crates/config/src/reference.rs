@@ -1,7 +1,7 @@
 //! The reference page of every key, out of the same tables the check uses.
 
 use crate::enforcement::{UNENFORCED, WITHOUT_EFFECT};
-use crate::schema::{AGENT, BINDING, MOVED, TOP};
+use crate::schema::{AGENT, BINDING, MATCH, MOVED, TOP};
 use crate::shape::{Field, Object, Shape, quoted};
 use insula_domain::platform::PLATFORMS;
 use std::collections::HashMap;
@@ -86,10 +86,20 @@ impl Page {
             "\n## Other spellings\n\nKeys of other runtimes, read as ours and shown as ours by \
              `insula check --resolved`.\n\n| there | here |\n| --- | --- |\n",
         );
-        let objects = [("", &TOP), ("agents.<id>.", &AGENT), ("bindings[].", &BINDING)];
+        let objects = [
+            ("", &TOP),
+            ("agents.<id>.", &AGENT),
+            ("bindings[].", &BINDING),
+            ("bindings[].match.", &MATCH),
+        ];
+        // What holds in every form of a binding stands once.
+        let everywhere: Vec<&str> =
+            BINDING.fields.iter().flat_map(|field| field.aliases.iter().copied()).collect();
         for (path, object) in objects {
             for field in object.fields {
-                for alias in field.aliases {
+                let is_new =
+                    |alias: &&&str| path != "bindings[].match." || !everywhere.contains(*alias);
+                for alias in field.aliases.iter().filter(is_new) {
                     let _ = writeln!(self.out, "| `{path}{alias}` | `{path}{}` |", field.name);
                 }
             }

@@ -73,6 +73,8 @@ pub fn nearest_agent<'a>(
 pub struct SharedTables {
     tables: HashMap<(ToolPolicy, Possible), Arc<ToolTable>>,
     skills: SharedSkills,
+    /// Which providers agents ask, and where that stands.
+    pub asked: Vec<(Box<str>, Span, AgentId)>,
 }
 
 impl SharedTables {
@@ -94,7 +96,7 @@ pub fn resolve(
     (soul, instructions): (Soul, Option<Instructions>),
 ) -> Option<AgentConfig> {
     let owner = FindingOwner::Agent(id.as_str().into());
-    let mut reader = Reader { report, owner, id, around, node, failed: false };
+    let mut reader = Reader { report, owner, id, around, node, failed: false, asked: Vec::new() };
     reader.refuse_unenforced();
     reader.check_references(node);
     let models = reader.models();
@@ -135,6 +137,8 @@ pub fn resolve(
     reader.warn_of_idle_targets(&table, &messages);
     let boundary = Boundary { rules, messages, ..reader.boundary(table, &models, send) };
     reader.warn_of_unreachable_servers(&mcp_servers, &boundary.network);
+    reader.warn_of_nothing_to_read(&boundary);
+    reader.warn_of_shared_direct_chats();
     let scope = reader.scope_rule();
     let also_read = reader.expressions("memory.also_read");
     let limits = MemoryLimits::default();
@@ -148,9 +152,11 @@ pub fn resolve(
             _ => GlobalWrites::Approve,
         },
     });
+    let asked = std::mem::take(&mut reader.asked).into_iter();
     if reader.failed {
         return None;
     }
+    shared.asked.extend(asked.map(|(provider, span)| (provider, span, id.clone())));
     reader.warn_of_missing_bundles();
     let bundles = reader.texts("skills");
     let skills = shared.skills.skill_set(
@@ -256,6 +262,8 @@ struct Reader<'r> {
     around: &'r Surroundings<'r>,
     node: &'r Node,
     failed: bool,
+    /// The providers of its models, and where they are named.
+    asked: Vec<(Box<str>, Span)>,
 }
 
 impl<'r> Reader<'r> {
@@ -378,7 +386,10 @@ impl<'r> Reader<'r> {
 
     fn model(&mut self, node: &Node) -> Option<ModelRef> {
         match self.around.providers.resolve(node.text()?) {
-            Ok(model) => Some(model),
+            Ok(model) => {
+                self.asked.push((model.provider.clone(), node.span));
+                Some(model)
+            }
             Err((problem, help)) => {
                 self.error(node.span, problem, Some(help));
                 None

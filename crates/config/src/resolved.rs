@@ -7,15 +7,19 @@ use crate::render;
 use crate::schema::AGENT;
 use crate::sensitive::{HIDDEN, is_sensitive, only_refers};
 use crate::shape::{Field, Object, Shape, shorten};
-use insula_domain::{AgentId, DmSessions, GroupSessions};
+use insula_domain::{AgentId, DmSessions, GroupSessions, Selector, ToolSpec, ToolVerdict};
 use serde_json::{Map, Value as Json, json};
 use std::fmt::Write as _;
 
+/// Whether this version runs the tool of that name. What a file grants and what there is are two
+/// things, and only who has the tools knows the second.
+pub type Runs = fn(&str) -> bool;
+
 /// Everything as one value: what `check --json` says, and the agents and bindings besides.
-pub fn resolved(report: &LoadReport, loaded: &Loaded) -> Json {
+pub fn resolved(report: &LoadReport, loaded: &Loaded, runs: Runs) -> Json {
     let mut all = render::json(report);
     let agents: Map<String, Json> =
-        loaded.agents.iter().map(|(id, outcome)| (id.to_string(), agent(outcome))).collect();
+        loaded.agents.iter().map(|(id, outcome)| (id.to_string(), agent(outcome, runs))).collect();
     all["agents"] = Json::Object(agents);
     all["bindings"] = bindings(loaded);
     let defaults = loaded.router.defaults();
@@ -25,7 +29,7 @@ pub fn resolved(report: &LoadReport, loaded: &Loaded) -> Json {
 }
 
 /// The same as tables, one an agent.
-pub fn resolved_text(loaded: &Loaded) -> String {
+pub fn resolved_text(loaded: &Loaded, runs: Runs) -> String {
     let mut out = String::new();
     for (id, outcome) in &loaded.agents {
         match outcome {
@@ -34,7 +38,7 @@ pub fn resolved_text(loaded: &Loaded) -> String {
             }
             AgentOutcome::Ready(config) => {
                 let _ = writeln!(out, "agent {id}: ready");
-                table(&mut out, &rows(config));
+                table(&mut out, &rows(config, runs));
                 out.push('\n');
             }
         }
@@ -59,7 +63,7 @@ pub fn resolved_text(loaded: &Loaded) -> String {
     out
 }
 
-fn agent(outcome: &AgentOutcome) -> Json {
+fn agent(outcome: &AgentOutcome, runs: Runs) -> Json {
     let config = match outcome {
         AgentOutcome::Failed(reason) => return json!({"state": "failed", "reason": &**reason}),
         AgentOutcome::Ready(config) => config,
@@ -84,7 +88,8 @@ fn agent(outcome: &AgentOutcome) -> Json {
         "soul": {"origin": &*config.soul.origin, "text": &*config.soul.text},
         "instructions": config.instructions.as_ref().map(|it| json!({"origin": &*it.origin, "text": &*it.text})),
         "models": models(config),
-        "tools": config.boundary.tools.exposed().collect::<Vec<_>>(),
+        "tools": tools(config, runs),
+        "missing_tools": missing_tools(config, runs).into_iter().map(|(name, why)| json!({"name": name, "why": why})).collect::<Json>(),
         "memory": config.memory.is_some(),
         "scope": config.scope.as_str(),
         "isolation": config.boundary.isolation.as_str(),
@@ -113,6 +118,28 @@ fn models(config: &AgentConfig) -> Vec<String> {
     config.models.iter().map(ToString::to_string).collect()
 }
 
+/// The tools it has: granted, possible, and there.
+fn tools(config: &AgentConfig, runs: Runs) -> Vec<&'static str> {
+    config.boundary.tools.exposed().filter(|name| runs(name)).collect()
+}
+
+/// The tools that somebody named or granted and that it does not have, each with the reason.
+fn missing_tools(config: &AgentConfig, runs: Runs) -> Vec<(&'static str, String)> {
+    let policy = &config.tools;
+    let named = |tool: &ToolSpec| {
+        let lists = policy.allow.iter().flatten().chain(&policy.also_allow);
+        lists.into_iter().any(|it| matches!(it, Selector::Tool(named) if named.name == tool.name))
+    };
+    let entries = config.boundary.tools.entries();
+    let missing = entries.filter_map(|(tool, verdict)| match verdict {
+        ToolVerdict::In(_) => {
+            (!runs(tool.name)).then(|| (tool.name, "this version has no such tool yet".to_owned()))
+        }
+        ToolVerdict::Out(rule) => named(tool).then(|| (tool.name, rule.to_string())),
+    });
+    missing.collect()
+}
+
 fn dm(config: &AgentConfig) -> &'static str {
     match config.sessions.dm {
         DmSessions::PerUser => "per_user",
@@ -128,7 +155,7 @@ fn group(config: &AgentConfig) -> &'static str {
 }
 
 /// What is written, then what holds without being written, then what follows from both.
-fn rows(config: &AgentConfig) -> Vec<[String; 3]> {
+fn rows(config: &AgentConfig, runs: Runs) -> Vec<[String; 3]> {
     let mut rows: Vec<[String; 3]> = config
         .settings
         .iter()
@@ -142,7 +169,7 @@ fn rows(config: &AgentConfig) -> Vec<[String; 3]> {
         rows.push([path, value, "built-in".to_owned()]);
     }
     rows.sort();
-    let tools: Vec<&str> = config.boundary.tools.exposed().collect();
+    let tools = tools(config, runs);
     let tools = if tools.is_empty() { "none".to_owned() } else { tools.join(", ") };
     rows.push(["= soul".to_owned(), shown(&config.soul.text), config.soul.origin.to_string()]);
     if let Some(told) = &config.instructions {
@@ -150,6 +177,9 @@ fn rows(config: &AgentConfig) -> Vec<[String; 3]> {
     }
     rows.push(["= models".to_owned(), models(config).join(", "), String::new()]);
     rows.push(["= tools".to_owned(), tools, String::new()]);
+    for (name, why) in missing_tools(config, runs) {
+        rows.push([format!("= without {name}"), why, String::new()]);
+    }
     rows
 }
 
@@ -163,7 +193,12 @@ fn built_in(config: &AgentConfig) -> Vec<(String, String)> {
     };
     let mut found = Vec::new();
     for field in AGENT.fields {
-        let set = is_set(field.name);
+        // Listing the tool turns memory on.
+        let by_tool = field.name == "memory" && config.memory.is_some();
+        if by_tool && !is_set("memory") {
+            found.push(("memory.enabled".to_owned(), "true, since its tool is listed".to_owned()));
+        }
+        let set = is_set(field.name) || by_tool;
         match object_of(&field.shape) {
             // A key that is on or off as a whole has parts only once it is there.
             Some(object) if set || field.default.is_empty() => {

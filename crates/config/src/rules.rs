@@ -8,8 +8,8 @@ use crate::suggest::nearest;
 use insula_domain::percent::Encoded;
 use insula_domain::platform::PLATFORMS;
 use insula_domain::{
-    AccountId, Act, AgentId, ChatId, ChatSelector, FlowSource, HostPattern, Platform, RuledTools,
-    Selector, TopicId, TrustedSource,
+    AccountId, Act, AgentId, ChatId, ChatSelector, FlowSource, HostPattern, Platform, Profile,
+    RuledTools, Selector, TopicId, TrustedSource,
 };
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -94,6 +94,11 @@ rule!(
         .map_err(|error| Problem::new(error.to_string().replace("chat id", "an id")))
 );
 rule!(
+    /// An account of a platform, or all of them.
+    ACCOUNT_OR_ALL, "a name, or `*`", "^([A-Za-z0-9][A-Za-z0-9_.-]{0,63}|[*])$",
+    |text| if text == "*" { Ok(()) } else { (NAME.check)(text) }
+);
+rule!(
     /// A platform.
     PLATFORM, "a platform", "", |text| Platform::new(text).map(drop).map_err(|error| {
         Problem::new(error.to_string()).suggest(nearest(text, PLATFORMS.iter().copied()))
@@ -116,7 +121,14 @@ rule!(
         if text.starts_with("mcp__") {
             return no_pattern(text);
         }
-        Problem::new(format!("unknown tool `{}`", shorten(text)))
+        let unknown = Problem::new(format!("unknown tool `{}`", shorten(text)));
+        if Profile::parse(text).is_some() {
+            let also = "also_allow: […]";
+            return unknown.help(format!(
+                "`{text}` is a profile: write `tools: {text}`, or `tools: {{profile: {text}, {also}}}`"
+            ));
+        }
+        unknown
             .suggest(nearest(text, insula_domain::tool::known_names()))
     })
 );

@@ -4,9 +4,13 @@ use crate::agent::AgentConfig;
 use crate::bindings::Written;
 use crate::daemon::DaemonConfig;
 use crate::diagnostic::{Diagnostic, FindingOwner, LoadReport};
+use crate::model::{Lack, Providers};
+use crate::schema::{AccountKeys, CONNECTED};
 use crate::settings::Setting;
-use insula_domain::boundary::WorkspaceScope;
-use insula_domain::{AccountId, AgentId, Effect, Platform};
+use crate::shape::quoted;
+use crate::source::Span;
+use insula_domain::boundary::{Boundary, WorkspaceScope};
+use insula_domain::{AccountId, Act, AgentId, Effect, Platform, Switch, TaintedRule};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -38,7 +42,7 @@ pub fn collect(
                     rule.span,
                     message,
                 )
-                .help("name people under its `access.allow`"),
+                .help(admission(agent, rule)),
             );
         }
         if shares_one_desk(agent, &mine, default) {
@@ -49,9 +53,110 @@ pub fn collect(
                     rule.span,
                     message,
                 )
-                .help("files written in one chat can be read in another"),
+                .help(desks(agent)),
             );
         }
+    }
+}
+
+/// Tells of an agent that asks before every program: what it finds in folders that others write to
+/// could steer it, and it could tell what it finds.
+pub fn always_asks(
+    report: &mut LoadReport,
+    agent: &AgentConfig,
+    span: Span,
+    user_home: Option<&str>,
+) {
+    let Boundary { tools, integrity, network, .. } = &agent.boundary;
+    let runs = [Effect::RunProgram, Effect::RunCode];
+    let mut programs =
+        tools.entries().filter(|(tool, verdict)| verdict.is_in() && tool.first_of(&runs).is_some());
+    let is_asked = programs.any(|(tool, _)| {
+        let ruling = integrity.ruling(tool.name, [Act::Program]);
+        ruling.is_some_and(|it| it.rule == TaintedRule::Ask)
+    });
+    let reaches = !network.is_none() || agent.programs.sandbox == Switch::Off;
+    let folders = agent.boundary.untrusted_folders(user_home);
+    let folders: Vec<&str> = folders.iter().map(String::as_str).collect();
+    if !is_asked || !reaches || folders.is_empty() {
+        return;
+    }
+    let message = format!(
+        "agent `{}` asks before every program: its programs reach the network and see {}, whose words count as those of others",
+        agent.id,
+        quoted(&folders)
+    );
+    let trusted: Vec<String> = folders.iter().map(|it| format!("\"folder:{it}\"")).collect();
+    let help = format!(
+        "if nobody but you writes there, say so: `integrity: {{trusted: [{}]}}`; what is noted of its own files falls with `insula files trust {}`",
+        trusted.join(", "),
+        agent.id
+    );
+    let owner = FindingOwner::Agent(agent.id.as_str().into());
+    report.push(Diagnostic::warning(&owner, span, message).help(help));
+}
+
+/// What one desk for several chats means, and how each gets its own.
+fn desks(agent: &AgentConfig) -> String {
+    let means = "files written in one chat can be read in another";
+    match agent.settings.iter().any(|setting| setting.path.starts_with("workspace")) {
+        true => format!("{means}; `workspace.scope: chat` gives each its own folder"),
+        false => format!(
+            "{means}; `insula agents set {} workspace '{{scope: chat}}'` gives each its own folder",
+            agent.id
+        ),
+    }
+}
+
+/// How somebody is let in. Who writes directly gets a code unless that is turned off.
+fn admission(agent: &AgentConfig, rule: &Written) -> String {
+    let (id, platform) = (&agent.id, rule.binding.matches.platform);
+    let allow = format!("insula agents set {id} access '{{allow: [\"{platform}:ID\"]}}'");
+    let code = "who writes to it directly gets a code for `insula pairing approve`";
+    let writes = |path: &str| agent.settings.iter().any(|setting| setting.path.starts_with(path));
+    match writes("access") {
+        true => "name people under its `access.allow`".to_owned(),
+        false => format!("{code}; or name people: `{allow}`"),
+    }
+}
+
+/// Tells of providers that agents ask and that can't be asked: once each, where one is first named.
+pub fn providers(
+    report: &mut LoadReport,
+    providers: &Providers,
+    asked: &[(Box<str>, Span, AgentId)],
+) {
+    let mut lacking: BTreeMap<&str, (Lack, Span, BTreeSet<&AgentId>)> = BTreeMap::new();
+    for (name, span, agent) in asked {
+        let Some(lack) = providers.lacks(name) else { continue };
+        lacking.entry(name).or_insert_with(|| (lack, *span, BTreeSet::new())).2.insert(agent);
+    }
+    for (name, (lack, span, agents)) in lacking {
+        let who: Vec<&AgentId> = agents.into_iter().collect();
+        let who = match who.as_slice() {
+            [one] => format!("agent `{one}` asks it"),
+            [one, other] => format!("agents `{one}` and `{other}` ask it"),
+            [one, rest @ ..] => format!("agent `{one}` and {} more ask it", rest.len()),
+            [] => continue,
+        };
+        let (what, help) = match lack {
+            Lack::Secret(secret) => {
+                ("key", format!("set it with `insula secret set --daemon {secret}`"))
+            }
+            Lack::Key => (
+                "key",
+                format!(
+                    "write `api_key: \"${{secret:NAME}}\"` under `providers.{name}`, and set it with `insula secret set --daemon NAME`"
+                ),
+            ),
+            Lack::Address => ("address", format!("write `base_url` under `providers.{name}`")),
+        };
+        let message = format!("provider `{name}` has no {what}, and {who}");
+        let found = Diagnostic::warning(&FindingOwner::Shared, span, message).help(help);
+        report.push(match lack {
+            Lack::Secret(secret) => found.unless_set(secret),
+            Lack::Key | Lack::Address => found,
+        });
     }
 }
 
@@ -72,16 +177,30 @@ fn without_channel(report: &mut LoadReport, daemon: &DaemonConfig, rules: &[Writ
         }
     }
     for ((platform, account), rules) in missing {
+        // A rule with several roles is several of one number.
+        let mut rules = rules;
+        rules.dedup_by_key(|rule| rule.number);
         let [first, rest @ ..] = rules.as_slice() else { continue };
         let who = match rest.len() {
             0 => format!("binding {} waits", first.number),
             1 => format!("bindings {} and {} wait", first.number, rest[0].number),
             more => format!("binding {} and {more} more wait", first.number),
         };
+        let speaks = |it: &AccountKeys| it.platform == platform.as_str();
+        if !CONNECTED.iter().any(speaks) {
+            let message = format!("{who} for {platform}, which this version does not speak");
+            let known: Vec<&str> = CONNECTED.iter().map(|it| it.platform).collect();
+            let help = format!("it speaks {}; the binding holds once it does", quoted(&known));
+            report.push(Diagnostic::warning(&FindingOwner::Shared, first.span, message).help(help));
+            continue;
+        }
         let (message, help) = match account {
             None => (
                 format!("{who} for {platform}, which has no account"),
-                format!("add one under `channels.{platform}.accounts`"),
+                format!(
+                    "add one under `channels.{platform}.accounts`, such as `{}`",
+                    account_like(platform)
+                ),
             ),
             Some(name) => (
                 format!("{who} for account `{name}` of {platform}, which does not exist"),
@@ -90,6 +209,21 @@ fn without_channel(report: &mut LoadReport, daemon: &DaemonConfig, rules: &[Writ
         };
         report.push(Diagnostic::warning(&FindingOwner::Shared, first.span, message).help(help));
     }
+}
+
+/// An account as it is written, by what its platform needs.
+fn account_like(platform: Platform) -> String {
+    let keys = CONNECTED.iter().find(|it| it.platform == platform.as_str());
+    let required = keys.map(|it| it.required).unwrap_or_default();
+    let name = platform.as_str().to_ascii_uppercase();
+    let parts: Vec<String> = required
+        .iter()
+        .map(|key| match *key {
+            "homeserver" => "homeserver: \"https://…\"".to_owned(),
+            key => format!("{key}: \"${{secret:{name}_{}}}\"", key.to_ascii_uppercase()),
+        })
+        .collect();
+    format!("main: {{{}}}", parts.join(", "))
 }
 
 fn admits_nobody(agent: &AgentConfig) -> bool {

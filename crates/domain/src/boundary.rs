@@ -4,6 +4,7 @@
 
 use crate::argument::ArgumentRules;
 use crate::id::AgentId;
+use crate::integrity::{Integrity, Source, SourceKind};
 use crate::network::NetworkGrants;
 use crate::opaque::OpaqueRule;
 use crate::policy::Switch;
@@ -344,6 +345,20 @@ impl fmt::Display for Axis {
 }
 
 impl Boundary {
+    /// The folders outside of its workspace whose words count as those of others. `user_home` is
+    /// what `~` stands for.
+    pub fn untrusted_folders(&self, user_home: Option<&str>) -> Vec<String> {
+        let full = |path: &str| match (path.strip_prefix('~'), user_home) {
+            (Some(rest), Some(home)) => format!("{}{rest}", home.trim_end_matches('/')),
+            _ => path.to_owned(),
+        };
+        let is_untrusted = |path: &String| {
+            let source = Source::new(SourceKind::File, path);
+            !self.integrity.untrusted(&Integrity::of(source)).is_own()
+        };
+        self.files.shared.iter().map(|it| full(&it.path)).filter(is_untrusted).collect()
+    }
+
     /// The first axis on which this boundary allows anything that `parent` does not.
     pub fn exceeds(&self, parent: &Self) -> Option<Axis> {
         self.beyond(parent).next()

@@ -1,3 +1,5 @@
+//! What is taken out of text from outside, and what stays.
+
 use super::*;
 use proptest::prelude::*;
 

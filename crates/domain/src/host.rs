@@ -91,8 +91,9 @@ impl fmt::Display for Host {
     }
 }
 
-/// A host, or every host below a domain (`*.example.org`, which is not `example.org`
-/// itself), at the usual ports or at one that is named (`example.org:8443`).
+/// A host, every host below a domain (`*.example.org`, which is not `example.org` itself), or
+/// every host of the public web (`public`), at the usual ports or at one that is named
+/// (`example.org:8443`).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct HostPattern {
     reach: Reach,
@@ -104,7 +105,13 @@ pub struct HostPattern {
 enum Reach {
     Exact(Host),
     Below(Box<str>),
+    /// Every name that has a dot in it, and so not `localhost`; never an address. What such a name
+    /// leads to is looked at when it is looked up.
+    Public,
 }
+
+/// How the whole public web is written.
+pub const PUBLIC_WEB: &str = "public";
 
 /// Why a text is not a host pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -155,6 +162,7 @@ impl HostPattern {
             Some(domain) => Reach::Below(check_name(domain)?),
             None if host.contains('*') => return Err(HostError::Star),
             None if host.ends_with('.') => return Err(HostError::EmptyLabel),
+            None if host.eq_ignore_ascii_case(PUBLIC_WEB) => Reach::Public,
             None => Reach::Exact(Host::parse(host)?),
         };
         match &reach {
@@ -169,8 +177,14 @@ impl HostPattern {
         match (&self.reach, host) {
             (Reach::Exact(exact), host) => exact == host,
             (Reach::Below(domain), Host::Name(name)) => is_below(name, domain),
-            (Reach::Below(_), Host::Address(_)) => false,
+            (Reach::Public, Host::Name(name)) => name.contains('.'),
+            (Reach::Below(_) | Reach::Public, Host::Address(_)) => false,
         }
+    }
+
+    /// Whether it stands for the whole public web, and so for nobody in particular.
+    pub fn is_public_web(&self) -> bool {
+        self.reach == Reach::Public
     }
 
     /// Whether it covers a host at a port.
@@ -182,7 +196,9 @@ impl HostPattern {
     pub(crate) fn covers_all_of(&self, other: &Self) -> bool {
         let hosts = match (&self.reach, &other.reach) {
             (_, Reach::Exact(host)) => self.covers_host(host),
-            (Reach::Exact(_), Reach::Below(_)) => false,
+            (Reach::Public, Reach::Below(_) | Reach::Public) => true,
+            (Reach::Exact(_), Reach::Below(_))
+            | (Reach::Exact(_) | Reach::Below(_), Reach::Public) => false,
             (Reach::Below(wide), Reach::Below(narrow)) => wide == narrow || is_below(narrow, wide),
         };
         // A port that is named is open both ways, the usual ones each in their own.
@@ -269,6 +285,7 @@ impl fmt::Display for HostPattern {
         match &self.reach {
             Reach::Exact(host) => host.fmt(f)?,
             Reach::Below(domain) => write!(f, "*.{domain}")?,
+            Reach::Public => f.write_str(PUBLIC_WEB)?,
         }
         match self.port {
             Some(port) => write!(f, ":{port}"),
@@ -297,6 +314,8 @@ mod tests {
             "[fd00::]:8080",
             "1password.com",
             "0xcafe.example",
+            "public",
+            "public:8443",
         ] {
             assert_eq!(HostPattern::parse(good).unwrap().to_string(), good);
         }
@@ -363,6 +382,19 @@ mod tests {
     }
 
     #[test]
+    fn the_public_web_is_every_name_with_a_dot_and_no_address() {
+        let public = HostPattern::parse(PUBLIC_WEB).unwrap();
+        for yes in ["example.org", "a.b.c", "PUBLIC.example."] {
+            assert!(public.covers_host(&Host::parse(yes).unwrap()), "{yes}");
+        }
+        for no in
+            ["localhost", "intranet", "public", "8.8.8.8", "127.0.0.1", "[::1]", "[2001:db8::1]"]
+        {
+            assert!(!public.covers_host(&Host::parse(no).unwrap()), "{no}");
+        }
+    }
+
+    #[test]
     fn one_pattern_covers_another_by_hosts_and_port() {
         let covers = |one: &str, other: &str| {
             let parse = |text| HostPattern::parse(text).unwrap();
@@ -374,6 +406,9 @@ mod tests {
             ("*.a.org", "*.a.org"),
             ("*.a.org", "*.x.a.org"),
             ("*.a.org:80", "x.a.org:80"),
+            ("public", "a.org"),
+            ("public", "*.a.org"),
+            ("public:80", "public:80"),
         ] {
             assert!(covers(wide, narrow), "{wide} {narrow}");
         }
@@ -386,6 +421,11 @@ mod tests {
             ("a.org", "a.org:80"),
             ("a.org:80", "a.org"),
             ("*.a.org", "*.a.org:443"),
+            ("*.org", "public"),
+            ("a.org", "public"),
+            ("public", "localhost"),
+            ("public", "10.0.0.1"),
+            ("public", "a.org:8443"),
         ] {
             assert!(!covers(one, other), "{one} {other}");
         }

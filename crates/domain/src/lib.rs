@@ -64,7 +64,7 @@ pub use boundary::{
 };
 pub use child::{ChildRefused, ChildRequest, Role, SpawnCaps};
 pub use explain::{Considered, Explanation, Reason, Why};
-pub use host::{Host, HostError, HostPattern, Scheme, parse_authority};
+pub use host::{Host, HostError, HostPattern, PUBLIC_WEB, Scheme, parse_authority};
 pub use id::{AccountId, AgentId, ChatId, GuildId, IdError, PersonId, RoleId, TopicId, UserId};
 pub use integrity::{Integrity, IntegrityError, Source, SourceKind};
 pub use label::{Audience, Flow, Label, LabelError};

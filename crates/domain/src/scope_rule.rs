@@ -138,7 +138,10 @@ impl ScopeRule {
     /// The scope of an operation.
     pub fn decide(&self, payload: &ScopePayload<'_>) -> Result<Scope, ScopeDenied> {
         match self {
-            Self::Named(named) => Ok(named.resolve(payload.address, payload.person)),
+            Self::Named(named) => {
+                let place = payload.session.place(payload.address);
+                Ok(named.resolve(&place, payload.person))
+            }
             Self::Expression(expression) => answered(expression, &payload.bindings()),
         }
     }

@@ -6,6 +6,7 @@ use crate::address::{Address, ChatType};
 use crate::id::{AccountId, AgentId, ChatId, IdError, TopicId, UserId};
 use crate::percent::{self, Encoded};
 use crate::platform::Platform;
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
@@ -15,9 +16,16 @@ pub enum DmSessions {
     /// Each person has their own.
     #[default]
     PerUser,
-    /// Whoever writes in the chat shares it.
+    /// Everyone who writes directly to the agent, at one account, shares one.
     Shared,
 }
+
+/// What stands for every direct chat of an account where they share one session. A session of one
+/// person has their id behind its chat, so that no chat of that name is mistaken for all of them.
+const EVERY_CHAT: &str = "*";
+
+/// Platforms whose chats are names that somebody gave to sessions: those are meant to be apart.
+const NAMED_SESSIONS: [Platform; 3] = [Platform::API, Platform::CLI, Platform::WEB];
 
 impl DmSessions {
     /// The name used in configuration.
@@ -83,14 +91,33 @@ impl SessionKey {
                 rule.group == GroupSessions::PerUser
             }
         };
+        let every = ChatId::new(EVERY_CHAT).ok().filter(|_| {
+            address.chat_type == ChatType::Dm
+                && rule.dm == DmSessions::Shared
+                && !NAMED_SESSIONS.contains(&address.platform)
+        });
         Self {
             agent: agent.clone(),
             platform: address.platform,
             account: address.account.clone(),
             kind: address.chat_type,
-            chat: address.chat.clone(),
-            topic: address.topic.clone(),
+            topic: address.topic.clone().filter(|_| every.is_none()),
+            chat: every.unwrap_or_else(|| address.chat.clone()),
             user: if per_user { address.user.clone() } else { None },
+        }
+    }
+
+    /// Whether all direct chats of an account share it.
+    pub fn is_of_every_chat(&self) -> bool {
+        self.kind == ChatType::Dm && self.user.is_none() && self.chat.as_str() == EVERY_CHAT
+    }
+
+    /// Where something is said, as far as scopes depend on it: a session that chats share is one
+    /// place, or what is remembered in it would be several people's by turns.
+    pub fn place<'a>(&self, address: &'a Address) -> Cow<'a, Address> {
+        match self.is_of_every_chat() {
+            true => Cow::Owned(Address { chat: self.chat.clone(), topic: None, ..address.clone() }),
+            false => Cow::Borrowed(address),
         }
     }
 }

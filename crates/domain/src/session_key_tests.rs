@@ -95,6 +95,51 @@ fn a_text_that_is_not_canonical_is_no_key() {
 }
 
 #[test]
+fn direct_chats_that_share_a_session_share_its_scope_at_one_account_and_no_group_does() {
+    let agent = AgentId::new("main").unwrap();
+    let shared = SessionRule { dm: DmSessions::Shared, group: GroupSessions::PerChat };
+    let at = |platform: &str, account: &str, chat: &str, chat_type| Address {
+        platform: Platform::new(platform).unwrap(),
+        account: AccountId::new(account).unwrap(),
+        chat: ChatId::new(chat).unwrap(),
+        chat_type,
+        topic: None,
+        parent: None,
+        community: None,
+        user: Some(UserId::new(chat).unwrap()),
+        roles: Vec::new(),
+    };
+    let of = |address: &Address| {
+        let key = SessionKey::of(&agent, address, shared);
+        let scope = crate::MemoryScope::Auto.resolve(&key.place(address), None);
+        (key.to_string(), scope.to_string(), key.is_of_every_chat())
+    };
+    let dm = ChatType::Dm;
+    let one = of(&at("telegram", "bot", "1", dm));
+    assert_eq!(
+        one,
+        ("agent:main:telegram:bot:dm:%2A".into(), "chat:telegram:bot:%2A".into(), true)
+    );
+    assert_eq!(of(&at("telegram", "bot", "2", dm)), one);
+    for apart in [
+        at("telegram", "other", "1", dm),
+        at("matrix", "bot", "1", dm),
+        at("telegram", "bot", "1", ChatType::Group),
+        at("api", "bot", "1", dm),
+        at("cli", "bot", "1", dm),
+        at("web", "bot", "1", dm),
+    ] {
+        let (key, scope, _) = of(&apart);
+        assert!(key != one.0 && scope != one.1, "{key} {scope}");
+    }
+    // Names of sessions stay apart from each other.
+    assert_ne!(of(&at("api", "t", "a", dm)), of(&at("api", "t", "b", dm)));
+    // Where each person has their own, a chat of that name is a chat.
+    let odd = SessionKey::of(&agent, &at("telegram", "bot", "*", dm), SessionRule::default());
+    assert!(!odd.is_of_every_chat());
+}
+
+#[test]
 fn settings_of_sessions_are_shown_by_name() {
     assert_eq!(
         [DmSessions::PerUser, DmSessions::Shared].map(DmSessions::as_str),
@@ -122,7 +167,7 @@ fn a_direct_message_is_per_user_and_a_group_per_chat_unless_told_otherwise() {
     let usual = SessionRule::default();
     let other = SessionRule { dm: DmSessions::Shared, group: GroupSessions::PerUser };
     assert_eq!(key(&at, usual), "agent:main:telegram:bot:dm:-100123:topic:7:user:u%3A1");
-    assert_eq!(key(&at, other), "agent:main:telegram:bot:dm:-100123:topic:7");
+    assert_eq!(key(&at, other), "agent:main:telegram:bot:dm:%2A");
     at.chat_type = ChatType::Group;
     assert_eq!(key(&at, usual), "agent:main:telegram:bot:group:-100123:topic:7");
     assert_eq!(key(&at, other), "agent:main:telegram:bot:group:-100123:topic:7:user:u%3A1");

@@ -4,9 +4,12 @@
 //! `_.~-` and `%XX`; one may begin with `@`. A `:` becomes `=`, which is in none. A name that
 //! is too long for a file system is cut into several folders, of which each but the last ends
 //! in `+` and each but the first begins with one: no piece can be `.` or `..`.
+//!
+//! People and importers may call a folder by the text of its context as it is, with `:`. It counts
+//! as that context's while there is no other, and gets its proper name with the first write.
 
 use insula_domain::Scope;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Longest name of one folder, in bytes; file systems take 255.
 const NAME_BYTES_MAX: usize = 200;
@@ -29,7 +32,7 @@ pub fn folder_of(scope: &Scope) -> PathBuf {
 }
 
 /// The scope whose lists are in this folder, if it is one.
-pub fn scope_of(folder: &std::path::Path) -> Option<Scope> {
+pub fn scope_of(folder: &Path) -> Option<Scope> {
     let mut parts = folder.iter().map(|part| part.to_str());
     let Some(first) = parts.next() else { return Some(Scope::Global) };
     if first? != "contexts" {
@@ -43,7 +46,20 @@ pub fn scope_of(folder: &std::path::Path) -> Option<Scope> {
     }
     let context = name.replace('=', ":").parse().ok()?;
     let scope = Scope::Context(context);
-    (folder_of(&scope) == folder).then_some(scope)
+    (folder_of(&scope) == folder || by_hand(&scope).as_deref() == Some(folder)).then_some(scope)
+}
+
+/// Where somebody may have put a scope's lists by hand: the text of its context, as it is.
+pub fn by_hand(scope: &Scope) -> Option<PathBuf> {
+    let Scope::Context(context) = scope else { return None };
+    let name = context.to_string();
+    (name.len() <= NAME_BYTES_MAX).then(|| Path::new("contexts").join(name))
+}
+
+/// The other name of a piece of a folder's path, where it has one.
+pub(crate) fn other_name(piece: &str) -> Option<String> {
+    let is_whole = !piece.starts_with('+') && !piece.ends_with('+');
+    (is_whole && piece.contains('=')).then(|| piece.replace('=', ":"))
 }
 
 #[cfg(test)]
@@ -52,7 +68,6 @@ mod tests {
     use super::*;
     use insula_domain::{ContextId, CustomId};
     use proptest::prelude::*;
-    use std::path::Path;
 
     #[test]
     fn folders_are_readable_and_lead_back() {
@@ -66,6 +81,27 @@ mod tests {
         for folder in ["contexts", "other", "contexts/../x", "contexts/chat", "contexts/a=b"] {
             assert_eq!(scope_of(Path::new(folder)), None, "{folder}");
         }
+    }
+
+    #[test]
+    fn a_folder_may_be_called_by_the_text_of_its_context_and_by_nothing_else() {
+        for text in ["chat:telegram:main:-100123", "user:@ann", "custom:org%3Aacme"] {
+            let scope: Scope = text.parse().unwrap();
+            let folder = by_hand(&scope).unwrap();
+            assert_eq!(folder, Path::new("contexts").join(text));
+            assert_eq!(scope_of(&folder), Some(scope.clone()));
+            let proper = folder_of(&scope);
+            let piece = proper.file_name().unwrap().to_str().unwrap();
+            assert_eq!(other_name(piece).as_deref(), Some(text));
+        }
+        assert_eq!(by_hand(&Scope::Global), None);
+        // Half of one form and half of the other, and letters that are not encoded.
+        for folder in ["contexts/chat:telegram=main:-1", "contexts/custom:org:acme", "contexts/x:y"]
+        {
+            assert_eq!(scope_of(Path::new(folder)), None, "{folder}");
+        }
+        assert_eq!(other_name("+rest"), None);
+        assert_eq!(other_name("memories"), None);
     }
 
     #[test]

@@ -5,6 +5,7 @@
     reason = "reads and writes an agent's own memory files, below its own folder"
 )]
 
+use crate::encode::other_name;
 use crate::error::FileFault;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{
@@ -79,14 +80,25 @@ fn folder(place: &ListFile, is_made: bool) -> Result<Option<OwnedFd>> {
         Err(error) => return Err(fault(error)),
     };
     for part in &place.folder {
+        let other = part.to_str().and_then(other_name);
         if is_made {
+            if let Some(other) = &other {
+                match renameat_with(&at, other, &at, part, RenameFlags::NOREPLACE) {
+                    Ok(()) | Err(Errno::NOENT | Errno::EXIST) => {}
+                    Err(error) => return Err(fault(error)),
+                }
+            }
             match mkdirat(&at, part, Mode::RWXU) {
                 Ok(()) | Err(Errno::EXIST) => {}
                 Err(error) => return Err(fault(error)),
             }
         }
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-        at = match openat2(&at, part, flags, Mode::empty(), resolve) {
+        let mut next = openat2(&at, part, flags, Mode::empty(), resolve);
+        if let (Err(Errno::NOENT), Some(other)) = (&next, other) {
+            next = openat2(&at, other, flags, Mode::empty(), resolve);
+        }
+        at = match next {
             Ok(next) => next,
             Err(Errno::NOENT) if !is_made => return Ok(None),
             Err(error) => return Err(fault(error)),

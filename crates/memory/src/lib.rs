@@ -26,7 +26,7 @@ mod view;
 pub use admin::{Exported, Share};
 pub use audience::audience;
 pub use block::is_marked;
-pub use encode::{folder_of, scope_of};
+pub use encode::{by_hand, folder_of, scope_of};
 pub use entries::{EntryChange, ListLimits, Operation};
 pub use erase::{Erased, Remains};
 pub use error::{FileFault, MemoryError};

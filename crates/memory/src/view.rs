@@ -2,7 +2,7 @@
 //! without taking them in: for looking where nothing may be changed.
 
 use crate::admin::Exported;
-use crate::encode::scope_of;
+use crate::encode::{folder_of, scope_of};
 use crate::entries::Draft;
 use crate::error::MemoryError;
 use crate::files;
@@ -103,9 +103,16 @@ impl Memory {
             })
             .collect();
         // A context has one folder, whose name is made from its own: nobody would look elsewhere.
-        for folder in folders.iter().filter(|folder| scope_of(folder).is_none()) {
+        for folder in &folders {
             let path = std::path::Path::new("memories").join(folder);
-            told.push(format!("{:?} is no context's folder, and is not read: rename it", path));
+            let Some(scope) = scope_of(folder) else {
+                told.push(format!("{path:?} is no context's folder, and is not read: rename it"));
+                continue;
+            };
+            let proper = folder_of(&scope);
+            if proper != *folder && folders.contains(&proper) {
+                told.push(format!("{path:?} is not read, since that context has another folder: put what is in it into {:?}", std::path::Path::new("memories").join(proper)));
+            }
         }
         Ok(told)
     }

@@ -227,6 +227,7 @@ impl Endpoint {
     pub(crate) fn error(&self, model: &Arc<str>, mut fault: ModelFault) -> ModelError {
         let words = match &mut fault {
             ModelFault::Unauthorized { message, .. }
+            | ModelFault::Unpaid { message, .. }
             | ModelFault::RateLimited { message, .. }
             | ModelFault::Overloaded { message, .. }
             | ModelFault::TooLong { message }

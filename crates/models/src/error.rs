@@ -22,9 +22,17 @@ pub struct ModelError {
 /// What happened, by what can be done about it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelFault {
-    /// The key is missing, wrong, not entitled, or out of credit. Another key would help.
+    /// The key is missing, wrong or not entitled. Another key would help.
     #[error("the provider refused the key ({status}){}", said(message))]
     Unauthorized {
+        /// The answer's status.
+        status: u16,
+        /// The provider's words.
+        message: String,
+    },
+    /// The account that the key is of has nothing left. Waiting does not fill it.
+    #[error("the credit or the quota at the provider is used up ({status}){}", said(message))]
+    Unpaid {
         /// The answer's status.
         status: u16,
         /// The provider's words.
@@ -63,9 +71,10 @@ pub enum ModelFault {
         message: String,
     },
     /// The request itself was refused. Sending it there again would not help.
-    #[error("the provider refused the request ({status}){}", said(message))]
+    #[error("{}{}", refused(*status), said(message))]
     Refused {
-        /// The answer's status.
+        /// The answer's status: 200 when the refusal came inside an answer, and 0 when the
+        /// request was not even sent.
         status: u16,
         /// The provider's words.
         message: String,
@@ -105,6 +114,7 @@ impl ModelError {
         let mut error = self.clone();
         match &mut error.fault {
             ModelFault::Unauthorized { message, .. }
+            | ModelFault::Unpaid { message, .. }
             | ModelFault::RateLimited { message, .. }
             | ModelFault::Overloaded { message, .. }
             | ModelFault::TooLong { message }
@@ -132,6 +142,7 @@ impl ModelFault {
             | Self::TimedOut { phase: Phase::Connect, .. }
             | Self::CutOff => true,
             Self::Unauthorized { .. }
+            | Self::Unpaid { .. }
             | Self::TooLong { .. }
             | Self::Missing { .. }
             | Self::Refused { .. }
@@ -146,6 +157,7 @@ impl ModelFault {
     pub fn is_curable_elsewhere(&self) -> bool {
         match self {
             Self::Unauthorized { .. }
+            | Self::Unpaid { .. }
             | Self::RateLimited { .. }
             | Self::Overloaded { .. }
             | Self::Missing { .. }
@@ -165,6 +177,15 @@ impl ModelFault {
             Self::RateLimited { after, .. } | Self::Overloaded { after, .. } => *after,
             _ => None,
         }
+    }
+}
+
+/// A refusal, by the status it came with.
+fn refused(status: u16) -> String {
+    match status {
+        0 => "the request can't be put to this provider".to_owned(),
+        100..300 => "the provider began to answer and then reported an error".to_owned(),
+        status => format!("the provider refused the request ({status})"),
     }
 }
 
@@ -199,6 +220,14 @@ impl From<insula_wire::WireFault> for ModelFault {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_refusal_says_what_was_refused_and_no_status_that_means_success() {
+        let text = |status| ModelFault::Refused { status, message: "no".into() }.to_string();
+        assert_eq!(text(400), "the provider refused the request (400): no");
+        assert_eq!(text(200), "the provider began to answer and then reported an error: no");
+        assert_eq!(text(0), "the request can't be put to this provider: no");
+    }
 
     #[test]
     fn an_error_names_the_provider_and_the_model_and_what_to_expect() {

@@ -48,6 +48,7 @@ pub use chain::{Answering, Chain, Link, NoAnswer};
 pub use endpoint::SpecError;
 pub use error::{ModelError, ModelFault};
 pub use event::{Event, StopReason, Usage};
+pub use fit::UNFINISHED as UNFINISHED_CALL;
 pub use insula_wire::{EXCERPT_CHARS_MAX, Phase, Timeouts, TlsError, Transport};
 pub use ollama::Ollama;
 pub use openai::OpenAi;

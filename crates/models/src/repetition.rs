@@ -5,6 +5,10 @@ use crate::event::Event;
 
 /// Bytes that have to repeat before words count as a circle: long rules and tables are shorter.
 const RUN_LEN: usize = 4_000;
+/// The same for a circle of words with letters in it: no rule and no table of numbers.
+const SENTENCES_RUN_LEN: usize = 1_600;
+/// How many letters such a circle has at least.
+const LETTERS_MIN: usize = 12;
 /// The same for arguments of calls, which may be files.
 const ARGUMENTS_RUN_LEN: usize = 24_000;
 /// How often a unit has to come again in them.
@@ -38,13 +42,16 @@ impl RepetitionWatch {
     pub(crate) fn goes_in_circles(&mut self, more: &str) -> bool {
         self.tail.extend_from_slice(more.as_bytes());
         self.unseen += more.len();
-        if self.tail.len() < self.run_len || self.unseen < LOOK_EVERY {
+        if self.tail.len() < self.run_len.min(SENTENCES_RUN_LEN) || self.unseen < LOOK_EVERY {
             return false;
         }
         self.unseen = 0;
-        let surplus = self.tail.len() - self.run_len;
+        let surplus = self.tail.len().saturating_sub(self.run_len);
         self.tail.drain(..surplus);
-        period(&self.tail).is_some_and(|period| period * REPEATS_MIN <= self.run_len)
+        let is_long_enough = self.tail.len() >= self.run_len;
+        let is_circle = is_long_enough
+            && period(&self.tail).is_some_and(|period| period * REPEATS_MIN <= self.run_len);
+        is_circle || self.run_len == RUN_LEN && sentences(&self.tail).is_some()
     }
 }
 
@@ -100,14 +107,25 @@ fn period(bytes: &[u8]) -> Option<usize> {
     Some(bytes.len() - borders.last()?)
 }
 
+/// The length of the circle of words that a text ends in, if it does.
+fn sentences(bytes: &[u8]) -> Option<usize> {
+    let end = bytes.get(bytes.len().checked_sub(SENTENCES_RUN_LEN)?..)?;
+    let period = period(end).filter(|period| period * REPEATS_MIN <= SENTENCES_RUN_LEN)?;
+    let letters =
+        end.iter().take(period).filter(|byte| byte.is_ascii_alphabetic() || **byte > 0x7f);
+    (letters.count() >= LETTERS_MIN).then_some(period)
+}
+
 /// A text that ends in a circle, with the circle gone round only twice. Any other as it is.
 pub(crate) fn without_circle(text: &str) -> &str {
     let bytes = text.as_bytes();
-    let Some(from) = bytes.len().checked_sub(RUN_LEN) else { return text };
-    let Some(period) = bytes.get(from..).and_then(period) else { return text };
-    if period * REPEATS_MIN > RUN_LEN {
-        return text;
-    }
+    let long = || {
+        let from = bytes.len().checked_sub(RUN_LEN)?;
+        let period = period(bytes.get(from..)?).filter(|it| it * REPEATS_MIN <= RUN_LEN)?;
+        Some((from, period))
+    };
+    let words = || Some((bytes.len().checked_sub(SENTENCES_RUN_LEN)?, sentences(bytes)?));
+    let Some((from, period)) = words().or_else(long) else { return text };
     // It may have begun before the bytes that were looked at.
     let mut begin = from;
     while begin > 0 && bytes.get(begin - 1) == bytes.get(begin - 1 + period) {
@@ -139,7 +157,12 @@ mod tests {
     fn a_circle_is_noticed_soon_and_what_only_looks_alike_is_not() {
         let said = std::iter::repeat_n("I will look at the file again.\n".to_owned(), 400);
         let at = heard(said).unwrap();
-        assert!(at < RUN_LEN + 2 * LOOK_EVERY, "{at}");
+        assert!(at < SENTENCES_RUN_LEN + 2 * LOOK_EVERY, "{at}");
+        let listed =
+            std::iter::repeat_n("\"cypress\", \"elm\", \"sycamore\", \"ash\", ".to_owned(), 99);
+        assert!(heard(listed).is_some());
+        let at = heard(std::iter::repeat_n("0, 0, 1, 0\n".to_owned(), 999)).unwrap();
+        assert!(at > RUN_LEN, "{at}");
         let counted = (0..2_000).map(|n| format!("line {n} of the list\n"));
         assert_eq!(heard(counted), None);
         assert_eq!(heard([format!("{}\n", "-".repeat(2_000))]), None);

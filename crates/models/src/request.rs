@@ -18,6 +18,8 @@ pub struct Request {
     pub messages: Vec<Arc<Message>>,
     /// The tools the model may call.
     pub tools: Arc<[ToolSchema]>,
+    /// Names of what it was told of and may call as if it were a tool, a skill say.
+    pub mistakable: Arc<[Box<str>]>,
     /// Whether it must, may or must not call one.
     pub tool_choice: ToolChoice,
     /// The most tokens the answer may have; `None` leaves it to the provider.
@@ -61,6 +63,7 @@ impl Request {
             system: vec![],
             messages: messages.into_iter().map(Arc::new).collect(),
             tools: Arc::new([]),
+            mistakable: Arc::new([]),
             tool_choice: ToolChoice::Auto,
             max_tokens: None,
             temperature: None,

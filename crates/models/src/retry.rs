@@ -160,6 +160,7 @@ mod tests {
         let message = String::new;
         for (fault, passing) in [
             (ModelFault::Unauthorized { status: 401, message: message() }, false),
+            (ModelFault::Unpaid { status: 429, message: message() }, false),
             (ModelFault::TooLong { message: message() }, false),
             (ModelFault::Refused { status: 400, message: message() }, false),
             (ModelFault::Garbage { what: message() }, false),

@@ -68,7 +68,7 @@ impl ProviderErrorBody {
             () if self.is(&["overloaded_error"]) => 529,
             () if self.is(&["rate_limit_error", "rate_limit_exceeded"]) => 429,
             () if self.is(&["authentication_error", "permission_error", "invalid_api_key"]) => 401,
-            () if self.is(&["billing_error", "insufficient_quota"]) => 402,
+            () if self.is(&UNPAID) => 402,
             () if self.is(&["not_found_error", "model_not_found"]) => 404,
             () if self.is(&["request_too_large"]) => 413,
             () if self.is(&["invalid_request_error", "context_length_exceeded"]) => 400,
@@ -96,6 +96,10 @@ impl ProviderErrorBody {
     }
 }
 
+/// Kinds of errors by which an account is said to have nothing left.
+const UNPAID: [&str; 4] =
+    ["insufficient_quota", "billing_error", "billing_hard_limit_reached", "insufficient_balance"];
+
 /// How long Google asks to wait: `retryDelay` among the details.
 fn retry_delay(details: &Value) -> Option<Duration> {
     let mut delays = details.as_array()?.iter().filter_map(|it| it.get("retryDelay")?.as_str());
@@ -107,15 +111,15 @@ fn retry_delay(details: &Value) -> Option<Duration> {
 pub(crate) fn fault(status: u16, after: Option<Duration>, told: ProviderErrorBody) -> ModelFault {
     let seen = if status < 300 { told.inner_status() } else { status };
     // An account without credit answers 429 at some providers; waiting does not fill it.
-    let unpaid = told.is(&["insufficient_quota", "billing_error"]);
+    let unpaid = told.is(&UNPAID) || seen == 402;
     let too_long = matches!(seen, 400 | 413 | 422 | 429 | 500) && told.is_too_long();
     let is_invalid = told.is(&["invalid_request_error", "invalid_request"]);
     let after = after.or(told.after);
     let message = told.message;
     match seen {
         _ if too_long => ModelFault::TooLong { message },
-        _ if unpaid => ModelFault::Unauthorized { status: seen, message },
-        401..=403 => ModelFault::Unauthorized { status: seen, message },
+        _ if unpaid => ModelFault::Unpaid { status: seen, message },
+        401 | 403 => ModelFault::Unauthorized { status: seen, message },
         404 => ModelFault::Missing { status: seen, message },
         413 => ModelFault::TooLong { message },
         429 => ModelFault::RateLimited { after, message },
@@ -145,8 +149,10 @@ mod tests {
         for (status, body, expected) in [
             (401, "{}", "Unauthorized"),
             (403, "no", "Unauthorized"),
-            (402, "{}", "Unauthorized"),
-            (429, r#"{"error":{"message":"m","code":"insufficient_quota"}}"#, "Unauthorized"),
+            (402, "{}", "Unpaid"),
+            (403, r#"{"error":{"type":"billing_error"}}"#, "Unpaid"),
+            (429, r#"{"error":{"message":"m","code":"insufficient_quota"}}"#, "Unpaid"),
+            (200, r#"{"error":{"type":"insufficient_quota"}}"#, "Unpaid"),
             (404, "{}", "Missing"),
             (429, "{}", "RateLimited"),
             (400, r#"{"error":{"message":"bad"}}"#, "Refused"),

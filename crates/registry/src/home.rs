@@ -290,6 +290,11 @@ impl Home {
         self.agent(id).symlink_metadata().is_ok()
     }
 
+    /// Whether a plain file stands at a path, in the home or elsewhere. It is not opened.
+    pub fn is_file(&self, path: &Path) -> bool {
+        path.symlink_metadata().is_ok_and(|about| about.is_file())
+    }
+
     /// Makes the folder of a new agent, with its `agent.yaml`, whole or not at all: half a
     /// folder would be no agent, and keep its id from being used.
     pub fn add_agent(&self, id: &AgentId, agent_yaml: &[u8]) -> Result<(), RuntimeError> {

@@ -27,6 +27,7 @@ pub mod signal;
 pub mod tokens;
 pub mod toolbox;
 pub mod trail;
+pub mod unread;
 pub mod watch;
 pub mod whole;
 pub mod workspace;

@@ -14,10 +14,6 @@ use insula_models::{
 use insula_vault::Secret;
 use std::collections::BTreeMap;
 
-/// Providers that need no configuration to be there. Those that need a key get it under
-/// `providers`: nothing is taken from the environment that nobody wrote down.
-const WITHOUT_KEY: [(&str, Kind); 1] = [("ollama", Kind::Ollama)];
-
 /// The providers there are, and why others are not.
 pub struct Built {
     /// Those that can be used.
@@ -38,17 +34,13 @@ impl Built {
     ) -> Self {
         let mut specs: BTreeMap<String, ProviderSpec> = BTreeMap::new();
         let mut unusable = BTreeMap::new();
-        for (name, kind) in WITHOUT_KEY {
-            specs.insert(name.to_owned(), ProviderSpec::new(name, kind));
-        }
-        for (name, provider) in &daemon.providers.configured {
-            match spec(env, name, provider, keys) {
-                Ok(Some(spec)) => drop(specs.insert(name.to_string(), spec)),
+        // Built-in ones are there without a word. Their keys are the daemon's secrets: nothing is
+        // taken from the environment that nobody wrote down.
+        for (name, provider) in daemon.providers.all() {
+            match spec(env, name, &provider, keys) {
+                Ok(Some(spec)) => drop(specs.insert(name.to_owned(), spec)),
                 Ok(None) => {}
-                Err(why) => {
-                    specs.remove(&**name);
-                    unusable.insert(name.clone(), why);
-                }
+                Err(why) => drop(unusable.insert(name.into(), why)),
             }
         }
         let specs: Vec<ProviderSpec> = specs.into_values().collect();

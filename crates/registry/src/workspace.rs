@@ -39,6 +39,11 @@ pub fn full(path: &str, user_home: Option<&str>) -> PathBuf {
 }
 
 impl Workspace {
+    /// What `~` stands for in paths of the configuration.
+    pub fn user_home(&self) -> Option<&str> {
+        self.place.user_home.as_deref().and_then(Path::to_str)
+    }
+
     /// The workspace of the agent with this folder in `home`; `path` is given where the
     /// operator chose another one than its own, with who works there.
     pub fn new(

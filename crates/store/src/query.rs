@@ -26,16 +26,33 @@ const BEGINNING_MIN: usize = 3;
 /// Shortest word that longer ones are looked for by: shorter ones begin too many others.
 const LONGER_MIN: usize = 5;
 
+/// How many words are more than one: pieces of a dense script are parts of words.
+const SEVERAL_WORDS_MIN: f64 = 1.5;
+/// How many words that say nothing make a sentence of a query, and not an article before a word.
+const IDLE_WORDS_MIN: usize = 2;
+
 /// Terms of a query that are looked at before the best of them are taken.
 const TERMS_READ_MAX: usize = 512;
 
 /// Han characters that carry a sentence, as stop words do elsewhere.
 const HAN_STOP: &str = "的了是我你您他她它们在有和与就都也很还再吗呢吧啊这那什么怎哪谁几个要会能不没把被给对从到何於之說嗎這個們麼誰幾為为";
 
+/// How somebody asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// For one word, with no more around it than an article.
+    Word,
+    /// For several.
+    Words,
+    /// In a whole sentence.
+    Sentence,
+}
+
 /// What a query asks for.
 pub(crate) struct Query {
     /// The terms, each once.
     pub(crate) wanted: Vec<Wanted>,
+    kind: Kind,
     stems: Stems,
 }
 
@@ -105,6 +122,14 @@ impl Query {
                 add(term, weight, if weight < 1.0 { 0.0 } else { share });
             }
         }
+        let idle = said.iter().enumerate().filter(|(place, (term, _))| weight(*place, term) <= 0.0);
+        let is_sentence = idle.count() >= IDLE_WORDS_MIN;
+        let words: f64 = wanted.iter().map(|wanted| wanted.share).sum();
+        let kind = match is_sentence {
+            true => Kind::Sentence,
+            false if words < SEVERAL_WORDS_MIN => Kind::Word,
+            false => Kind::Words,
+        };
         if wanted.is_empty() {
             // Nothing but such words: then they are what is asked for.
             let mut add = |term: &str| {
@@ -118,7 +143,22 @@ impl Query {
         // Of too many, those that count most, and of those the first.
         wanted.sort_by(|one, other| other.weight.total_cmp(&one.weight));
         wanted.truncate(TERMS_PER_QUERY_MAX);
-        Self { wanted, stems }
+        Self { wanted, kind, stems }
+    }
+
+    /// How many words of the query must stand beside a document that has none of them, by which
+    /// terms are there at all. Whoever asks for one word wants to see it, and several are named
+    /// to be found together, as far as anybody said them. A question has other words than what
+    /// it asks for: its answer stands beside one of them.
+    pub(crate) fn silent_words_min(&self, is_there: impl Fn(usize) -> bool) -> f64 {
+        let there = self.wanted.iter().enumerate().filter(|(term, _)| is_there(*term));
+        let there: f64 = there.map(|(_, wanted)| wanted.share).sum();
+        match self.kind {
+            Kind::Word => SEVERAL_WORDS_MIN,
+            _ if there <= 0.0 => SEVERAL_WORDS_MIN,
+            Kind::Words => there.min(SEVERAL_WORDS_MIN),
+            Kind::Sentence => there.min(1.0),
+        }
     }
 
     /// What a term of the index counts for one that is asked for, where they begin alike; 0 for

@@ -57,6 +57,21 @@ fn words_are_counted_also_where_nothing_parts_them() {
 }
 
 #[test]
+fn what_is_silent_is_found_by_a_question_of_one_word_and_not_by_that_word() {
+    let all = |text: &str| Query::read(text).silent_words_min(|_| true);
+    for text in ["dentist", "the dentist", "beim Zahnarzt", "猫", "", "?!"] {
+        assert!(all(text) > 1.4, "{text}");
+    }
+    for text in ["when do I go to the dentist?", "Wann muss ich wieder zum Zahnarzt?"] {
+        assert!((all(text) - 1.0).abs() < 1e-9, "{text}");
+    }
+    // Of several, those count that somebody said.
+    let query = Query::read("dentist appointment");
+    assert!(query.silent_words_min(|_| true) > 1.4 && query.silent_words_min(|_| false) > 1.4);
+    assert!((query.silent_words_min(|term| term == 0) - 1.0).abs() < 1e-9);
+}
+
+#[test]
 fn forms_and_longer_words_count_less_than_the_word_itself() {
     for (text, term, expected) in [
         ("repairing boilers", "repairing", 1.0),

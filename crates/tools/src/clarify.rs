@@ -25,7 +25,7 @@ impl Tool for Clarify {
     }
 
     fn description(&self) -> &'static str {
-        "Ask the user one question and end the turn; their next message is the answer."
+        "Ask the user one question that only they can answer, and end the turn; their next message is the answer."
     }
 
     fn parameters(&self) -> &'static str {

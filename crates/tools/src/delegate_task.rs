@@ -55,11 +55,13 @@ impl Tool for DelegateTask {
     }
 
     fn description(&self) -> &'static str {
-        "Hand a `goal` to a child, which works it out by itself and reports back. It sees only `goal` and `context`, shares your files, has at most your tools, and can't ask anybody. With `tasks`, several children work at once, each on one part of the goal."
+        "Hand a `goal` to a child, which works it out by itself and reports back. It sees only `goal` and `context`, shares your files, has at most your tools, and can't ask anybody. For several children at once give `tasks`, one for each."
     }
 
     fn parameters(&self) -> &'static str {
-        r#"{"type":"object","properties":{"goal":{"type":"string","description":"what is to be done, in full"},"context":{"type":"string","description":"what to know for it"},"tasks":{"type":"array","maxItems":32,"items":{"type":"object","properties":{"goal":{"type":"string"},"context":{"type":"string"},"role":{"type":"string","enum":["leaf","orchestrator"]},"tools":{"type":"array","items":{"type":"string"}},"model":{"type":"string"},"max_tokens":{"type":"integer","minimum":1}},"required":["goal"],"additionalProperties":false}},"tools":{"type":"array","items":{"type":"string"},"description":"keep only these"},"role":{"type":"string","enum":["leaf","orchestrator"]},"model":{"type":"string"},"max_tokens":{"type":"integer","minimum":1}},"required":["goal"],"additionalProperties":false}"#
+        // `tools`, `model` and `max_tokens` are taken as well, and not shown: small models fill in
+        // all they see, and a child without tools, or of a model that nobody has, can do nothing.
+        r#"{"type":"object","properties":{"goal":{"type":"string","description":"what is to be done, in full"},"context":{"type":"string","description":"what to know for it"},"tasks":{"type":"array","maxItems":32,"description":"for several children: the goal of each","items":{"type":"object","properties":{"goal":{"type":"string"}},"required":["goal"]}},"role":{"type":"string","enum":["leaf","orchestrator"]}},"required":["goal"],"additionalProperties":false}"#
     }
 
     fn habits(&self) -> Habits {
@@ -119,6 +121,8 @@ impl Tool for DelegateTask {
 fn tasks(asked: Arguments) -> Result<Vec<Task>, ToolError> {
     let Arguments { goal, context, role, tools, model, max_tokens, tasks } = asked;
     let whole = goal.clone().filter(|it| !tasks.is_empty() && !it.trim().is_empty());
+    // What one of them is to do is nothing that the others are a part of.
+    let whole = whole.filter(|it| tasks.iter().all(|task| task.goal.trim() != it.trim()));
     let tasks = match (goal, tasks.is_empty()) {
         (None, true) => return wrong("`goal` or `tasks` is needed"),
         (Some(goal), true) => vec![TaskArguments {

@@ -318,7 +318,16 @@ fn skill_argument(arguments: &Value) -> Option<String> {
 
 /// Reads a tool's arguments; what is wrong is said so that a model can mend it.
 fn arguments<T: serde::de::DeserializeOwned>(value: &Value) -> Result<T, ToolError> {
-    T::deserialize(value).map_err(|error| ToolError::Arguments(error.to_string()))
+    T::deserialize(value).map_err(|error| ToolError::Arguments(in_plain_words(&error.to_string())))
+}
+
+/// What is wrong with arguments without words from inside: `struct Item` is an object to a model.
+fn in_plain_words(error: &str) -> String {
+    let Some((before, after)) = error.split_once("expected struct ") else {
+        return error.replace("expected a sequence", "expected a list");
+    };
+    let rest = after.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_');
+    format!("{before}expected an object{rest}")
 }
 
 #[cfg(test)]
@@ -328,6 +337,11 @@ mod tools_tests;
 mod tests {
     use super::*;
 
+    /// Whether a tool takes arguments that its schema does not show.
+    fn takes_more(tool: &str) -> bool {
+        tool == "delegate_task"
+    }
+
     #[test]
     fn rules_know_the_arguments_by_the_names_they_have() {
         for tool in BUILT_IN {
@@ -336,7 +350,13 @@ mod tests {
                 schema["properties"].as_object().unwrap().keys().collect();
             names.sort();
             if let Some(known) = insula_domain::argument::names_of(tool.name()) {
-                assert_eq!(names, known, "`domain/src/argument/names.rs` about {}", tool.name());
+                let is_known = |name: &&String| known.contains(&name.as_str());
+                assert!(
+                    names.iter().all(is_known)
+                        && (names.len() == known.len() || takes_more(tool.name())),
+                    "`domain/src/argument/names.rs` about {}",
+                    tool.name()
+                );
             }
         }
     }

@@ -139,7 +139,7 @@ impl Tool for Remember {
     }
 
     fn description(&self) -> &'static str {
-        "Remember a short fact for later conversations, or change one: `add` takes `content`, `replace` takes `old_text` and `content`, `remove` takes `old_text`. What you write is shown to you from the next conversation on."
+        "Remember a short fact for later conversations when asked to, or change one; no place for files. `add` takes `content`, `replace` takes `old_text` and `content`, `remove` takes `old_text`. What you write is shown to you from the next conversation on."
     }
 
     fn parameters(&self) -> &'static str {
@@ -162,6 +162,7 @@ impl Tool for Remember {
             ],
             by_the_letter: &["scope"],
             blank_is_nothing: &["old_text", "target", "scope"],
+            ..Habits::default()
         }
     }
 

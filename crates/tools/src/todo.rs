@@ -18,17 +18,26 @@ pub struct Todo;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    todos: Option<Vec<Item>>,
+    todos: Option<Vec<Asked>>,
     #[serde(default)]
     merge: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+/// An item as it is asked for. Who numbers none leaves it to us.
+#[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
+struct Asked {
+    id: Option<String>,
+    content: String,
+    #[serde(default)]
+    status: Status,
+}
+
+/// An item as it is kept.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 struct Item {
     id: String,
     content: String,
-    #[serde(default)]
     status: Status,
 }
 
@@ -36,9 +45,13 @@ struct Item {
 #[serde(rename_all = "snake_case")]
 enum Status {
     #[default]
+    #[serde(alias = "todo", alias = "open", alias = "not_started")]
     Pending,
+    #[serde(alias = "doing", alias = "started")]
     InProgress,
+    #[serde(alias = "done", alias = "complete", alias = "finished")]
     Completed,
+    #[serde(alias = "canceled")]
     Cancelled,
 }
 
@@ -49,16 +62,23 @@ impl Tool for Todo {
     }
 
     fn description(&self) -> &'static str {
-        "Keep a list of steps for this conversation. Without `todos` it is read; `merge` updates items by id instead of replacing the list."
+        "Keep a list of things to do in this conversation. Without `todos` it is read; `merge` updates items by id instead of replacing the list."
     }
 
     fn parameters(&self) -> &'static str {
-        r#"{"type":"object","properties":{"todos":{"type":"array","items":{"type":"object","properties":{"id":{"type":"string"},"content":{"type":"string"},"status":{"type":"string","enum":["pending","in_progress","completed","cancelled"]}},"required":["id","content"],"additionalProperties":false}},"merge":{"type":"boolean"}},"additionalProperties":false}"#
+        r#"{"type":"object","properties":{"todos":{"type":"array","items":{"type":"object","properties":{"content":{"type":"string"},"id":{"type":"string"},"status":{"type":"string","enum":["pending","in_progress","completed","cancelled"]}},"required":["content"],"additionalProperties":false}},"merge":{"type":"boolean"}},"additionalProperties":false}"#
     }
 
     fn habits(&self) -> Habits {
         Habits {
-            also_called: &[("items", "todos"), ("list", "todos"), ("tasks", "todos")],
+            also_called: &[
+                ("items", "todos"),
+                ("list", "todos"),
+                ("tasks", "todos"),
+                ("todo", "todos"),
+                ("steps", "todos"),
+            ],
+            alone: Some("todos"),
             ..Habits::default()
         }
     }
@@ -74,7 +94,7 @@ impl Tool for Todo {
         let items = match todos {
             None => kept,
             Some(todos) if merge => merged(kept, todos),
-            Some(todos) => todos,
+            Some(todos) => merged(Vec::new(), todos),
         };
         check(&items)?;
         let text = serde_json::to_string(&items);
@@ -82,14 +102,31 @@ impl Tool for Todo {
     }
 }
 
-fn merged(mut kept: Vec<Item>, new: Vec<Item>) -> Vec<Item> {
-    for item in new {
-        match kept.iter_mut().find(|known| known.id == item.id) {
-            Some(known) => *known = item,
-            None => kept.push(item),
+/// The list with what is new. An item without an id is the one that says the same, or another.
+fn merged(mut kept: Vec<Item>, new: Vec<Asked>) -> Vec<Item> {
+    let named: Vec<String> = new.iter().filter_map(|item| item.id.clone()).collect();
+    let before = kept.len();
+    for Asked { id, content, status } in new {
+        // What stands twice among the new ones is for `check` to say.
+        let is_it = |known: &Item| match &id {
+            Some(id) => known.id == *id,
+            None => known.content == content,
+        };
+        if let Some(known) = kept.iter_mut().take(before).find(|known| is_it(known)) {
+            known.content = content;
+            known.status = status;
+            continue;
         }
+        let id = id.unwrap_or_else(|| free_id(&kept, &named));
+        kept.push(Item { id, content, status });
     }
     kept
+}
+
+/// The first number that no item has.
+fn free_id(kept: &[Item], named: &[String]) -> String {
+    let is_taken = |id: &String| named.contains(id) || kept.iter().any(|known| known.id == *id);
+    (1_usize..).map(|number| number.to_string()).find(|id| !is_taken(id)).unwrap_or_default()
 }
 
 fn check(items: &[Item]) -> Result<(), ToolError> {
@@ -107,3 +144,7 @@ fn check(items: &[Item]) -> Result<(), ToolError> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+#[path = "todo_tests.rs"]
+mod todo_tests;

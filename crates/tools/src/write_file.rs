@@ -14,6 +14,8 @@ pub struct WriteFile;
 struct Arguments {
     path: String,
     content: String,
+    #[serde(default)]
+    append: bool,
 }
 
 #[async_trait]
@@ -23,11 +25,11 @@ impl Tool for WriteFile {
     }
 
     fn description(&self) -> &'static str {
-        "Write a whole file, making folders as needed. A file that exists has to be read first; to change a part of it use patch."
+        "Write a whole file, making folders as needed; with `append`, add `content` as new lines at the end of what is there. A file that exists has to be read before it is written whole; to change a part of it use patch."
     }
 
     fn parameters(&self) -> &'static str {
-        r#"{"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"}},"required":["path","content"],"additionalProperties":false}"#
+        r#"{"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"},"append":{"type":"boolean"}},"required":["path","content"],"additionalProperties":false}"#
     }
 
     fn habits(&self) -> Habits {
@@ -58,8 +60,12 @@ impl Tool for WriteFile {
     }
 
     async fn run(&self, hands: &Hands<'_>, value: &Cleared) -> Result<Output, ToolError> {
-        let Arguments { path, content } = arguments(value)?;
-        let wish = Wish { path, act: Act::Write(content.into_bytes()) };
+        let Arguments { path, content, append } = arguments(value)?;
+        let act = match append {
+            true => Act::Append(content),
+            false => Act::Write(content.into_bytes()),
+        };
+        let wish = Wish { path, act };
         let report = hands.files()?.work(move |access, _| access.change(vec![wish])).await?;
         let lines = report.done.into_iter().chain(report.notes);
         Ok(Output::Text(lines.collect::<Vec<_>>().join("\n")))

@@ -167,6 +167,18 @@ fn hands_on_servers(agent: &AgentContext, boundary: &Boundary) -> bool {
     own.any(|name| !only_reads(agent, boundary, name))
 }
 
+/// The folders by which every call of a tool is judged as in a tainted turn, also in a clean one:
+/// what it runs finds words of others there, and reaches out.
+pub fn found_by_programs(agent: &AgentContext, boundary: &Boundary, tool: &str) -> Vec<String> {
+    let runs = [Effect::RunProgram, Effect::RunCode];
+    let is_program = tool::find(tool).is_some_and(|it| it.first_of(&runs).is_some());
+    let reaches = !boundary.network.is_none() || agent.programs.sandbox == Switch::Off;
+    match is_program && reaches {
+        true => boundary.untrusted_folders(agent.workspace.user_home()),
+        false => Vec::new(),
+    }
+}
+
 /// What becomes of calls of a tool in tainted turns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InTaintedTurns {

@@ -56,6 +56,18 @@ impl Wishes {
         own.iter().chain(self.tools.iter().filter(is_free)).cloned().collect()
     }
 
+    /// What a model is told that answers in words where a call is wished; `None` where none is.
+    pub(crate) fn demand(&self) -> Option<String> {
+        let names: Vec<String> = match &self.choice {
+            _ if self.tools.is_empty() => return None,
+            ToolChoice::Auto | ToolChoice::None => return None,
+            ToolChoice::Required => self.tools.iter().map(|it| format!("`{}`", it.name)).collect(),
+            ToolChoice::Tool(name) => vec![format!("`{name}`")],
+        };
+        let names = names.join(", ");
+        Some(format!("whoever asks wants a call of one of these tools, and no words: {names}"))
+    }
+
     /// Has a request say what is wished.
     pub(crate) fn put_into(&self, request: &mut Request) {
         request.stop.clone_from(&self.stop);

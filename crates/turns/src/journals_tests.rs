@@ -4,7 +4,7 @@
 //! provider's rules and to the templates of models.
 //!
 //! The test command walks a few hundred. A hundred thousand:
-//! `JOURNALS=100000 cargo nextest run -p insula-turns --lib journals --no-capture`
+//! `JOURNALS=100000 cargo test --release -p insula-turns --lib journals`
 #![allow(clippy::disallowed_methods, reason = "tests read how many journals to walk")]
 
 use crate::history::{arrange, fitting};

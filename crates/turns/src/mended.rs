@@ -1,6 +1,7 @@
 //! Calls as they are meant: arguments are mended by the tool's own schema when an answer is taken,
 //! before it is journalled. So the journal, the gate, approvals, hooks and the tool see the same.
 
+use crate::prompt::SKILL_VIEW;
 use crate::turn::Turn;
 use insula_models::text_calls::text_call;
 use insula_store::Part;
@@ -25,6 +26,12 @@ impl Turn<'_> {
     pub(super) fn mended(&mut self, mut parts: Vec<Part>) -> Vec<Part> {
         for part in &mut parts {
             let Part::ToolCall { id, name, arguments } = part else { continue };
+            if self.is_skill(name) {
+                *arguments = json!({ "name": &**name }).to_string();
+                *name = SKILL_VIEW.into();
+                self.mends.insert(id.clone(), vec!["a skill was called as a tool".to_owned()]);
+                continue;
+            }
             let Some(tool) = self.tool(name) else { continue };
             let left_out = |given: &Map<String, Value>| tool.left_out(given);
             let Some(mended) = mend(tool.parameters(), &tool.habits(), left_out, arguments) else {
@@ -35,6 +42,17 @@ impl Turn<'_> {
             self.mends.insert(id.clone(), mends);
         }
         parts
+    }
+
+    /// Whether a name is that of a skill and of nothing else. To call one can only mean to do what
+    /// it says, and that begins with looking at it.
+    fn is_skill(&self, name: &str) -> bool {
+        let agent = &self.cx.agent;
+        agent.skills.get(name).is_some()
+            && agent.tools().verdict(SKILL_VIEW).is_in()
+            && self.tool(name).is_none()
+            && self.cx.wishes.tools.iter().all(|tool| *tool.name != *name)
+            && insula_domain::tool::find(name).is_none()
     }
 
     /// A tool of the agent's own, or one that is built in.

@@ -146,6 +146,7 @@ fn unpaid(error: BudgetError) -> ToolError {
 fn not_made(error: &ModelError) -> ToolError {
     let words = match &error.fault {
         ModelFault::Unauthorized { message, .. }
+        | ModelFault::Unpaid { message, .. }
         | ModelFault::RateLimited { message, .. }
         | ModelFault::Overloaded { message, .. }
         | ModelFault::TooLong { message }

@@ -92,7 +92,7 @@ impl Turn<'_> {
         summary.label = self.cx.label_of_notes(&self.shop.access, older);
         // Notes on what people of several scopes said belong to none of them alone.
         if older.iter().any(|message| message.scope != self.cx.scope) {
-            summary.scope = self.cx.from.fallback().into();
+            summary.scope = self.cx.from.fallback(&self.cx.key).into();
         }
         let session = SessionRef::Id(self.cx.session);
         let messages = vec![summary.clone()];

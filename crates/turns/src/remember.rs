@@ -10,7 +10,8 @@ use async_trait::async_trait;
 use insula_capabilities::memory::{Act, Resolved};
 use insula_domain::{Actor, Label, MemoryOperation, Scope};
 use insula_memory::{
-    AsFound, Changed, EntryChange, MemoryError, MemoryHit, Operation, Scoped, ShownMemory,
+    AsFound, Changed, EntryChange, MemoryError, MemoryHit, MemoryList, Operation, Scoped,
+    ShownMemory,
 };
 use insula_registry::context::AgentContext;
 use insula_store::{AgentCommand, Frozen, MemoryOrigin, MemorySource};
@@ -141,6 +142,49 @@ impl<'c> TurnMemory<'c> {
         let reads = reads.map(|resolved| resolved.reads).unwrap_or_default();
         Ok(self.memory.keeper.scoped(reads, writes))
     }
+
+    /// Makes changes, if hooks allow them.
+    async fn apply(
+        &self,
+        scoped: &Scoped,
+        changes: &[EntryChange],
+    ) -> Result<Result<Vec<Changed>, MemoryError>, HandError> {
+        let act = Act::writing(&self.cx.from, scoped, changes);
+        let asked =
+            self.shop.caps.ask_memory(MemoryOperation::Write, self.cx.occasion(), act).await;
+        asked.map_err(HandError)?;
+        let origin = MemoryOrigin {
+            source: MemorySource::Tool,
+            principal: self.cx.principal.clone(),
+            platform: self.cx.from.address.platform.to_string().into(),
+            session: Some(self.cx.session),
+            message: Some(self.cx.asked),
+            call: Some(self.call.into()),
+            generation: self.cx.agent.generation.0,
+            at: self.shop.world.clock.now(),
+            approved_by: self.approved_by.clone(),
+            label: Some((*text_of(&self.cx.label_of_works(&self.shop.access))).into()),
+        };
+        let changed = scoped.apply(changes, &origin).await;
+        // What became of it is told with the entries that are there, and so is what went wrong.
+        let label = scoped.label().await.unwrap_or_else(|_| Label::nobody());
+        self.cx.seen.add(&label);
+        Ok(changed)
+    }
+}
+
+/// A change of one entry, of the list that was not named; of several, or where something is only
+/// added, nothing.
+fn in_the_other(changes: &[EntryChange]) -> Option<Vec<EntryChange>> {
+    let [EntryChange { target, operation }] = changes else { return None };
+    if matches!(operation, Operation::Add { .. }) {
+        return None;
+    }
+    let target = match target {
+        MemoryList::Memory => MemoryList::User,
+        MemoryList::User => MemoryList::Memory,
+    };
+    Some(vec![EntryChange { target, operation: operation.clone() }])
 }
 
 #[async_trait]
@@ -166,27 +210,22 @@ impl insula_tools::Memory for TurnMemory<'_> {
                 EntryChange { target: *target, operation }
             })
             .collect();
-        let act = Act::writing(&self.cx.from, &scoped, &changes);
-        let asked =
-            self.shop.caps.ask_memory(MemoryOperation::Write, self.cx.occasion(), act).await;
-        asked.map_err(HandError)?;
-        let origin = MemoryOrigin {
-            source: MemorySource::Tool,
-            principal: self.cx.principal.clone(),
-            platform: self.cx.from.address.platform.to_string().into(),
-            session: Some(self.cx.session),
-            message: Some(self.cx.asked),
-            call: Some(self.call.into()),
-            generation: self.cx.agent.generation.0,
-            at: self.shop.world.clock.now(),
-            approved_by: self.approved_by.clone(),
-            label: Some((*text_of(&self.cx.label_of_works(&self.shop.access))).into()),
+        let error = match self.apply(&scoped, &changes).await? {
+            Ok(changed) => return Ok(changed),
+            Err(error) => error,
         };
-        let changed = scoped.apply(&changes, &origin).await;
-        // What became of it is told with the entries that are there, and so is what went wrong.
-        let label = scoped.label().await.unwrap_or_else(|_| Label::nobody());
-        self.cx.seen.add(&label);
-        changed.map_err(|error| HandError(told(&self.cx.agent, &error)))
+        // Which list an entry is in is easily mistaken. What names one is looked for in the other.
+        let (MemoryError::NoMatch { .. }, Some(elsewhere)) = (&error, in_the_other(&changes))
+        else {
+            return Err(HandError(told(&self.cx.agent, &error)));
+        };
+        match self.apply(&scoped, &elsewhere).await? {
+            Ok(changed) => Ok(changed),
+            Err(other) => {
+                let agent = &self.cx.agent;
+                Err(HandError(format!("{}\n{}", told(agent, &error), told(agent, &other))))
+            }
+        }
     }
 
     async fn search(&self, query: &str, limit: usize) -> Result<Vec<MemoryHit>, HandError> {

@@ -117,7 +117,7 @@ impl Turn<'_> {
                 if let Some(end) = self.answered(message, usage, &mut history).await? {
                     return Ok(end);
                 }
-            } else if let Some(objection) = self.unverified(&answer, usage, &history).await? {
+            } else if let Some(objection) = self.objection(&answer, usage, &history).await? {
                 let answered = NewStep::Answered { message: message.clone(), usage };
                 let seq = self.journal(answered, None).await?;
                 history.push(self.placed(&message, seq));

@@ -11,6 +11,9 @@ use insula_registry::Access;
 use insula_store::{Counted, Message, MessageSeq, Seals, SessionId, SessionRef};
 use insula_tools::hands::{HandError, History, Hit, Order, Search};
 
+/// Hits that may be of the turn itself, and are looked for beside those that are asked for.
+const OWN_HITS_MAX: usize = 20;
+
 /// What was said before, as far as the scope of one turn reaches.
 pub(crate) struct ScopedHistory<'c> {
     caps: &'c Capabilities,
@@ -37,8 +40,12 @@ impl<'c> ScopedHistory<'c> {
 impl History for ScopedHistory<'_> {
     async fn search(&self, search: Search<'_>) -> Result<Vec<Hit>, HandError> {
         let scope = self.scope().await?;
-        let found = self.cx.agent.store.search(&scope, search.query, search.limit).await;
+        let most = search.limit.saturating_add(OWN_HITS_MAX);
+        let found = self.cx.agent.store.search(&scope, search.query, most).await;
         let mut found = found.map_err(|error| HandError(error.to_string()))?;
+        // What is said in this turn the model has before it: a question is no answer to itself.
+        found.retain(|hit| hit.session != self.cx.session || hit.seq < self.cx.asked);
+        found.truncate(search.limit);
         if search.order == Order::Newest {
             found.sort_by_key(|hit| std::cmp::Reverse(hit.at));
         }

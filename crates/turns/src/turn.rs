@@ -186,6 +186,8 @@ pub(crate) struct Turn<'t> {
     pub(super) pending: PendingStep,
     /// How often its reply was sent back.
     pub(super) objections: usize,
+    /// Whether it was told that its caller wants a call and no words.
+    pub(super) was_told_to_call: bool,
     /// The generation that holds now, where it is another than its own.
     pub(super) now: Option<Arc<AgentContext>>,
     /// The call that goes on from where it asked, while it is made: it was judged when it began.
@@ -208,6 +210,7 @@ impl<'t> Turn<'t> {
             block: MemoryBlock::default(),
             pending: PendingStep::default(),
             objections: 0,
+            was_told_to_call: false,
             now: None,
             goes_on: None,
         }

@@ -1,11 +1,12 @@
 //! Before a reply is taken for the turn's last word: hooks may send it back to the model with a
-//! reason, a few times. Nobody has seen a word of it by then.
+//! reason, a few times, and a caller that wants a call does so once. Nobody has seen a word of it
+//! by then.
 
 use crate::turn::{Broken, Turn};
 use insula_capabilities::hooks::HookDecision;
 use insula_domain::Actor;
 use insula_domain::hook::HookEvent;
-use insula_models::Answer;
+use insula_models::{Answer, StopReason};
 use insula_store::{Accepted, AgentCommand, Join, Message, Part, Role, Usage};
 use serde_json::json;
 
@@ -14,10 +15,39 @@ use serde_json::json;
 const ROUNDS_MAX: usize = 3;
 
 impl Turn<'_> {
-    /// Whether replies are kept back until hooks have had their say.
+    /// Whether replies are kept back until hooks have had their say, or until it is clear that
+    /// the model can't be brought to make the call that its caller wants.
     pub(super) fn holds_back(&self) -> bool {
         let hooks = &self.cx.agent.hooks;
-        hooks.has(HookEvent::TransformLlmOutput) || hooks.has(HookEvent::PreVerify)
+        self.cx.wishes.demand().is_some()
+            || hooks.has(HookEvent::TransformLlmOutput)
+            || hooks.has(HookEvent::PreVerify)
+    }
+
+    /// What stands against taking this answer, by its caller or by a hook, if something does.
+    pub(super) async fn objection(
+        &mut self,
+        answer: &Answer,
+        usage: Usage,
+        history: &[Message],
+    ) -> Result<Option<String>, Broken> {
+        match self.uncalled(answer) {
+            Some(demand) => Ok(Some(demand)),
+            None => self.unverified(answer, usage, history).await,
+        }
+    }
+
+    /// What stands against words where the caller demands a call: said once in a turn. A model
+    /// that does not call then won't, and its words are the answer; other servers hand them over
+    /// the first time, so clients know them.
+    fn uncalled(&mut self, answer: &Answer) -> Option<String> {
+        // What was withheld would be withheld again.
+        if self.was_told_to_call || answer.stop == StopReason::Filtered {
+            return None;
+        }
+        let demand = self.cx.wishes.demand()?;
+        self.was_told_to_call = true;
+        Some(demand)
     }
 
     /// What stands against taking this answer, if something does. When that was so too often,

@@ -29,6 +29,8 @@ pub struct Beginning {
     pub parts: Vec<Part>,
     /// What came of calls that the turn before asked for.
     pub results: Vec<ClientResult>,
+    /// Where in the request each of them stands.
+    pub places: Vec<String>,
     /// What is told that came from elsewhere.
     pub seen: Label,
 }
@@ -125,6 +127,7 @@ impl Whole<'_> {
     /// Results that something else follows are history.
     fn settle(&mut self) {
         let results = std::mem::take(&mut self.beginning.results);
+        self.beginning.places.clear();
         self.beginning.history.extend(results.into_iter().map(
             |ClientResult { call, text, .. }| {
                 let part = Part::ToolResult { call, text, is_error: false, untrusted: false };
@@ -195,6 +198,7 @@ impl Whole<'_> {
         };
         let Waiting { ours, name, .. } = self.waiting.remove(place);
         self.beginning.results.push(ClientResult { call: ours, name, text });
+        self.beginning.places.push(at.to_owned());
         Ok(())
     }
 
@@ -290,6 +294,7 @@ async fn added(
                     return Err(OpenAiError::invalid_at(at, message));
                 };
                 beginning.results.push(ClientResult { call: asked.id, name: asked.name, text });
+                beginning.places.push(at);
             }
             // What was given here is known here.
             Item::Reference { id, at } => drop(referred(journal, &id, at).await?),

@@ -57,9 +57,17 @@ impl OpenAiError {
     }
 
     /// What a body is, does not fit: where, and why.
-    pub fn unfit(param: String, why: &str) -> Self {
+    pub fn unfit(param: &str, why: &str) -> Self {
         let error = Self::invalid(format!("the body does not fit: {why}"));
-        if param.is_empty() || param == "." { error } else { error.at(param) }
+        let within = Some(param).filter(|param| !param.is_empty() && *param != ".");
+        // What is missing has no place of its own yet: it is where it should be.
+        let missing = why.strip_prefix("missing field `").and_then(|rest| rest.split_once('`'));
+        match (within, missing) {
+            (Some(within), Some((name, _))) => error.at(format!("{within}.{name}")),
+            (None, Some((name, _))) => error.at(name),
+            (Some(within), None) => error.at(within),
+            (None, None) => error,
+        }
     }
 
     /// The turn did not end with a reply.
@@ -214,5 +222,23 @@ impl IntoResponse for OpenAiError {
             _ => {}
         }
         answer
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_named_also_where_it_is_missing() {
+        for (path, why, expected) in [
+            (".", "missing field `model`", json!("model")),
+            ("messages[2]", "missing field `role` at line 1", json!("messages[2].role")),
+            ("n", "invalid type: string, expected u32", json!("n")),
+            (".", "something else", Value::Null),
+        ] {
+            let body = OpenAiError::unfit(path, why).body();
+            assert_eq!(body["error"]["param"], expected, "{path} {why}");
+        }
     }
 }

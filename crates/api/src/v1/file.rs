@@ -26,6 +26,10 @@ const ENDINGS: [(&str, &str); 6] = [
     ("text/plain", "txt"),
 ];
 
+/// What a PDF begins with, and how far from its beginning, in bytes.
+const PDF: &[u8] = b"%PDF-";
+const PDF_WITHIN: usize = 1024;
+
 /// A file as it was sent.
 #[derive(Debug, PartialEq, Eq)]
 pub struct SentFile {
@@ -79,9 +83,20 @@ fn named(text: &str) -> String {
 impl SentFile {
     /// What it says, where that is text which the model can be shown whole.
     fn text(&self) -> Option<&str> {
+        if self.is_pdf() {
+            return None;
+        }
         let text = std::str::from_utf8(&self.content).ok()?;
         let is_text = |c: char| !c.is_control() || matches!(c, '\n' | '\r' | '\t' | '\u{c}');
         (text.len() <= SHOWN_BYTES_MAX && text.chars().all(is_text)).then_some(text)
+    }
+
+    /// Whether it is a PDF, which may be written in ASCII and is no text for that. Readers take
+    /// one that begins a little later, and so does this.
+    fn is_pdf(&self) -> bool {
+        let head = self.content.get(..PDF_WITHIN).unwrap_or(&self.content);
+        let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+        head.trim_ascii_start().starts_with(PDF)
     }
 
     /// Whether it has to be kept, so that the agent can look at it.
@@ -107,7 +122,11 @@ impl SentFile {
             );
             return Err(OpenAiError::invalid_at(at.clone(), message));
         };
-        let ending = ENDINGS.iter().find(|(known, _)| kind == known).map_or("bin", |it| it.1);
+        let ending = match ENDINGS.iter().find(|(known, _)| kind == known) {
+            _ if self.is_pdf() => "pdf",
+            Some((_, ending)) => ending,
+            None => "bin",
+        };
         let kept = files.keep_attachment(content.clone(), ending).await;
         let (path, _) = kept.map_err(|error| {
             OpenAiError::invalid_at(at.clone(), format!("`{name}` could not be kept: {error}"))
@@ -149,6 +168,23 @@ mod tests {
         ] {
             let error = file(part.clone()).unwrap_err().body();
             assert_eq!(error["error"]["param"], param, "{part}");
+        }
+    }
+
+    #[test]
+    fn a_pdf_is_no_text_also_where_it_is_all_ascii() {
+        let pdf = "%PDF-1.4\n1 0 obj\n<< /Type /Catalog >>\nendobj\ntrailer\n%%EOF\n";
+        for (content, kind, is_kept) in [
+            (pdf.to_owned(), "application/pdf", true),
+            (pdf.to_owned(), "", true),
+            (pdf.to_owned(), "text/plain", true),
+            (format!("\u{feff}\n{pdf}"), "application/octet-stream", true),
+            (format!("A file begins with {pdf}"), "text/plain", false),
+        ] {
+            let data = STANDARD.encode(&content);
+            let sent =
+                json!({ "filename": "a", "file_data": format!("data:{kind};base64,{data}") });
+            assert_eq!(file(sent).unwrap().is_kept(), is_kept, "{kind}: {content}");
         }
     }
 

@@ -40,7 +40,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Sent<T> {
             return Err(OpenAiError::invalid("the body must be a JSON object"));
         }
         let request = serde_path_to_error::deserialize(value).map_err(|error| {
-            OpenAiError::unfit(error.path().to_string(), &error.inner().to_string())
+            OpenAiError::unfit(&error.path().to_string(), &error.inner().to_string())
         })?;
         Ok(Self { request, body: SentBody(bytes) })
     }

@@ -102,15 +102,22 @@ impl<'h> Asking<'h> {
         });
         let seen = take_files(api, &engine, &inbound, told.items_mut()).await?;
         let journal = Journal { caller: &self.caller, agent };
-        let Beginning { history, parts, results, seen: elsewhere } =
+        let Beginning { history, parts, results, places, seen: elsewhere } =
             assemble(&journal, told, &chat, list).await?;
         (inbound.history, inbound.parts) = (history, parts);
+        let calls: Vec<Box<str>> = results.iter().map(|result| result.call.clone()).collect();
         let around = Around { wishes, results, seen: seen.join(&elsewhere), ..Around::default() };
         let handle = match submit(engine.clone(), inbound, around, stay).await {
             Err(SubmitError::Known { turn, status }) => again(&engine, agent, turn)
                 .await
                 .map_err(SubmitError::from)?
                 .ok_or(SubmitError::Known { turn, status })?,
+            Err(SubmitError::NotWaiting { call }) => {
+                let at = calls.iter().position(|known| *known == call);
+                let at = at.and_then(|at| places.into_iter().nth(at));
+                let error = OpenAiError::from(SubmitError::NotWaiting { call });
+                return Err(error.at(at.unwrap_or_else(|| list.to_owned())));
+            }
             other => other?,
         };
         let lost = self.caller.lost(&agent.id, Verb::Chat);

@@ -128,6 +128,11 @@ impl Servers for AgentServers<'_> {
             match self.caps.answer_waiting(&self.agent.id, person, call) {
                 Some(Went::On(running)) => return self.until(running, person, call).await,
                 Some(Went::Asks(question)) => return Ok(ServerAnswer::Asks(question)),
+                Some(Went::GivenUp(running, told)) => {
+                    // What it still brings is for nobody, but its connection is free only then.
+                    drop(running.done.await);
+                    return Ok(ServerAnswer::Asks(told));
+                }
                 None => {}
             }
         }

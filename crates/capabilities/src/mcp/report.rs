@@ -5,10 +5,10 @@ use super::prompts::PromptReport;
 use super::settle::{approve, refresh};
 use crate::Capabilities;
 use insula_config::mcp::{McpServer, McpWay};
-use insula_domain::AgentId;
+use insula_domain::{AgentId, IntegrityProfile};
 use insula_mcp::{Facts, Patience, Pinned, Standing, TOOLS_MAX, full_name};
 use insula_registry::context::AgentContext;
-use insula_registry::context::is_shown;
+use insula_registry::context::{is_shown, resources_tool};
 use insula_registry::daemon::Actor;
 use insula_registry::error::RuntimeError;
 use std::time::Duration;
@@ -30,6 +30,8 @@ pub struct ServerReport {
     pub tools: Vec<ToolReport>,
     /// Whether it has resources.
     pub has_resources: bool,
+    /// What the agent reads them with, where it may.
+    pub resources_tool: Option<String>,
     /// What people can choose.
     pub prompts: Vec<PromptReport>,
 }
@@ -48,6 +50,8 @@ pub struct ToolReport {
     /// Whether the server says that it changes nothing: an operator who is to approve that sees it
     /// before it counts.
     pub claims_to_read: bool,
+    /// Whether that is believed of it, here and now.
+    pub is_taken_to_read: bool,
     /// Tells its description from another one.
     pub mark: String,
     /// The beginning of its description.
@@ -150,6 +154,9 @@ impl Capabilities {
             facts,
             is_known: pins.is_some(),
             has_resources: pins.is_some_and(|pins| pins.resources),
+            resources_tool: pins
+                .and_then(|pins| resources_tool(server, pins))
+                .filter(|name| agent.tools().verdict(name).is_in()),
             prompts: match super::prompts::is_offered(agent, server) {
                 true => {
                     prompts.map(|(name, it)| super::prompts::report(server, name, it)).collect()
@@ -191,6 +198,8 @@ fn describe(agent: &AgentContext, server: &McpServer, tool: &str, pinned: &Pinne
         is_shown: stands && is_in && server.uses(tool),
         why,
         claims_to_read: pinned.claims_to_read(),
+        is_taken_to_read: pinned.only_reads()
+            && agent.boundary.integrity.profile != IntegrityProfile::Strict,
         mark: pinned.mark().to_hex()[..MARK_LEN].to_owned(),
         description: pinned
             .description

@@ -58,8 +58,10 @@ struct Held {
 pub(super) enum Went {
     /// It was answered, and goes on.
     On(RunningCall),
-    /// It waits again: the question, with what was wrong with the answer.
+    /// It waits again: what the person is told, with what was wrong with the answer.
     Asks(String),
+    /// It was told that nobody answers, and what the person is told of that.
+    GivenUp(RunningCall, String),
 }
 
 impl WaitingCalls {
@@ -165,7 +167,14 @@ impl Capabilities {
                 let question = self.hold(agent, person.session, call);
                 return Some(Went::Asks(format!("That is no answer to it: {why}.\n{question}")));
             }
-            Err(_) => Reply::Cancel,
+            Err(why) => {
+                let told = format!(
+                    "That is no answer to it either: {why}.\nThat was the third, so the MCP server `{}` was told that nobody answers, and `{}` was given up. Ask for it again if you still want it.",
+                    call.server, call.tool
+                );
+                call.asked.answer(Reply::Cancel);
+                return Some(Went::GivenUp(call.running, told));
+            }
         };
         let WaitingCall { asked, running, .. } = call;
         asked.answer(reply);

@@ -57,7 +57,7 @@ impl Capabilities {
         key: &SessionKey,
     ) -> ScopeName {
         let resolved = self.memory_scope(agent, from, key, MemoryOperation::Write).await;
-        let scope = resolved.map_or_else(|_| from.fallback(), |resolved| resolved.writes);
+        let scope = resolved.map_or_else(|_| from.fallback(key), |resolved| resolved.writes);
         scope.into()
     }
 

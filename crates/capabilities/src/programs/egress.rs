@@ -124,3 +124,7 @@ impl Ledger for Audited {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "egress_tests.rs"]
+mod tests;

@@ -23,6 +23,8 @@ pub struct Skipped {
     pub reason: String,
     /// What was found in it and could be accepted.
     pub findings: Vec<SkillFinding>,
+    /// What was found in it besides and is accepted, which was not enough.
+    pub accepted: Vec<SkillFinding>,
 }
 
 /// What becomes of skills that come together.
@@ -116,6 +118,7 @@ pub fn judge(candidates: Vec<Candidate>, accepted: &BTreeSet<Box<str>>) -> Judge
             ),
             name: name.into(),
             findings: Vec::new(),
+            accepted: Vec::new(),
         });
     }
     judged
@@ -126,9 +129,11 @@ impl Skipped {
         let reason = error.to_string();
         let place = if folder.is_empty() { "." } else { folder };
         match error {
-            PackageError::Blocked { name, findings } => Self { name, reason, findings },
+            PackageError::Blocked { name, findings, accepted } => {
+                Self { name, reason, findings, accepted }
+            }
             PackageError::Invalid(_) => {
-                Self { name: place.to_owned(), reason, findings: Vec::new() }
+                Self { name: place.to_owned(), reason, findings: Vec::new(), accepted: Vec::new() }
             }
         }
     }

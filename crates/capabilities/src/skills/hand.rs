@@ -145,10 +145,15 @@ impl<'c> AgentSkills<'c> {
         notes
     }
 
-    async fn file(&self, skill: &Skill, path: &str, from: u64) -> Result<String, ToolError> {
-        let none = || failed(format!("skill `{}` has no file of that path", skill.name));
+    /// A file of a skill; `None` where there is none of that path.
+    async fn file(
+        &self,
+        skill: &Skill,
+        path: &str,
+        from: u64,
+    ) -> Result<Option<String>, ToolError> {
         if !insula_config::skills::is_inner_path(path) {
-            return Err(none());
+            return Err(failed(none_such(skill)));
         }
         let found = skill.file(path).map_err(|alike| {
             failed(format!("`{path}` could be {}; say which", alike.join(" or ")))
@@ -156,7 +161,8 @@ impl<'c> AgentSkills<'c> {
         // One that came after the generation was made is found by its own name.
         let path = found.map_or(path, |file| &*file.path);
         let read = self.read(skill, path, FILE_BYTES_MAX).await;
-        let bytes = read.map_err(|why| failed(format!("`{path}` {why}")))?.ok_or_else(none)?;
+        let read = read.map_err(|why| failed(format!("`{path}` {why}")))?;
+        let Some(bytes) = read else { return Ok(None) };
         if let Some(finding) = findings(path, &bytes, &skill.accepted).first() {
             let (agent, skill) = (&self.agent.id, &skill.name);
             tracing::warn!(%agent, %skill, %finding, "a file of a skill is not shown");
@@ -167,7 +173,7 @@ impl<'c> AgentSkills<'c> {
         let text = String::from_utf8(bytes).map_err(|error| {
             failed(format!("`{path}` is no text, {} bytes", error.as_bytes().len()))
         })?;
-        part(&text, from)
+        part(&text, from).map(Some)
     }
 
     /// What becomes of a skill's files.
@@ -268,6 +274,11 @@ fn hands_on(name: &str) -> bool {
     tool::find(name).is_some_and(|tool| tool.effects.contains(&Effect::Delegate))
 }
 
+/// What is said of a path that leads to no file of a skill.
+fn none_such(skill: &Skill) -> String {
+    format!("skill `{}` has no file of that path", skill.name)
+}
+
 fn failed(what: String) -> ToolError {
     ToolError::Hand(HandError(what))
 }
@@ -293,7 +304,15 @@ impl Skills for AgentSkills<'_> {
             Some(path) if path.eq_ignore_ascii_case(DOCUMENT) && !has(path) => {
                 self.document(skill, from).await
             }
-            Some(path) => self.file(skill, path, from).await,
+            Some(path) => match self.file(skill, path, from).await? {
+                Some(text) => Ok(text),
+                // Who makes up a path wants to know what the skill says, and which files it has.
+                None => {
+                    self.admit(skill, DOCUMENT).await?;
+                    let text = self.document(skill, 0).await?;
+                    Ok(format!("[{}; this is what it says]\n{text}", none_such(skill)))
+                }
+            },
         }
     }
 
@@ -346,7 +365,7 @@ impl Skills for AgentSkills<'_> {
             let accepted = self.agent.skills.get(name).map(|skill| skill.accepted.clone());
             let package = Package::accepting(contents, &accepted.unwrap_or_default());
             let package = package.map_err(|error| match error {
-                PackageError::Blocked { name, findings } => {
+                PackageError::Blocked { name, findings, .. } => {
                     let told = findings
                         .iter()
                         .map(|it| format!("`{}`, line {}: {}", it.file, it.line, it.reason));

@@ -204,6 +204,7 @@ impl Capabilities {
                     name: package.document.name.to_string(),
                     reason,
                     findings: Vec::new(),
+                    accepted: Vec::new(),
                 }),
             }
         }
@@ -218,7 +219,8 @@ impl Capabilities {
                     if !replace && disk.read(folder)?.is_some() {
                         let reason =
                             format!("there is a folder `{folder}` already; pass --replace");
-                        taken.push(Skipped { name, reason, findings: Vec::new() });
+                        let (findings, accepted) = (Vec::new(), Vec::new());
+                        taken.push(Skipped { name, reason, findings, accepted });
                         continue;
                     }
                     disk.write(folder, &package.contents)?;

@@ -29,6 +29,8 @@ pub enum PackageError {
         name: String,
         /// What was found, by file and place.
         findings: Vec<SkillFinding>,
+        /// What was found besides, and is accepted.
+        accepted: Vec<SkillFinding>,
     },
 }
 
@@ -113,7 +115,7 @@ impl Package {
         }
         if !against.is_empty() {
             let name = document.name.to_string();
-            return Err(PackageError::Blocked { name, findings: against });
+            return Err(PackageError::Blocked { name, findings: against, accepted: taken });
         }
         contents.executable.retain(|path| contents.files.contains_key(path));
         Ok(Self { document, contents, accepted: taken })

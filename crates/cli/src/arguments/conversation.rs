@@ -115,6 +115,11 @@ pub enum Memory {
         #[arg(long)]
         provenance: bool,
     },
+    /// List the contexts that an agent remembers in, each by its name and by its folder
+    Contexts {
+        /// The agent's id
+        agent: String,
+    },
     /// Show one fragment and all it came from
     Show {
         /// The agent's id

@@ -36,6 +36,8 @@ pub async fn run(reach: &Reach, answer: Answer, command: Agents) -> Result<u8, F
             answer.give(&done, super::system::reloaded);
         }
         Agents::Delete { agent, yes } => delete(reach, answer, &agent, yes).await?,
+        // Done before a daemon is looked for.
+        Agents::Set(_) => {}
     }
     Ok(0)
 }

@@ -11,10 +11,11 @@ use insula_config::authority::{Applied, ConfigChange, diff};
 use insula_config::files::{CONFIG_BYTES_MAX, FileState, FilesSnapshot, read_text};
 use insula_config::render::{self, Colour};
 use insula_config::resolved::{resolved, resolved_text};
-use insula_config::{Diagnostic, FindingOwner, LoadReport, Loaded, load};
+use insula_config::{AgentOutcome, Diagnostic, FindingOwner, LoadReport, Loaded, load};
 use insula_gateway::{Misfit, misfits};
 use insula_models::Transport;
 use insula_registry::daemon::{Purpose, last_applied};
+use insula_registry::unread::{Reader, unread_souls};
 use serde_json::{Value, json};
 
 /// Runs it.
@@ -53,6 +54,11 @@ pub async fn run(setting: &Setting, check: &Check) -> Result<u8, Failure> {
             refused.extend(refused_here(&setting.world, loaded).await);
             let user_home = setting.environment.variables.get("HOME").map(String::as_str);
             refused.extend(void_here(&setting.world, home, user_home, loaded).await);
+            let ready = loaded.agents.values().filter_map(|outcome| match outcome {
+                AgentOutcome::Ready(config) => Some(Reader::from(&**config)),
+                AgentOutcome::Failed(_) => None,
+            });
+            refused.extend(unread_souls(home, user_home, ready));
             refused
         }
         None => unsafe_home.into_iter().collect(),
@@ -122,7 +128,12 @@ fn as_json(
 }
 
 fn resolved_value(report: &LoadReport, loaded: Option<&Loaded>) -> Value {
-    loaded.map_or(Value::Null, |loaded| resolved(report, loaded))
+    loaded.map_or(Value::Null, |loaded| resolved(report, loaded, runs))
+}
+
+/// Whether this version has a tool. The search comes with tools to search for.
+fn runs(name: &str) -> bool {
+    insula_tools::find(name).is_some() || name == "tool_search"
 }
 
 fn as_text(
@@ -132,7 +143,7 @@ fn as_text(
     changes: Option<&[ConfigChange]>,
 ) {
     if let (true, Some(loaded)) = (check.resolved, loaded) {
-        output::block(&resolved_text(loaded));
+        output::block(&resolved_text(loaded, runs));
     }
     match changes {
         Some([]) => output::line("these files change nothing"),

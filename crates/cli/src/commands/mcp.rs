@@ -119,7 +119,11 @@ fn tools(server: &Value) {
         tool_table(all);
     }
     if server["resources"] == true {
-        output::line(&format!("{} has resources", text(server, "name")));
+        let name = text(server, "name");
+        output::line(&match server["resources_tool"].as_str() {
+            Some(tool) => format!("{name} has resources, which the agent reads with {tool}"),
+            None => format!("{name} has resources, and the agent has no tool to read them"),
+        });
     }
     let prompts = server["prompts"].as_array().map(Vec::as_slice).unwrap_or_default();
     if !prompts.is_empty() {
@@ -136,7 +140,11 @@ fn tool_table(all: &[Value]) {
             None => text(tool, "tool"),
         };
         let mark = if tool["shown"] == true { "in" } else { "out" };
-        let reads = if tool["reads"] == true { "reads" } else { "" };
+        let reads = match (tool["reads"] == true, tool["taken_to_read"] == true) {
+            (true, true) => "reads",
+            (true, false) => "says it reads; not taken",
+            (false, _) => "",
+        };
         vec![name, mark.to_owned(), reads.to_owned(), text(tool, "why"), text(tool, "mark")]
     });
     output::table(&["tool", "", "", "why", "mark"], rows);

@@ -6,9 +6,16 @@ use crate::failure::{FAILED, Failure};
 use crate::output;
 use crate::reach::{Reach, part};
 use crate::setting::Answer;
+use insula_domain::Scope;
 use insula_domain::scan::reveal;
+use insula_memory::{by_hand, folder_of};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
+use std::path::{Path, PathBuf};
+
+/// What stands between two entries of a list.
+const SEPARATOR: &str = "\n§\n";
 
 /// Longest text of an entry in a list; a list is for finding.
 const TEXT_CHARS_MAX: usize = 80;
@@ -27,6 +34,11 @@ pub async fn run(reach: &Reach, answer: Answer, command: Memory) -> Result<u8, F
             }
             let found = reach.get(&from).await?;
             answer.give(&found, |found| table(found, scope.as_deref(), provenance));
+            warn(reach, &agent).await?;
+        }
+        Memory::Contexts { agent } => {
+            let lists = reach.get(&path(&agent, "memory/export")).await?;
+            answer.give(&contexts(&lists), show_contexts);
             warn(reach, &agent).await?;
         }
         Memory::Show { agent, fragment } => {
@@ -80,6 +92,49 @@ pub async fn run(reach: &Reach, answer: Answer, command: Memory) -> Result<u8, F
         }
     }
     Ok(0)
+}
+
+/// The contexts among an agent's lists: how each is called, which folder it has, what else that
+/// folder may be called, and how much is in it.
+fn contexts(lists: &Value) -> Value {
+    let mut found: BTreeMap<Scope, BTreeMap<String, usize>> = BTreeMap::new();
+    for list in lists.as_array().into_iter().flatten() {
+        let Ok(scope) = text(list, "scope").parse() else { continue };
+        let entries = list["text"].as_str().unwrap_or_default();
+        let entries = entries.split(SEPARATOR).filter(|entry| !entry.trim().is_empty()).count();
+        *found.entry(scope).or_default().entry(text(list, "target")).or_default() += entries;
+    }
+    let shown = |folder: PathBuf| Path::new("memories").join(folder).display().to_string();
+    found
+        .into_iter()
+        .map(|(scope, entries)| {
+            json!({
+                "scope": scope.to_string(),
+                "folder": shown(folder_of(&scope)),
+                "also": by_hand(&scope).map(shown),
+                "entries": entries,
+            })
+        })
+        .collect()
+}
+
+fn show_contexts(found: &Value) {
+    let found = found.as_array().map_or(&[][..], Vec::as_slice);
+    if found.is_empty() {
+        return output::line("nothing is remembered");
+    }
+    let rows = found.iter().map(|context| {
+        let entries = context["entries"].as_object().into_iter().flatten();
+        let entries: Vec<String> =
+            entries.map(|(target, count)| format!("{count} {target}")).collect();
+        vec![
+            text(context, "scope"),
+            text(context, "folder"),
+            text(context, "also"),
+            entries.join(", "),
+        ]
+    });
+    output::table(&["scope", "folder", "or called", "entries"], rows);
 }
 
 /// Tells of files that can't be used: what people wrote into them is not in the answer.

@@ -1,6 +1,7 @@
 //! One file a command, and what they have in common.
 
 mod agents;
+mod agents_set;
 pub mod approvals;
 mod audit;
 mod check;
@@ -89,6 +90,8 @@ async fn dispatch(command: Command, setting: Setting) -> Result<u8, Failure> {
         }
         Command::Check(check) => check::run(&setting, &check).await,
         Command::Model(Model::Try(wish)) => model::run(&setting, &wish).await,
+        // The file is the operator's, whether or not a daemon runs.
+        Command::Agents(Agents::Set(wish)) => agents_set::run(&setting, &wish),
         command => {
             let reach = Reach::open(&setting, purpose(&command)).await?;
             let result = over(&reach, command, &setting).await;

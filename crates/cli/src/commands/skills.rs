@@ -10,7 +10,7 @@ use crate::setting::{Answer, Setting};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use insula_capabilities::skills::Package;
-use insula_capabilities::skills::collection::{Judged, judge};
+use insula_capabilities::skills::collection::{Judged, Skipped, judge};
 use insula_capabilities::skills::package::{PACKAGE_BYTES_MAX, PACKAGE_FILES_MAX};
 use insula_capabilities::skills::source::SkillSource;
 use insula_config::skills::judge::hash_of_all;
@@ -84,10 +84,7 @@ async fn install(
         alone.map(|finding| finding.hash.clone()).chain(together).collect();
     let unused: Vec<&str> =
         order.accept.iter().map(String::as_str).filter(|hash| !used.contains(*hash)).collect();
-    let unused: Vec<String> = unused
-        .iter()
-        .map(|hash| format!("`{hash}` is the hash of no finding in what can be installed"))
-        .collect();
+    let unused: Vec<String> = unused.iter().map(|hash| unused_hash(hash, &skipped)).collect();
     let mut left_out: Vec<Value> = skipped
         .iter()
         .map(|it| {
@@ -124,9 +121,37 @@ async fn install(
         }
     }
     match refused.pop() {
+        // Of what is not installed each has its own reason.
+        Some(Failure::Refused { code, exit, .. }) if installed.is_empty() => {
+            let reasons = left_out
+                .iter()
+                .map(|it| match left_out.len() {
+                    1 => text(it, "reason"),
+                    _ => format!("{}: {}", text(it, "name"), text(it, "reason")),
+                })
+                .chain(unused);
+            let message = reasons.collect::<Vec<_>>().join("\n");
+            Err(Failure::Refused { code, message, exit })
+        }
         Some(failure) if installed.is_empty() => Err(failure),
         _ => Ok(json!({ "installed": installed, "skipped": left_out, "unused": unused })),
     }
+}
+
+/// What became of a hash that was accepted and by which nothing is installed.
+fn unused_hash(hash: &str, skipped: &[Skipped]) -> String {
+    let is_of = |it: &&Skipped| it.accepted.iter().any(|found| *found.hash == *hash);
+    let Some(Skipped { name, findings, .. }) = skipped.iter().find(is_of) else {
+        return format!("`{hash}` is the hash of no finding in what can be installed");
+    };
+    let missing = findings.iter().map(|found| {
+        format!(
+            "`--accept {}` (`{}`, line {}: {})",
+            found.hash, found.file, found.line, found.reason
+        )
+    });
+    let missing = missing.collect::<Vec<_>>().join(", ");
+    format!("`{hash}` accepts one finding of `{name}`, which has more; still missing: {missing}")
 }
 
 /// Skills in the order they came, as many together as a request may have.

@@ -7,6 +7,7 @@ use crate::output;
 use crate::reach::{Reach, part};
 use crate::setting::Answer;
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// Runs it.
 pub async fn run(reach: &Reach, answer: Answer, whose: Tools) -> Result<u8, Failure> {
@@ -55,4 +56,26 @@ fn show(tools: &Value) {
         });
         output::table(&["tool", "", "by"], rows);
     }
+    always(&tainted);
+}
+
+/// What is so in every turn, and how it would not be.
+fn always(tainted: &[&Value]) {
+    let is_held = |tool: &&&Value| tool["tainted"]["becomes"] != "allowed";
+    let folders: BTreeSet<&str> = tainted
+        .iter()
+        .filter(is_held)
+        .flat_map(|tool| tool["tainted"]["always_by"].as_array().into_iter().flatten())
+        .filter_map(Value::as_str)
+        .collect();
+    if folders.is_empty() {
+        return;
+    }
+    let named: Vec<String> = folders.iter().map(|it| format!("`{it}`")).collect();
+    let trusted: Vec<String> = folders.iter().map(|it| format!("\"folder:{it}\"")).collect();
+    output::line(&format!(
+        "programs meet this in every turn: they reach the network and see {}, whose words count as those of others; if nobody but you writes there, `integrity: {{trusted: [{}]}}` says so",
+        named.join(", "),
+        trusted.join(", ")
+    ));
 }

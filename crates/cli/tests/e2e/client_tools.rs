@@ -303,6 +303,30 @@ fn histories_may_hold_calls_and_end_with_the_agents_words() {
 }
 
 #[test]
+fn an_error_names_the_part_of_the_request_it_is_about() {
+    let served = served("tools: [todo]", |number| match number {
+        0 => vec![calls(&[("c", "get_weather", "{}")])],
+        _ => vec![says("sunny")],
+    });
+    let nameless = json!({ "messages": [{ "role": "user", "content": "x" }], "input": "x" });
+    for path in [COMPLETIONS, RESPONSES] {
+        assert_eq!(served.refused(path, &[], &nameless)["param"], "model");
+    }
+    let roleless = json!({ "model": "a", "messages": [{ "content": "x" }] });
+    assert_eq!(served.refused(COMPLETIONS, &[], &roleless)["param"], "messages[0].role");
+    let unknown = json!({ "model": "a", "input": "x", "previous_response_id": "resp_x" });
+    let answer = post(&served.daemon, &served.token, RESPONSES, &[], &unknown);
+    assert_eq!(answer.status, 404, "{answer:?}");
+    assert_eq!(answer.json()["error"]["param"], "previous_response_id");
+    let (session, first) = (["X-Insula-Session: s"], asked(weather()));
+    let reply = served.ask(COMPLETIONS, &session, &first);
+    let next = continued(&first, &reply, &["sunny"]);
+    served.ask(COMPLETIONS, &session, &next);
+    let error = served.refused(COMPLETIONS, &session, &next);
+    assert_eq!(error["param"], "messages[2]", "{error}");
+}
+
+#[test]
 fn calls_are_streamed() {
     let served =
         served("tools: [todo]", |_| vec![calls(&[("c", "get_weather", r#"{"city":"Rome"}"#)])]);

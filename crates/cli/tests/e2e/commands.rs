@@ -11,7 +11,7 @@ use insula_testkit::{Home, run_bare};
 use serde_json::{Value, json};
 
 /// Every command there is.
-const COMMANDS: [&str; 83] = [
+const COMMANDS: [&str; 85] = [
     "",
     "up",
     "check",
@@ -21,6 +21,7 @@ const COMMANDS: [&str; 83] = [
     "agents list",
     "agents show",
     "agents add",
+    "agents set",
     "agents pause",
     "agents resume",
     "agents reload",
@@ -53,6 +54,7 @@ const COMMANDS: [&str; 83] = [
     "turns show",
     "memory",
     "memory list",
+    "memory contexts",
     "memory show",
     "memory search",
     "memory share",

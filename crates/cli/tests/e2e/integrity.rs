@@ -239,6 +239,11 @@ fn tools_tell_what_becomes_of_them_in_a_tainted_turn() {
     };
     let told = |becomes: &str, when: Option<&str>, by: &str| value!({ "becomes": becomes, "when": when, "by": by });
     let usual = |act: &str| format!("`{act}: ask`, by profile `balanced`");
+    // Its programs find the words of others in a shared folder.
+    let found = |mut told: Value| {
+        told["always_by"] = value!(["/srv"]);
+        told
+    };
     for (tool, expected) in [
         ("send_message", told("asks", Some("sent elsewhere"), &usual("send"))),
         ("write_file", told("asks", Some("in a shared folder"), &usual("shared_files"))),
@@ -250,8 +255,8 @@ fn tools_tell_what_becomes_of_them_in_a_tainted_turn() {
                 &usual("remember_globally"),
             ),
         ),
-        ("terminal", told("asks", None, &usual("program"))),
-        ("process", told("asks", Some("input to a process"), &usual("program"))),
+        ("terminal", found(told("asks", None, &usual("program")))),
+        ("process", found(told("asks", Some("input to a process"), &usual("program")))),
         ("delegate_task", told("asks", Some("for more than reading"), &usual("delegate"))),
         ("mcp__x__write", told("asks", None, &usual("call"))),
         // What only looks, and what the server says does.
@@ -271,7 +276,7 @@ fn tools_tell_what_becomes_of_them_in_a_tainted_turn() {
     assert_eq!(tainted("off", &[], "terminal"), told("allowed", None, by));
     // For children nobody is asked, so the answer is no.
     let by = format!("{}; nobody is asked for it", usual("program"));
-    assert_eq!(tainted("clerk", &["--child"], "terminal"), told("refused", None, &by));
+    assert_eq!(tainted("clerk", &["--child"], "terminal"), found(told("refused", None, &by)));
 
     let text = insula(&home, &["tools", "clerk"]).ok().stdout;
     let (_, below) = text.split_once("in a turn that has read words of others\n").unwrap();

@@ -21,6 +21,7 @@ mod credentials;
 mod diff;
 mod disk;
 mod echo_model;
+mod field;
 mod files;
 mod first_run;
 mod gateway;

@@ -290,6 +290,7 @@ fn what_a_server_adds_or_says_anew_waits_for_an_operator() {
     let shown = insula(&home, &["mcp", "list", "a"]).ok().stdout;
     let row = |tool: &str| shown.lines().find(|line| line.contains(tool)).unwrap().to_owned();
     assert!(row("mcp__x__who").contains(" reads "), "{shown}");
+    assert!(row("mcp__x__shifty").contains(" says it reads; not taken "), "{shown}");
     assert!(!row("mcp__x__write").contains(" reads "), "{shown}");
     assert!(kinds(&home, "a").contains(&"mcp.changed".to_owned()));
     let said = insula(&home, &["mcp", "approve", "a", "x"]).ok().stdout;

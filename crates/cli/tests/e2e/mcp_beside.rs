@@ -60,6 +60,10 @@ fn resources_and_prompts_are_of_the_agents_own_server_and_nobody_elses() {
     assert!(help("a").contains("/x:greet") && !help("c").contains("/x:greet"));
     let servers = json(&home, &["mcp", "list", "a"]);
     assert_eq!(servers[0]["resources"], true);
+    assert_eq!(servers[0]["resources_tool"], "mcp__x__resources");
+    let shown = insula(&home, &["mcp", "list", "a"]).ok().stdout;
+    let told = "x has resources, which the agent reads with mcp__x__resources";
+    assert!(shown.contains(told), "{shown}");
     assert_eq!(servers[0]["prompts"][0]["command"], "/x:greet");
     assert_eq!(json(&home, &["mcp", "list", "c"]), Value::Array(vec![]));
     drop(daemon);

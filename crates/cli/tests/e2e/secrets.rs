@@ -215,7 +215,10 @@ fn a_missing_secret_is_told_and_can_be_set_while_it_runs() {
     assert!(warned.contains("insula secret set --daemon FAR_KEY"), "{warned}");
     assert!(warned.contains("insula secret set a OWN"), "{warned}");
     let daemon = start_still(&home);
-    assert!(daemon.log().contains("secret `FAR_KEY` of the daemon is not set"), "{}", daemon.log());
+    eventually("the daemon says what is missing", || {
+        assert_eq!(get(&daemon, "/healthz").status, 200);
+        daemon.log().contains("secret `FAR_KEY` of the daemon is not set").then_some(())
+    });
     let doctor = insula(&home, &["doctor"]).stdout;
     assert!(doctor.contains("0 set, 2 named and not set"), "{doctor}");
     let refused = chat(&home, "a", "hello");

@@ -279,7 +279,7 @@ fn a_provider_without_a_key_fails_the_turn_with_the_remedy() {
     let _daemon = start_still(&home);
     let failed = insula(&home, &["chat", "-m", "hello"]);
     assert_eq!(failed.code, Some(1), "{failed:?}");
-    assert!(failed.stderr.contains("providers.anthropic"), "{failed:?}");
+    assert!(failed.stderr.contains("insula secret set --daemon ANTHROPIC_API_KEY"), "{failed:?}");
     // A key that is added while it runs counts from the next turn on.
     let (url, serving) = provider(1);
     home.write(

@@ -19,6 +19,19 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 impl Reader<'_> {
+    /// Says what it means that people share one conversation who can't see each other.
+    pub(super) fn warn_of_shared_direct_chats(&mut self) {
+        let Some(node) = self.at("sessions.dm").filter(|it| it.text() == Some("shared")) else {
+            return;
+        };
+        let message = format!(
+            "everyone who writes to agent `{}` directly shares one conversation at each account",
+            self.id
+        );
+        let help = "what one person says there is shown to the model when another asks; `sessions.dm: per_user` (`dm_scope: per-channel-peer`) keeps people apart";
+        self.warn(node.span, message, Some(help.to_owned()));
+    }
+
     pub(super) fn sessions(&self) -> SessionRule {
         SessionRule {
             dm: match self.text("sessions.dm") {

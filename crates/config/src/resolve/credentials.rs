@@ -21,6 +21,12 @@ impl Reader<'_> {
         let pattern = HostPattern::parse(host.text()?).ok()?;
         let header = node.get("header")?.text()?;
         let text = value.text()?;
+        if pattern.is_public_web() {
+            let message =
+                format!("a credential of agent `{}` would go to everybody on the web", self.id);
+            let help = "name the host that it is for".to_owned();
+            self.error(host.span, message, Some(help));
+        }
         if !network.covers(&pattern) {
             let message = format!(
                 "agent `{}` has a credential for `{pattern}`, which it does not reach",

@@ -7,6 +7,7 @@ use super::outside::{IMAGES, MCP_SERVER, NETWORK, WEB};
 use crate::rules;
 use crate::shape::{Field, Object, Shape, Shape::*};
 use crate::yaml::{Node, Value};
+use insula_domain::PUBLIC_WEB;
 
 const POSITIVE: Shape = Integer { min: 1, max: 1_000_000_000 };
 
@@ -47,7 +48,15 @@ pub static AGENT: Object = Object {
                 Value::Scalar { .. } => node.under("enabled"),
                 _ => node,
             }),
-        Field::new("workspace", Object(&WORKSPACE), "Where its files live."),
+        Field::new(
+            "workspace",
+            Forms(&[Text(&rules::PATH), Object(&WORKSPACE)]),
+            "Where its files live: a folder, or the long form.",
+        )
+        .expand(|node| match node.value {
+            Value::Scalar { .. } => node.under("path"),
+            _ => node,
+        }),
         Field::new("files", Object(&FILES), "Which other files it reaches."),
         Field::new(
             "sandbox",
@@ -68,13 +77,14 @@ pub static AGENT: Object = Object {
         ),
         Field::new(
             "network",
-            Forms(&[List(&Text(&rules::HOST)), Object(&NETWORK)]),
-            "Which hosts it reaches.",
+            Forms(&[Choice(&[PUBLIC_WEB]), List(&Text(&rules::HOST)), Object(&NETWORK)]),
+            "Which hosts it reaches: a list, or `public` for the web without private addresses.",
         )
         .default("none")
         .expand(|node| match node.value {
             Value::List(_) => node.under("allow"),
-            _ => node,
+            Value::Scalar { .. } => one_or_many(node).under("allow"),
+            Value::Map(_) => node,
         }),
         Field::new("web", Object(&WEB), "How it asks the web."),
         Field::new(
@@ -491,7 +501,7 @@ static FLOW: Object = Object {
 static SESSIONS: Object = Object {
     required: &[],
     fields: &[
-        Field::new("dm", Choice(&["per_user", "shared"]), "In direct messages.")
+        Field::new("dm", Choice(&["per_user", "shared"]), "In direct messages: each person's own, or one for everyone who writes to the agent directly at one account.")
             .default("`per_user`"),
         Field::new("group", Choice(&["per_chat", "per_user"]), "In groups.").default("`per_chat`"),
         Field::new(

@@ -5,6 +5,21 @@ use crate::shape::{Field, Object, Shape, Shape::*};
 use insula_domain::platform::PLATFORMS;
 
 static TEXT_VALUE: Shape = Text(&rules::TEXT);
+static EXTERNAL_ID: Shape = Text(&rules::EXTERNAL_ID);
+static PEER_FORMS: [Shape; 2] = [Text(&rules::EXTERNAL_ID), Object(&KIND_OF_PEER)];
+
+/// A sender or a chat, as other runtimes write it.
+static KIND_OF_PEER: Object = Object {
+    required: &["kind", "id"],
+    fields: &[
+        Field::new(
+            "kind",
+            Choice(&["direct", "dm", "group", "channel"]),
+            "Whether it is a sender, in a direct message, or a chat.",
+        ),
+        Field::new("id", Text(&rules::EXTERNAL_ID), "Its id; `\"*\"` for every one of the kind."),
+    ],
+};
 static PLATFORM_FORMS: [Shape; 2] = [Text(&rules::EXTERNAL_ID), Object(&UNDER_PLATFORM)];
 
 const AGENT_ID: Field = Field::new("agent", Text(&rules::AGENT_NAME), "The agent that answers.")
@@ -25,8 +40,16 @@ const GUILD: Field =
 const TEAM: Field = Field::new("team", Text(&rules::EXTERNAL_ID), "A team.").aliases(&["team_id"]);
 const CHAT_TYPE: Field =
     Field::new("chat_type", Choice(&["dm", "group", "channel", "thread"]), "A kind of chat.");
-const ACCOUNT: Field = Field::new("account", Text(&rules::NAME), "One of the platform's accounts.");
+const ACCOUNT: Field = Field::new(
+    "account",
+    Text(&rules::ACCOUNT_OR_ALL),
+    "One of the platform's accounts; `\"*\"` for all of them.",
+)
+.default("all of them");
 const PLATFORM: Field = Field::new("platform", Text(&rules::PLATFORM), "A platform.");
+/// A kind of rule and notes on it, which other runtimes have.
+const KIND: Field = Field::new("type", Choice(&["route"]), "What other runtimes call a binding.");
+const COMMENT: Field = Field::new("comment", Text(&rules::TEXT), "A note, for people.");
 const PRIORITY: Field = Field::new(
     "priority",
     Integer { min: -1_000_000, max: 1_000_000 },
@@ -43,7 +66,7 @@ const METADATA: Field = Field::new(
 /// A binding: the agent, and the fields a message must have, in any of three forms.
 pub static BINDING: Object = Object { required: &["agent"], fields: &WITH_PLATFORMS };
 
-const OWN: [Field; 15] = [
+const OWN: [Field; 17] = [
     AGENT_ID,
     PLATFORM,
     ACCOUNT,
@@ -58,6 +81,8 @@ const OWN: [Field; 15] = [
     PRIORITY,
     MODEL,
     METADATA,
+    KIND,
+    COMMENT,
     Field::new("match", Object(&MATCH), "The same fields, spelled out."),
 ];
 
@@ -82,10 +107,31 @@ static WITH_PLATFORMS: [Field; OWN.len() + PLATFORMS.len()] = {
     fields
 };
 
-/// The fields a message is matched by.
+/// The fields a message is matched by, spelled out: also as another runtime does.
 pub static MATCH: Object = Object {
     required: &[],
-    fields: &[PLATFORM, ACCOUNT, CHAT, CHAT_TYPE, TOPIC, USER, PEER, ROLE, GUILD, TEAM, PRIORITY],
+    fields: &[
+        PLATFORM.aliases(&["channel", "provider"]),
+        ACCOUNT.aliases(&["accountId", "account_id"]),
+        CHAT,
+        CHAT_TYPE,
+        TOPIC,
+        USER,
+        Field::new(
+            "peer",
+            Forms(&PEER_FORMS),
+            "A sender, in a direct message; or, with a `kind`, a sender or a chat.",
+        ),
+        ROLE,
+        Field::new(
+            "roles",
+            List(&EXTERNAL_ID),
+            "Roles of the sender, of which one is enough: a rule for each.",
+        ),
+        GUILD.aliases(&["guild_id", "guildId"]),
+        TEAM.aliases(&["team_id", "teamId"]),
+        PRIORITY,
+    ],
 };
 
 /// What stands under a platform's name in a binding.

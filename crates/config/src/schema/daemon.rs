@@ -37,6 +37,7 @@ pub static TOP: Object = Object {
         Field::new("agents", Parts, "The agents, by id."),
         Field::new("bindings", List(&Anything), "Which messages go to which agent.")
             .aliases(&["profile_routes"]),
+        Field::new("gateway", Object(&GATEWAY), "What another runtime keeps there."),
         Field::new(
             "channels",
             Map { keys: &rules::PLATFORM, values: &Object(&CHANNEL) },
@@ -71,6 +72,20 @@ pub static TOP: Object = Object {
         Field::new("api", Object(&API), "What those who ask over HTTP may do."),
         Field::new("logging", Object(&LOGGING), "What the daemon writes about its work."),
         Field::new("store", Object(&STORE), "How state is kept."),
+    ],
+};
+
+/// Settings of another runtime's gateway that mean something here.
+static GATEWAY: Object = Object {
+    required: &[],
+    fields: &[
+        Field::new("profile_routes", List(&Anything), "More bindings.").aliases(&["bindings"]),
+        Field::new(
+            "multiplex_profiles",
+            Bool,
+            "Whether one daemon serves several agents, which it always does.",
+        )
+        .default("true"),
     ],
 };
 

@@ -10,7 +10,7 @@ mod outside;
 mod provider;
 
 pub use agent::AGENT;
-pub use binding::BINDING;
+pub use binding::{BINDING, MATCH};
 pub use channel::{ACCOUNT, AccountKeys, CONNECTED, EVERY_ACCOUNT};
 pub use daemon::TOP;
 pub use hook::{HOOK_EVENT, HOOK_EVENTS};

@@ -1,6 +1,6 @@
 //! Keys of other runtimes whose settings have another place here.
 
-use crate::yaml::{Node, Value};
+use crate::yaml::{MapEntry, Node, Value};
 
 /// A key of another runtime whose setting has another place here.
 #[derive(Debug)]
@@ -23,18 +23,8 @@ pub static MOVED: &[Moved] = &[
         expected: "a list",
         value: |node| matches!(node.value, Value::List(_)).then(|| node.clone()),
     },
-    Moved {
-        name: "dm_scope",
-        to: ("sessions", "dm"),
-        expected: "one of `main`, `shared`, `per-peer`, `per-channel-peer`, `per-account-channel-peer`, `per_user`",
-        value: |node| match node.text()? {
-            "main" | "shared" => Some(word(node, "shared")),
-            "per-peer" | "per-channel-peer" | "per-account-channel-peer" | "per_user" => {
-                Some(word(node, "per_user"))
-            }
-            _ => None,
-        },
-    },
+    Moved { name: "dm_scope", to: ("sessions", "dm"), expected: DM_SCOPES, value: dm_scope },
+    Moved { name: "dmScope", to: ("sessions", "dm"), expected: DM_SCOPES, value: dm_scope },
     Moved {
         name: "group_sessions_per_user",
         to: ("sessions", "group"),
@@ -48,6 +38,19 @@ pub static MOVED: &[Moved] = &[
         value: |node| node.bool().map(|_| node.clone()),
     },
 ];
+
+const DM_SCOPES: &str = "one of `main`, `shared`, `per-peer`, `per-channel-peer`, `per-account-channel-peer`, `per_user`";
+
+/// Who shares a session in direct messages, in words of others.
+fn dm_scope(node: &Node) -> Option<Node> {
+    match node.text()? {
+        "main" | "shared" => Some(word(node, "shared")),
+        "per-peer" | "per-channel-peer" | "per-account-channel-peer" | "per_user" => {
+            Some(word(node, "per_user"))
+        }
+        _ => None,
+    }
+}
 
 fn word(node: &Node, text: &str) -> Node {
     Node { value: Value::Scalar { text: text.into(), plain: true }, ..node.clone() }
@@ -74,8 +77,33 @@ const TOOLSETS: &[(&str, &[&str])] = &[
     ("web", &["group:web"]),
 ];
 
+/// Sets of other runtimes that are profiles here, the widest first: each has the next one in it.
+const PROFILES: [(&str, &str); 4] =
+    [("all", "full"), ("full", "full"), ("coding", "coding"), ("minimal", "minimal")];
+
+/// A list with a profile in it: that profile, and the rest besides.
+fn with_profile(node: &mut Node) {
+    let Value::List(items) = &mut node.value else { return };
+    let named = |it: &Node, name: &str| it.text() == Some(name);
+    let found = PROFILES.iter().find_map(|(theirs, ours)| {
+        let item = items.iter().find(|it| named(it, theirs))?;
+        Some(word(item, ours))
+    });
+    let Some(profile) = found else { return };
+    let is_set = |it: &Node| !PROFILES.iter().any(|(theirs, _)| named(it, theirs));
+    let rest: Vec<Node> = std::mem::take(items).into_iter().filter(is_set).collect();
+    let (span, layer) = (node.span, node.layer);
+    let entry = |key: &str, value: Node| MapEntry { key: key.into(), key_span: span, value };
+    let mut entries = vec![entry("profile", profile)];
+    if !rest.is_empty() {
+        entries.push(entry("also_allow", Node { span, layer, value: Value::List(rest) }));
+    }
+    node.value = Value::Map(entries);
+}
+
 /// `toolsets` of other runtimes names sets of tools, not tools.
 pub(super) fn translate_toolsets(node: &mut Node) {
+    with_profile(node);
     let lists: Vec<&mut Node> = match &mut node.value {
         Value::List(_) => vec![node],
         Value::Map(entries) => entries.iter_mut().map(|entry| &mut entry.value).collect(),

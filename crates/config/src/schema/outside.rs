@@ -1,12 +1,20 @@
 //! What an agent reaches outside of the daemon: hosts, the web, MCP servers.
 
+use super::one_or_many;
 use crate::rules;
 use crate::shape::{Field, Object, Shape::*};
+use insula_domain::PUBLIC_WEB;
 
 pub(super) static NETWORK: Object = Object {
     required: &[],
     fields: &[
-        Field::new("allow", List(&Text(&rules::HOST)), "Hosts it reaches.").default("none"),
+        Field::new(
+            "allow",
+            Forms(&[Choice(&[PUBLIC_WEB]), List(&Text(&rules::HOST))]),
+            "Hosts it reaches; `public` is every host with a public address.",
+        )
+        .default("none")
+        .expand(one_or_many),
         Field::new(
             "credentials",
             List(&Object(&CREDENTIAL)),

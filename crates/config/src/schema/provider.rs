@@ -14,8 +14,8 @@ static MODEL_NAME: TextRule = TextRule {
     },
 };
 
-/// A model provider.
-pub static PROVIDER: Object = Object { required: &["kind"], fields: &FIELDS };
+/// A model provider. One that is not built in has to say its kind.
+pub static PROVIDER: Object = Object { required: &[], fields: &FIELDS };
 
 /// One of its models: what is set here comes before what is set for all.
 static MODEL: Object = Object { required: &[], fields: &OF_A_MODEL };
@@ -28,9 +28,12 @@ const OWN: [Field; 4] = [
         "kind",
         Choice(&["openai", "anthropic", "ollama", "rehearsal"]),
         "Which protocol it speaks.",
-    ),
-    Field::new("base_url", Text(&rules::URL), "Where it is."),
-    Field::new("api_key", Text(&rules::LINE), "`${secret:NAME}`, in the daemon's namespace."),
+    )
+    .default("that of a built-in provider; others need it"),
+    Field::new("base_url", Text(&rules::URL), "Where it is.")
+        .default("the address of a built-in provider"),
+    Field::new("api_key", Text(&rules::LINE), "`${secret:NAME}`, in the daemon's namespace.")
+        .default("of a built-in provider at its own address: `${secret:ANTHROPIC_API_KEY}`, `GOOGLE_API_KEY`, `OPENAI_API_KEY` or `OPENROUTER_API_KEY`"),
     Field::new(
         "models",
         Map { keys: &MODEL_NAME, values: &MODEL_SHAPE },

@@ -94,9 +94,9 @@ agents:
 ";
     let (report, loaded) = load_text(yaml);
     let loaded = loaded.unwrap();
-    let json = resolved::resolved(&report, &loaded).to_string();
+    let json = resolved::resolved(&report, &loaded, |_| true).to_string();
     let applied = Applied::of(&loaded).to_json();
-    for text in [&json, &resolved::resolved_text(&loaded), &applied] {
+    for text in [&json, &resolved::resolved_text(&loaded, |name| name != "cronjob"), &applied] {
         assert!(!text.contains("hunter2"), "{text}");
         assert!(text.contains("${secret:B}"));
     }
@@ -108,7 +108,10 @@ fn what_was_resolved_is_shown_with_its_origin() {
     let snapshot = FilesSnapshot::read(&fixtures().join("precedence")).unwrap();
     let (report, loaded) = load(&snapshot, &BTreeMap::new());
     let loaded = loaded.unwrap();
-    insta::assert_snapshot!("resolved-text", resolved::resolved_text(&loaded));
-    let json = resolved::resolved(&report, &loaded);
+    insta::assert_snapshot!(
+        "resolved-text",
+        resolved::resolved_text(&loaded, |name| name != "cronjob")
+    );
+    let json = resolved::resolved(&report, &loaded, |_| true);
     insta::assert_json_snapshot!("resolved-json", json["agents"]["own"]);
 }

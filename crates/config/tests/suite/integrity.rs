@@ -17,6 +17,35 @@ fn integrity(config: &str) -> IntegrityRule {
 }
 
 #[test]
+fn an_agent_that_would_ask_before_every_program_is_told_of() {
+    let warned = |agent: &str| -> Vec<String> {
+        let text = format!("agents:\n  a: {{{agent}}}\n");
+        let (report, _) = load_text(&text);
+        assert_eq!(report.errors().count(), 0, "{agent}");
+        let told = report.warnings().filter(|it| it.message.contains("before every program"));
+        told.map(|it| format!("{}; {}", it.message, it.help.clone().unwrap_or_default())).collect()
+    };
+    let shared = "files: {shared: [{path: /srv/handbook, mode: ro}]}";
+    let both = format!("network: public, tools: coding, {shared}");
+    let told = warned(&both);
+    assert_eq!(told.len(), 1);
+    for part in ["agent `a`", "`/srv/handbook`", "integrity: {trusted: [\"folder:/srv/handbook\"]}"]
+    {
+        assert!(told[0].contains(part), "{part}: {told:?}");
+    }
+    for fine in [
+        format!("tools: coding, {shared}"),
+        "network: public, tools: coding".to_owned(),
+        format!("network: public, tools: [read_file], {shared}"),
+        format!("{both}, integrity: off"),
+        format!("{both}, integrity: {{trusted: [\"folder:/srv\"]}}"),
+        format!("{both}, integrity: {{tainted: {{program: allow}}}}"),
+    ] {
+        assert!(warned(&fine).is_empty(), "{fine}");
+    }
+}
+
+#[test]
 fn acts_tools_and_patterns_are_told_apart() {
     let rule = integrity(
         "

@@ -5,6 +5,35 @@ use insula_config::provider::Thousandths;
 use std::time::Duration;
 
 #[test]
+fn what_could_never_be_answered_is_refused() {
+    let errors = |provider: &str| -> Vec<String> {
+        let text = format!("providers:\n  ollama: {provider}\nagents: {{main: {{}}}}\n");
+        let (report, _) = load_text(&text);
+        report.errors().map(|it| it.message.clone()).collect()
+    };
+    for key in ["connect", "first_byte", "idle"] {
+        let said = errors(&format!("{{timeout: {{{key}: 0s}}}}"));
+        assert_eq!(said, [format!("`{key}` of a provider's `timeout` leaves no time")]);
+        assert!(errors(&format!("{{timeout: {{{key}: 1ms}}}}")).is_empty());
+    }
+    let said = "`max_tokens` of 8192 leaves no room for a question in a `context_window` of 4096";
+    for provider in [
+        "{max_tokens: 8192, context_window: 4096}",
+        "{max_tokens: 8192, models: {m: {context_window: 4096}}}",
+        "{context_window: 4096, models: {m: {max_tokens: 8192}, n: {temperature: 1}}}",
+    ] {
+        assert_eq!(errors(provider), [said], "{provider}");
+    }
+    for provider in [
+        "{max_tokens: 1000, context_window: 4096}",
+        "{max_tokens: 8192}",
+        "{context_window: 4096, models: {m: {max_tokens: 8192, context_window: 16384}}}",
+    ] {
+        assert!(errors(provider).is_empty(), "{provider}");
+    }
+}
+
+#[test]
 fn what_is_set_is_read_for_the_provider_and_for_each_model() {
     let (report, loaded) = load_text(
         "

@@ -40,7 +40,7 @@ const NAMES: &[(&str, &[&str])] = &[
     ("tool_search", &["query"]),
     ("web_extract", &["char_limit", "urls"]),
     ("web_search", &["limit", "query"]),
-    ("write_file", &["content", "path"]),
+    ("write_file", &["append", "content", "path"]),
 ];
 
 /// What a tool calls its arguments; nothing where that is not known here.

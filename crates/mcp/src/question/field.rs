@@ -321,19 +321,39 @@ pub(super) fn values(fields: &[Field], said: &str) -> Result<Map<String, Value>,
     Ok(given)
 }
 
+/// A line cut before every name that stands behind a comma: people write them beside each other as
+/// well. What else has commas in it, such as a list, stays whole.
+fn one_each(line: &str, is_named: impl Fn(&str) -> bool) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let mut from = 0;
+    if is_named(line) {
+        for (at, mark) in line.match_indices([',', ';']) {
+            let behind = at + mark.len();
+            if is_named(&line[behind..]) {
+                pieces.push(&line[from..at]);
+                from = behind;
+            }
+        }
+    }
+    pieces.push(&line[from..]);
+    pieces
+}
+
 /// Which words are for which field.
 fn parted<'f>(fields: &'f [Field], said: &str) -> Result<Vec<(&'f Field, String)>, Wrong> {
     let named = |line: &str| {
-        let (name, rest) = line.split_once(':')?;
-        let field = fields.iter().find(|field| field.is_called(name))?;
-        Some((field, rest.trim().to_owned()))
+        line.match_indices([':', '=']).find_map(|(at, mark)| {
+            let field = fields.iter().find(|field| field.is_called(&line[..at]))?;
+            Some((field, line[at + mark.len()..].trim().to_owned()))
+        })
     };
     if let [one] = fields {
         // By its name or without: a time has a colon as well.
         return Ok(vec![named(said).unwrap_or_else(|| (one, said.to_owned()))]);
     }
     let mut parted: Vec<(&Field, String)> = Vec::new();
-    for line in said.lines().filter(|line| !line.trim().is_empty()) {
+    let lines = said.lines().flat_map(|line| one_each(line, |piece| named(piece).is_some()));
+    for line in lines.filter(|line| !line.trim().is_empty()) {
         let named = named(line);
         let twice =
             named.as_ref().filter(|(it, _)| parted.iter().any(|(of, _)| of.name == it.name));

@@ -51,7 +51,21 @@ fn words_become_values_of_the_schema_or_are_asked_for_again() {
     assert_eq!(accepted(&question, said), expected);
     let less = json!({"date": "Friday", "guests": 4, "quiet": false});
     assert_eq!(accepted(&question, "- `date`: Friday\nguests: 4\nplace:"), less);
+    for said in [
+        "date=Friday\nguests=4",
+        "date = Friday, guests = 4",
+        "`date`: Friday; guests: 4",
+        "guests=4,date=Friday",
+    ] {
+        assert_eq!(accepted(&question, said), less, "{said}");
+    }
+    // What has a comma and no name behind it is one value.
+    let said = "date=Friday, at 20:00, guests=2, extras=cake, f, place=in";
+    let expected = json!({"date": "Friday, at 20:00", "guests": 2, "extras": ["c", "f"],
+        "place": "in", "quiet": false});
+    assert_eq!(accepted(&question, said), expected);
     for (said, why) in [
+        ("date=Friday, guests=1, guests=2", "`guests` is there twice"),
         ("four of us on Friday", "`four of us on Friday` is no line `name: value` of"),
         ("date: Friday", "`guests` is missing"),
         ("date: Friday\nguests: four", "`guests` has to be a whole number"),
@@ -72,6 +86,8 @@ fn one_value_needs_no_name_and_none_a_yes() {
     let one = form("When?", json!({"at": {"type": "string"}}), json!(["at"])).unwrap();
     assert_eq!(accepted(&one, "20:00"), json!({"at": "20:00"}));
     assert_eq!(accepted(&one, "at: 20:00"), json!({"at": "20:00"}));
+    assert_eq!(accepted(&one, "at=20:00"), json!({"at": "20:00"}));
+    assert_eq!(accepted(&one, "x=1, y=2"), json!({"at": "x=1, y=2"}));
     let sure = form("Sure?", json!({}), json!([])).unwrap();
     assert_eq!(accepted(&sure, "Yes!"), json!({}));
     assert_eq!(sure.answered("no"), Ok(Reply::Decline));

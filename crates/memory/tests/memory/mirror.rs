@@ -27,6 +27,35 @@ async fn what_others_wrote_is_taken_in_and_written_back_unchanged() {
 }
 
 #[tokio::test]
+async fn a_folder_that_somebody_called_by_its_context_is_taken_in_and_gets_its_proper_name() {
+    let place = MemoryHome::new().await;
+    let by_hand = "contexts/chat:telegram:main:-1/MEMORY.md";
+    place.write(by_hand, "brought along");
+    place.write("contexts/somebody/MEMORY.md", "whose is it");
+    let memory = place.memory();
+    // Looking changes nothing.
+    assert_eq!(memory.export().await.unwrap().len(), 1);
+    assert!(place.read(FILE).is_none());
+    let chat = here(&memory, CHAT);
+    assert_eq!(texts(&chat).await, ["brought along"]);
+    assert!(texts(&here(&memory, "chat:telegram:main:-2")).await.is_empty());
+    let (all, _) = memory.all().await.unwrap();
+    assert_eq!(all.len(), 1);
+    assert_eq!(all[0].1.origin.source, MemorySource::ExternalEdit);
+    chat.apply(&[add("and more")], &origin(1)).await.unwrap();
+    assert_eq!(place.read(FILE).as_deref(), Some("brought along\n§\nand more"));
+    assert!(!place.file("contexts/chat:telegram:main:-1").exists());
+    let troubles = memory.troubles().await.unwrap();
+    assert!(matches!(&*troubles, [one] if one.contains("contexts/somebody")), "{troubles:?}");
+    // One context has one folder: a second one is told of, and not read.
+    place.write(by_hand, "from elsewhere");
+    assert_eq!(texts(&chat).await, ["brought along", "and more"]);
+    let troubles = memory.troubles().await.unwrap().join("\n");
+    assert!(troubles.contains("that context has another folder"), "{troubles}");
+    assert_eq!(place.read(by_hand).as_deref(), Some("from elsewhere"));
+}
+
+#[tokio::test]
 async fn an_edit_is_noticed_before_the_next_read_and_the_next_write() {
     let place = MemoryHome::new().await;
     let memory = place.memory();

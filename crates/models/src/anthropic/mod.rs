@@ -14,7 +14,7 @@ use crate::provider::{AnswerStream, Provider};
 use crate::reading::{Framing, read};
 use crate::request::Request;
 use crate::spec::ProviderSpec;
-use crate::text_calls::Listening;
+use crate::text_calls::{Listening, SeenThinking};
 use crate::told::Told;
 use crate::window::Abilities;
 use async_trait::async_trait;
@@ -29,6 +29,8 @@ const REDACTED: &str = "redacted:";
 /// A provider that speaks the Messages API.
 pub struct Anthropic {
     models: PerModel<Model>,
+    /// Which of them begin in the middle of a thought.
+    seen: SeenThinking,
 }
 
 /// What holds for one model.
@@ -54,7 +56,7 @@ impl Anthropic {
                 Endpoint::new(transport, &spec.name, base_url, "/v1/messages", &headers)?;
             Ok(Model { endpoint, options })
         })?;
-        Ok(Self { models })
+        Ok(Self { models, seen: SeenThinking::default() })
     }
 }
 
@@ -101,7 +103,7 @@ impl Provider for Anthropic {
         let (body, adjusted) = put(endpoint, &request, first, &limits, cancel, encode).await?;
         let parser = decode::Messages::default();
         let stream = read(endpoint, &request.model, body, Framing::Sse, parser);
-        Ok(listening.to_answer(stream.adjusted(adjusted), shown))
+        Ok(listening.to_answer(stream.adjusted(adjusted), shown, &self.seen))
     }
 
     fn encode(

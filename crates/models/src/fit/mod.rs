@@ -11,6 +11,8 @@ mod pairs;
 mod pictures;
 mod turns;
 
+pub use pairs::UNFINISHED;
+
 #[cfg(test)]
 mod tests;
 

@@ -9,9 +9,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 /// What stands for the result of a call that has none: a crash or a stop came in between.
-const UNFINISHED: &str = "this call was stopped and its outcome is unknown";
+pub const UNFINISHED: &str = "this call was stopped and its outcome is unknown";
 /// Stands before pictures that tools gave back, where a result can't hold them.
-const TOOL_IMAGES: &str = "Images from the tool results above:";
+pub(super) const TOOL_IMAGES: &str = "Images from the tool results above:";
 /// The longest id of a call that every server takes.
 const ID_LEN_MAX: usize = 40;
 /// The longest name of a tool that every server takes.

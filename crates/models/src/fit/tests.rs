@@ -168,6 +168,42 @@ fn person_and_model_take_turns_where_a_template_wants_it() {
 }
 
 #[test]
+fn an_answer_is_missed_only_where_one_was_to_be_given() {
+    let picture = || Part::Image(Image::from_url("data:image/png;base64,AAAA"));
+    let shown = |id: &str| Part::ToolResult {
+        call_id: id.into(),
+        content: vec![text("done"), picture()],
+        is_error: false,
+    };
+    let messages = vec![
+        Message::user("a"),
+        answer(vec![call("1", "x", "{}")]),
+        Message::new(Role::Tool, vec![shown("1")]),
+        says("nice"),
+        Message::user("b"),
+        answer(vec![call("2", "y", "{}")]),
+        Message::user("c"),
+    ];
+    let sees = Fit { tool_pictures: ToolPictures::After, ..STRICT };
+    assert_eq!(
+        told(messages, sees),
+        [
+            "user: a",
+            "model: x#call00001{}",
+            "tool: #call00001=done",
+            "model: [pictures follow]",
+            "user: Images from the tool results above:|<picture>",
+            "model: nice",
+            "user: b",
+            "model: y#call00002{}",
+            "tool: #call00002!=this call was stopped and its outcome is unknown",
+            "model: [the call was not finished]",
+            "user: c",
+        ]
+    );
+}
+
+#[test]
 fn pictures_are_words_where_they_cannot_be_seen() {
     let picture = |url: &str| Part::Image(Image::from_url(url));
     let png = || picture("data:image/png;base64,AAAA");

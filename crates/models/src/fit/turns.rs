@@ -2,6 +2,7 @@
 //! tool gave; where a template wants it, person and model take turns in between.
 
 use super::Turns;
+use super::pairs::{TOOL_IMAGES, UNFINISHED};
 use crate::request::{CacheHint, Message, Part, Role};
 use std::borrow::Cow;
 
@@ -11,6 +12,11 @@ const BEGAN_EARLIER: &str = "[the conversation began earlier]";
 const GO_ON: &str = "[go on]";
 /// Stands where the model was cut off before it answered.
 const NO_ANSWER: &str = "[no answer was given]";
+/// Stands between results and the pictures that came with them, where the model only has to see
+/// them before it answers.
+const PICTURES_FOLLOW: &str = "[pictures follow]";
+/// Stands where a call was left without a result: nobody was to answer anything by then.
+const LEFT: &str = "[the call was not finished]";
 /// Stands between messages that became one.
 const BETWEEN: &str = "\n\n";
 
@@ -26,7 +32,8 @@ pub(super) fn arranged(messages: Vec<Cow<'_, Message>>, turns: Turns) -> Vec<Cow
         match last {
             Some(last) if last.role == message.role => join(last.to_mut(), &message),
             Some(last) if last.role == Role::Tool && message.role == Role::User => {
-                out.push(Cow::Owned(words_of_the_model(NO_ANSWER)));
+                let words = between(last, &message);
+                out.push(Cow::Owned(words_of_the_model(words)));
                 out.push(message);
             }
             _ => out.push(message),
@@ -36,6 +43,20 @@ pub(super) fn arranged(messages: Vec<Cow<'_, Message>>, turns: Turns) -> Vec<Cow
         out.push(Cow::Owned(Message::user(GO_ON)));
     }
     out
+}
+
+/// What the model is taken to have said between results and a message that is no answer to them.
+fn between(results: &Message, next: &Message) -> &'static str {
+    let is = |part: &Part, words: &str| matches!(part, Part::Text(text) if **text == *words);
+    let is_left = |part: &Part| match part {
+        Part::ToolResult { content, .. } => content.iter().any(|part| is(part, UNFINISHED)),
+        _ => false,
+    };
+    match next.parts.first() {
+        Some(first) if is(first, TOOL_IMAGES) => PICTURES_FOLLOW,
+        _ if results.parts.last().is_some_and(is_left) => LEFT,
+        _ => NO_ANSWER,
+    }
 }
 
 fn words_of_the_model(words: &str) -> Message {

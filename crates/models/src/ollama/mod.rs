@@ -12,7 +12,7 @@ use crate::provider::{AnswerStream, Provider};
 use crate::reading::{Framing, read};
 use crate::request::Request;
 use crate::spec::ProviderSpec;
-use crate::text_calls::Listening;
+use crate::text_calls::{Listening, SeenThinking};
 use crate::told::{self, Teller, Told};
 use crate::window::Abilities;
 use async_trait::async_trait;
@@ -33,6 +33,8 @@ const ANSWER_TOKENS: u32 = 8_192;
 pub struct Ollama {
     models: PerModel<Model>,
     teller: Teller,
+    /// Which of them begin in the middle of a thought.
+    seen: SeenThinking,
 }
 
 /// What holds for one model.
@@ -56,7 +58,7 @@ impl Ollama {
             let endpoint = Endpoint::new(transport, &spec.name, base_url, "/api/chat", &headers)?;
             Ok(Model { endpoint, options })
         })?;
-        Ok(Self { models, teller: Teller::default() })
+        Ok(Self { models, teller: Teller::default(), seen: SeenThinking::default() })
     }
 }
 
@@ -122,7 +124,7 @@ impl Provider for Ollama {
         let (body, adjusted) = put(endpoint, &request, first, &limits, cancel, encode).await?;
         let parser = decode::Chat::default();
         let stream = read(endpoint, &request.model, body, Framing::JsonLines, parser);
-        Ok(listening.to_answer(stream.adjusted(adjusted), shown))
+        Ok(listening.to_answer(stream.adjusted(adjusted), shown, &self.seen))
     }
 
     fn encode(

@@ -20,7 +20,7 @@ use crate::provider::{AnswerStream, Provider};
 use crate::reading::{Framing, read};
 use crate::request::Request;
 use crate::spec::ProviderSpec;
-use crate::text_calls::Listening;
+use crate::text_calls::{Listening, SeenThinking};
 use crate::told::{self, Further, Teller, Told};
 use crate::window::Abilities;
 use async_trait::async_trait;
@@ -44,6 +44,8 @@ pub struct OpenAi {
     dialect: Dialect,
     models: PerModel<Model>,
     teller: Teller,
+    /// Which of them begin in the middle of a thought.
+    seen: SeenThinking,
 }
 
 /// What holds for one model.
@@ -76,7 +78,8 @@ impl OpenAi {
             let endpoint = Endpoint::new(transport, &spec.name, base_url, path, &headers)?;
             Ok(Model { endpoint, options })
         })?;
-        Ok(Self { dialect: Dialect::at(base_url), models, teller: Teller::default() })
+        let (teller, seen) = (Teller::default(), SeenThinking::default());
+        Ok(Self { dialect: Dialect::at(base_url), models, teller, seen })
     }
 
     /// What the server tells of a model, if it does.
@@ -131,7 +134,7 @@ impl Provider for OpenAi {
         let (body, adjusted) = put(endpoint, &request, first, &limits, cancel, encode).await?;
         let parser = decode::Completion::default();
         let stream = read(endpoint, &request.model, body, Framing::Sse, parser);
-        Ok(listening.to_answer(stream.adjusted(adjusted), shown))
+        Ok(listening.to_answer(stream.adjusted(adjusted), shown, &self.seen))
     }
 
     async fn picture(

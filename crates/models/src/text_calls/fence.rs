@@ -3,6 +3,7 @@
 use super::found::{Form, ToolNames};
 use super::lenient::AtEnd;
 use super::marked;
+use super::python;
 use super::sequence::{self, Outcome, Sequence, blank_len};
 use super::shape::Setting;
 
@@ -21,6 +22,9 @@ const LANGUAGES: &[&str] = &[
     "function_call",
     "xml",
 ];
+
+/// The one in which calls may be written as in Python.
+const PYTHON_LANGUAGE: &str = "tool_code";
 
 /// A run of backticks or tildes that opens a fence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,6 +99,18 @@ pub fn read(text: &str, fence: Fence, tools: &ToolNames, at_end: AtEnd) -> Outco
         }
     } else if at_end == AtEnd::Open && may_be_mark(body) {
         return Outcome::Unfinished;
+    } else if after[..len].eq_ignore_ascii_case(PYTHON_LANGUAGE) {
+        match python::calls(body, tools, at_end, &closer) {
+            Sequence::Calls(calls, len) => {
+                at += len;
+                calls
+            }
+            Sequence::CutOff(calls) => {
+                return Outcome::Block { end: text.len(), calls, form: Form::Fence };
+            }
+            Sequence::Unfinished => return Outcome::Unfinished,
+            Sequence::No => return Outcome::No,
+        }
     } else {
         return Outcome::No;
     };

@@ -18,14 +18,36 @@ pub enum Form {
     Python,
     /// JSON and nothing around it.
     Json,
+    /// `functools[…]`.
+    Functools,
+    /// Between DeepSeek's tokens.
+    DeepSeek,
     /// In the shape that the server was told to hold the model to.
     Schema,
 }
 
+/// What the ids of calls begin with that came as text.
+pub const TEXT_CALL_ID: &str = "text_";
+
+/// The form of a call that came as text, by its id.
+pub fn text_call(id: &str) -> Option<Form> {
+    let form = id.strip_prefix(TEXT_CALL_ID)?.split('_').next()?;
+    Form::ALL.into_iter().find(|known| known.as_str() == form)
+}
+
 impl Form {
     /// Every form.
-    pub const ALL: [Self; 7] =
-        [Self::Fence, Self::Tag, Self::Xml, Self::Mistral, Self::Python, Self::Json, Self::Schema];
+    pub const ALL: [Self; 9] = [
+        Self::Fence,
+        Self::Tag,
+        Self::Xml,
+        Self::Mistral,
+        Self::Python,
+        Self::Json,
+        Self::Functools,
+        Self::DeepSeek,
+        Self::Schema,
+    ];
 
     /// Its name in a record, of letters alone.
     pub const fn as_str(self) -> &'static str {
@@ -36,6 +58,8 @@ impl Form {
             Self::Mistral => "mistral",
             Self::Python => "python",
             Self::Json => "json",
+            Self::Functools => "functools",
+            Self::DeepSeek => "deepseek",
             Self::Schema => "schema",
         }
     }
@@ -57,15 +81,15 @@ pub struct ToolNames(Vec<Shown>);
 #[derive(Debug, Clone)]
 struct Shown {
     name: String,
-    /// The arguments it can do without.
-    optional: Vec<String>,
+    /// The arguments it can do without; `None` for all of them.
+    optional: Option<Vec<String>>,
 }
 
 impl ToolNames {
     /// Tools of which no more than their names is known.
     #[cfg(test)]
     pub fn new(names: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        let shown = |name: String| Shown { name, optional: vec![] };
+        let shown = |name: String| Shown { name, optional: Some(vec![]) };
         Self(names.into_iter().map(Into::into).map(shown).collect())
     }
 
@@ -78,10 +102,18 @@ impl ToolNames {
             };
             let fields = schema.get("properties").and_then(Value::as_object);
             let names = fields.into_iter().flat_map(|it| it.keys());
-            let optional = names.filter(|name| !is_needed(name)).cloned().collect();
+            let optional = Some(names.filter(|name| !is_needed(name)).cloned().collect());
             Shown { name: tool.name.to_string(), optional }
         };
         Self(tools.iter().map(shown).collect())
+    }
+
+    /// With names of what is no tool and is called as if it were: whatever such a call says, it
+    /// says of nothing that there is.
+    pub fn and(mut self, mistakable: &[Box<str>]) -> Self {
+        let shown = |name: &str| Shown { name: name.to_owned(), optional: None };
+        self.0.extend(mistakable.iter().map(|name| shown(name)));
+        self
     }
 
     /// The tool that is meant by a name, as the model was shown it. Some models write where
@@ -107,6 +139,8 @@ impl ToolNames {
     /// Whether a tool can do without an argument.
     pub fn is_optional(&self, tool: &str, argument: &str) -> bool {
         let tool = self.0.iter().find(|it| it.name == tool);
-        tool.is_some_and(|it| it.optional.iter().any(|name| name == argument))
+        tool.is_some_and(|it| {
+            it.optional.as_ref().is_none_or(|it| it.iter().any(|name| name == argument))
+        })
     }
 }

@@ -56,6 +56,8 @@ pub struct Hearing {
     has_thought: bool,
     /// Whether words wait until it is clear that they are no thoughts.
     waits: bool,
+    /// Whether it began in the middle of a thought, and nobody was told.
+    began_thinking: bool,
 }
 
 impl Hearing {
@@ -69,6 +71,7 @@ impl Hearing {
             has_said: false,
             has_thought: false,
             waits: false,
+            began_thinking: false,
         }
     }
 
@@ -81,6 +84,11 @@ impl Hearing {
     /// Its thoughts come by themselves.
     pub fn thinks_apart(&mut self) {
         self.waits = false;
+    }
+
+    /// Whether it turned out that it began in the middle of a thought; said once.
+    pub fn began_thinking(&mut self) -> bool {
+        std::mem::take(&mut self.began_thinking)
     }
 
     /// Takes more of it, and gives what can be passed on.
@@ -164,6 +172,7 @@ impl Hearing {
             }
         }
         self.told = 0;
+        self.began_thinking = was_said || !thought.trim().is_empty();
         if was_said && !thought.is_empty() || !thought.trim().is_empty() {
             heard.push(Heard::Thought(thought));
         }

@@ -77,6 +77,18 @@ fn thoughts_are_told_from_words_in_every_mark() {
         ("<think>a</think><think>b</think>c", thought("ab", "c")),
         ("so it is\n</think>\n\nHello", thought("so it is\n", "Hello")),
         ("</think>Hello", said("Hello")),
+        ("so it is</think>Hello", thought("so it is", "Hello")),
+        ("so it is.</THINK>\n\nHello", thought("so it is.", "Hello")),
+        ("so\nit is. </think>\nHello", thought("so\nit is. ", "Hello")),
+        ("so [/THINK]", thought("so ", "")),
+        ("so it is◁/think▷Hello", thought("so it is", "Hello")),
+        ("a<b</think>c</think>d", thought("a<b", "c</think>d")),
+        ("<think>a</think>b</think>c", thought("a", "b</think>c")),
+        ("Use `a</think>` there", said("Use `a</think>` there")),
+        ("It ends with \"</think>\".", said("It ends with \"</think>\".")),
+        ("It is </think> that ends it", said("It is </think> that ends it")),
+        ("```\na</think>\n```", said("```\na</think>\n```")),
+        ("a</thin>k", said("a</thin>k")),
         ("Use the `<think>` tag", said("Use the `<think>` tag")),
         ("a <think>b</think>", said("a <think>b</think>")),
         ("```\n<think>b</think>\n```", said("```\n<think>b</think>\n```")),
@@ -135,7 +147,7 @@ fn words_pass_as_they_come_until_a_call_may_have_begun() {
 #[test]
 fn what_can_be_no_call_is_not_held_back() {
     for text in [
-        "{\"users\": [",
+        "{\"users\": [1",
         "{\"name\": \"Bob\", ",
         "```json\n{\"a\": 1",
         "```rust\nfn main() {",

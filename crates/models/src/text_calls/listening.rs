@@ -2,15 +2,17 @@
 //! and its answer with calls and thoughts where they belong.
 
 use super::constrained::{self, Reply, Turned};
-use super::found::{Form, Found, ToolNames};
+use super::found::{Form, Found, TEXT_CALL_ID, ToolNames};
 use super::hearing::{Ended, Heard, Hearing, Natively};
 use super::in_words::{Style, in_words};
 use super::lenient::{AtEnd, prefix};
 use super::mode::{ToolCalls, reads_itself};
+use super::next_step::with_notes;
 use super::repeated::is_repeated;
 use super::scan::Looking;
 use super::shape::{self, Setting};
 use super::thoughts::begins_thinking;
+use super::unmarked::SeenThinking;
 use crate::error::ModelError;
 use crate::event::{Event, StopReason};
 use crate::provider::{AnswerStream, EventSource, More};
@@ -19,15 +21,6 @@ use async_trait::async_trait;
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
-
-/// What the ids of calls begin with that came as text.
-pub const TEXT_CALL_ID: &str = "text_";
-
-/// The form of a call that came as text, by its id.
-pub fn text_call(id: &str) -> Option<Form> {
-    let form = id.strip_prefix(TEXT_CALL_ID)?.split('_').next()?;
-    Form::ALL.into_iter().find(|known| known.as_str() == form)
-}
 
 /// How one provider is listened to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,14 +57,24 @@ impl Listening {
             worded.format = constrained::format(request);
             return Cow::Owned(worded);
         }
+        let request = match (self.tool_calls, with_notes(request)) {
+            (ToolCalls::Native, _) | (_, None) => Cow::Borrowed(request),
+            (_, Some(noted)) => Cow::Owned(noted),
+        };
         match self.tool_calls {
-            ToolCalls::Text => Cow::Owned(in_words(request, Style::Tags)),
-            ToolCalls::Native | ToolCalls::Auto => Cow::Borrowed(request),
+            ToolCalls::Text => Cow::Owned(in_words(&request, Style::Tags)),
+            ToolCalls::Native | ToolCalls::Auto => request,
         }
     }
 
-    /// The answer to `request`, which is the one that was not changed yet.
-    pub(crate) fn to_answer(self, stream: AnswerStream, request: &Request) -> AnswerStream {
+    /// The answer to `request`, which is the one that was not changed yet. `seen` is what was seen
+    /// of this provider's models before, and learns from this answer.
+    pub(crate) fn to_answer(
+        self,
+        stream: AnswerStream,
+        request: &Request,
+        seen: &SeenThinking,
+    ) -> AnswerStream {
         let may_call = !request.tools.is_empty() && request.tool_choice != ToolChoice::None;
         let prints_calls = match self.tool_calls {
             ToolCalls::Native => self.constrains(request),
@@ -87,9 +90,12 @@ impl Listening {
             true if request.format.is_some() => Looking::Marks,
             true => Looking::Calls,
         };
-        let tools = ToolNames::of(&request.tools);
+        let tools = ToolNames::of(&request.tools).and(&request.mistakable);
         let mut hearing = Hearing::new(tools.clone(), looking);
-        if begins_thinking(&request.model) {
+        // From such a model all words are held back until the end of its thought, or of its
+        // answer: which of the two they are is not to be told before. Others are passed on as
+        // they come, and the first answer that ends a thought it did not begin is taken back.
+        if begins_thinking(&request.model) || seen.has(&request.model) {
             hearing = hearing.may_begin_thinking();
         }
         let reply = self.constrains(request).then(Reply::default);
@@ -101,6 +107,8 @@ impl Listening {
             tools,
             shown: request.messages.clone(),
             natively: Natively::Silent,
+            model: request.model.clone(),
+            seen: seen.clone(),
         }));
         heard.adjusted(adjusted)
     }
@@ -115,6 +123,8 @@ struct Listener {
     tools: ToolNames,
     shown: Vec<Arc<Message>>,
     natively: Natively,
+    model: Arc<str>,
+    seen: SeenThinking,
 }
 
 #[async_trait]
@@ -163,8 +173,11 @@ impl Listener {
     }
 
     fn hear_words(&mut self, text: &str, ready: &mut VecDeque<Event>) {
-        let heard = self.hearing.as_mut().map(|it| it.push(text)).unwrap_or_default();
-        ready.extend(heard.into_iter().map(event));
+        let Some(hearing) = &mut self.hearing else { return };
+        ready.extend(hearing.push(text).into_iter().map(event));
+        if hearing.began_thinking() {
+            self.seen.note(&self.model);
+        }
     }
 
     /// What is left of the answer, and why it ended.

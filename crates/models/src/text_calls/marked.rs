@@ -1,8 +1,10 @@
 //! Calls behind marks that models are trained to write: `<tool_call>` and its kin, Qwen's XML,
-//! Mistral's `[TOOL_CALLS]`, Llama's python tag.
+//! Mistral's `[TOOL_CALLS]`, Llama's python tag, `functools[…]`, DeepSeek's tokens.
 
+use super::deepseek;
 use super::found::{Form, Found, ToolNames};
 use super::lenient::{AtEnd, Failed, prefix};
+use super::python::keywords;
 use super::sequence::{self, Outcome, Sequence, blank_len};
 use super::shape::Setting;
 use serde_json::{Map, Value};
@@ -20,13 +22,22 @@ const TAGS: &[(&str, &str)] = &[
 const XML: &str = "<function=";
 const MISTRAL: &str = "[TOOL_CALLS]";
 const PYTHON: &str = "<|python_tag|>";
+/// What some models write before a list of calls.
+const FUNCTOOLS: &str = "functools";
+const FUNCTOOLS_LIST: &str = "functools[";
 /// What Mistral's models write between a name and its arguments.
 const MISTRAL_ARGUMENTS: &str = "[ARGS]";
 const MISTRAL_ID: &str = "[CALL_ID]";
 
 /// What calls may begin with.
 pub fn openers() -> impl Iterator<Item = &'static str> {
-    TAGS.iter().map(|(open, _)| *open).chain([XML, MISTRAL, PYTHON])
+    TAGS.iter().map(|(open, _)| *open).chain([
+        XML,
+        MISTRAL,
+        PYTHON,
+        FUNCTOOLS_LIST,
+        deepseek::BEGIN,
+    ])
 }
 
 /// The calls that a text begins with.
@@ -42,6 +53,12 @@ pub fn read(text: &str, tools: &ToolNames, at_end: AtEnd) -> Outcome {
     }
     if text.starts_with(PYTHON) {
         return python(text, tools, at_end);
+    }
+    if text.starts_with(FUNCTOOLS_LIST) {
+        return listed(text, FUNCTOOLS.len(), tools, at_end, Form::Functools);
+    }
+    if text.starts_with(deepseek::BEGIN) {
+        return deepseek::read(text, tools, at_end);
     }
     Outcome::No
 }
@@ -262,38 +279,5 @@ fn python(text: &str, tools: &ToolNames, at_end: AtEnd) -> Outcome {
         Err(Failed::Unfinished(_)) if at_end == AtEnd::Open => Outcome::Unfinished,
         Err(Failed::Unfinished(_)) => block(text.len(), body[paren..].trim_end().to_owned()),
         Err(Failed::Wrong(_)) => Outcome::No,
-    }
-}
-
-/// `key=value, …)`; how far it reaches.
-fn keywords(text: &str, at_end: AtEnd) -> Result<(Map<String, Value>, usize), Failed> {
-    let mut given = Map::new();
-    let mut at = 0;
-    loop {
-        at += blank_len(&text[at..], &[]);
-        let rest = &text[at..];
-        if rest.starts_with(')') {
-            return Ok((given, at + 1));
-        }
-        let Some((key, value)) = rest.split_once('=') else {
-            let is_key = rest.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == ' ');
-            return Err(if is_key { Failed::Unfinished(vec![]) } else { Failed::Wrong(at) });
-        };
-        let is_key = |key: &str| {
-            !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-        };
-        if !is_key(key.trim()) {
-            return Err(Failed::Wrong(at));
-        }
-        let document = prefix(value, at_end)?;
-        given.insert(key.trim().to_owned(), document.node.to_value());
-        at += key.len() + 1 + document.len;
-        at += blank_len(&text[at..], &[]);
-        match text[at..].chars().next() {
-            Some(',') => at += 1,
-            Some(')') => {}
-            Some(_) => return Err(Failed::Wrong(at)),
-            None => return Err(Failed::Unfinished(vec![])),
-        }
     }
 }

@@ -7,6 +7,7 @@
 
 mod announced;
 mod constrained;
+mod deepseek;
 mod fence;
 mod found;
 mod hearing;
@@ -16,21 +17,25 @@ mod listening;
 mod marked;
 mod meant;
 mod mode;
+mod next_step;
 mod prose;
+mod python;
 mod quoted;
 mod repeated;
 mod scan;
 mod sequence;
 mod shape;
 mod thoughts;
+mod unmarked;
 
 pub use found::Form;
-pub use listening::{TEXT_CALL_ID, text_call};
+pub use found::{TEXT_CALL_ID, text_call};
 pub use mode::ToolCalls;
 pub use quoted::is_placeholder;
 
 pub(crate) use in_words::{Style, in_words};
 pub(crate) use listening::Listening;
+pub(crate) use unmarked::SeenThinking;
 
 #[cfg(test)]
 mod adversarial_tests;

@@ -4,6 +4,7 @@
 use super::found::{Found, ToolNames};
 use super::lenient::{AtEnd, Kind, Node, prefix};
 use crate::request::{Message, Part, Role};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// What stands before or behind the name of a tool where a call of it is written, without blanks
@@ -20,8 +21,39 @@ const BEFORE: &[&str] = &[
     "invoke:",
     "functions.",
     "[tool_calls]",
+    "<｜tool▁sep｜>",
+    "<｜tool▁call▁begin｜>",
 ];
 const BEHIND: &[&str] = &["(", ".call(", "[args]", "[call_id]"];
+
+/// Entities of HTML that stand for what calls are written with.
+const ENTITIES: &[(&str, char)] = &[
+    ("quot", '"'),
+    ("apos", '\''),
+    ("amp", '&'),
+    ("lt", '<'),
+    ("gt", '>'),
+    ("nbsp", ' '),
+    ("sol", '/'),
+    ("bsol", '\\'),
+    ("period", '.'),
+    ("colon", ':'),
+    ("lbrace", '{'),
+    ("lcub", '{'),
+    ("rcub", '}'),
+    ("rbrace", '}'),
+    ("lowbar", '_'),
+    ("num", '#'),
+    ("equals", '='),
+    ("lpar", '('),
+    ("rpar", ')'),
+    ("Tab", '\t'),
+    ("NewLine", '\n'),
+];
+/// The longest of them in bytes, and of numbers: `#x10FFFF`.
+const ENTITY_LEN_MAX: usize = 10;
+/// How often a text may be escaped: a page that quotes a page that quotes a call.
+const ESCAPED_TIMES_MAX: usize = 4;
 
 /// How far from the name arguments may stand, in bytes, beside their own length.
 const SLACK_BYTES: usize = 600;
@@ -69,9 +101,18 @@ fn collect(node: &Node, leaves: &mut Vec<String>) {
     }
 }
 
-/// A text without what differs between one way to write it and another: blanks, quotes,
-/// backslashes and the case of letters. A line break that is written as `\n` goes with them.
+/// A text without what differs between one way to write it and another: escapes of JSON and HTML,
+/// `./` before a path, blanks, quotes, backslashes and the case of letters. A line break that is
+/// written as `\n` goes with them.
 fn squeezed(text: &str) -> String {
+    let mut text = Cow::Borrowed(text);
+    for _ in 0..ESCAPED_TIMES_MAX {
+        let plain = unescaped(&text);
+        if plain == text {
+            break;
+        }
+        text = Cow::Owned(plain);
+    }
     let mut plain = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
@@ -86,6 +127,79 @@ fn squeezed(text: &str) -> String {
         }
     }
     plain
+}
+
+/// A text in which characters stand for themselves: `\u0068` and `&#104;` are `h`, `&quot;` is a
+/// quote, and `\/` and `./` before a path are nothing that counts.
+fn unescaped(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(['\\', '&', '%', '.', '/']) {
+        let (before, here) = rest.split_at(at);
+        plain.push_str(before);
+        if let Some((c, len)) = escaped(here) {
+            plain.push(c);
+            rest = &here[len..];
+            continue;
+        }
+        // `a/./b`, `a//b` and `./a` are `a/b` and `a`.
+        let begins_path =
+            plain.chars().next_back().is_none_or(|c| !c.is_alphanumeric() && c != '.');
+        if begins_path && here.starts_with("./") {
+            rest = &here[2..];
+        } else if here.starts_with("//") && !plain.ends_with(':') {
+            rest = &here[1..];
+        } else {
+            plain.push_str(&here[..1]);
+            rest = &here[1..];
+        }
+    }
+    plain.push_str(rest);
+    plain
+}
+
+/// The character that an escape at the beginning of a text stands for, and its length.
+fn escaped(text: &str) -> Option<(char, usize)> {
+    let hex = |digits: &str| u32::from_str_radix(digits, 16).ok();
+    if let Some(entity) = text.strip_prefix('&') {
+        let end = entity.char_indices().take(ENTITY_LEN_MAX).find(|(_, c)| *c == ';')?.0;
+        let name = &entity[..end];
+        let c = match name.strip_prefix('#') {
+            Some(code) => match code.strip_prefix(['x', 'X']) {
+                Some(digits) => char::from_u32(hex(digits)?)?,
+                None => char::from_u32(code.parse().ok()?)?,
+            },
+            None => ENTITIES.iter().find(|(known, _)| *known == name)?.1,
+        };
+        return Some((c, end + 2));
+    }
+    let slashes = text.len() - text.trim_start_matches('\\').len();
+    let code = &text[slashes..];
+    if slashes == 0 {
+        return None;
+    }
+    if code.starts_with('/') {
+        return Some(('/', slashes + 1));
+    }
+    let (digits, len) = match code.as_bytes().first()? {
+        b'u' if code.starts_with("u{") => {
+            let end = code.find('}').filter(|end| *end <= ENTITY_LEN_MAX)?;
+            (code.get(2..end)?, end + 1)
+        }
+        b'u' => (code.get(1..5)?, 5),
+        b'x' => (code.get(1..3)?, 3),
+        _ => return None,
+    };
+    let unit = hex(digits)?;
+    // Characters beyond the first plane are two units.
+    if (0xD800..0xDC00).contains(&unit) {
+        let second = code[len..].trim_start_matches('\\');
+        let between = code.len() - len - second.len();
+        let low = hex(second.strip_prefix('u')?.get(..4)?)?.checked_sub(0xDC00)?;
+        let c = char::from_u32(0x1_0000 + ((unit - 0xD800) << 10) + low)?;
+        return Some((c, slashes + len + between + 5));
+    }
+    Some((char::from_u32(unit)?, slashes + len))
 }
 
 /// Whether a text has the name of a tool where a call has it, and all of these near it.
@@ -143,6 +257,36 @@ mod tests {
             assert!(is_repeated(&own, &user), "{text}");
             let model = vec![Arc::new(Message::assistant(vec![Part::Text(text.into())]))];
             assert!(!is_repeated(&own, &model), "its own words: {text}");
+        }
+    }
+
+    #[test]
+    fn the_same_call_is_found_however_its_letters_are_written() {
+        let hi = call("write_file", r#"{"path": "notes/a.txt", "content": "hi <b> 😀"}"#);
+        let odd = call("write_file", r#"{"path": "./notes//a.txt", "content": "\u0068i <b> 😀"}"#);
+        for own in [&hi, &odd] {
+            for text in [
+                r#"{"name": "write_file", "arguments": {"path": "notes/a.txt", "content": "\u0068i <b> 😀"}}"#,
+                r#"{"name": "write_file", "arguments": {"path": "./notes/a.txt", "content": "hi <b> \ud83d\ude00"}}"#,
+                r#"{"name": "write_file", "arguments": {"path": "notes\/.\/a.txt", "content": "hi <b> 😀"}}"#,
+                r"{&quot;name&quot;: &quot;write_file&quot;, &quot;arguments&quot;: {&quot;path&quot;: &quot;notes&#47;a.txt&quot;, &quot;content&quot;: &quot;hi &lt;b&gt; &#x1F600;&quot;}}",
+                r#"{"t": "{\"name\": \"write\\u005ffile\", \"arguments\": {\"path\": \"notes/a.txt\", \"content\": \"\\u0068i &amp;lt;b&amp;gt; 😀\"}}"}"#,
+            ] {
+                assert!(is_repeated(own, &shown(text)), "{own:?}: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_escape_stands_for_itself() {
+        for (text, expected) in [
+            ("a & b &c; &#xZZ; &#99999999;", "a & b &c; &#xZZ; &#99999999;"),
+            (r"\u00zz \x4 \u{110000} \ud83d", r"\u00zz \x4 \u{110000} \ud83d"),
+            ("http://a.test/b ../c", "http://a.test/b ../c"),
+            ("./a x./b a/./b", "a x./b a/b"),
+            (r"\u{68}\x69", "hi"),
+        ] {
+            assert_eq!(unescaped(text), expected);
         }
     }
 

@@ -6,6 +6,7 @@ use super::fence::{self, Fence};
 use super::found::{Form, Found, ToolNames};
 use super::lenient::AtEnd;
 use super::sequence::{Outcome, bare, blank_len};
+use super::thoughts::Ending;
 use super::{marked, thoughts};
 use std::ops::Range;
 
@@ -64,13 +65,22 @@ pub struct Scanner {
     at: usize,
     state: State,
     looking: Looking,
+    /// Whether a thought was marked so far: only the first can have begun unmarked.
+    has_thought: bool,
     /// The length of text from which on a block that has not ended is looked at again.
     again_at: usize,
 }
 
 impl Scanner {
     pub fn new(looking: Looking) -> Self {
-        Self { text: String::new(), at: 0, state: State::Start, looking, again_at: 0 }
+        Self {
+            text: String::new(),
+            at: 0,
+            state: State::Start,
+            looking,
+            has_thought: false,
+            again_at: 0,
+        }
     }
 
     /// All of it so far.
@@ -109,10 +119,7 @@ impl Scanner {
         let rest = &self.text[self.at..];
         match self.state {
             State::Start => self.start(tools, at_end),
-            State::Line => {
-                let next = rest.find('\n').map(|at| at + 1);
-                self.words(next.unwrap_or(rest.len()), next.map(|_| State::Start))
-            }
+            State::Line => self.line(at_end),
             State::Opening(fence) => {
                 let next = rest.find('\n').map(|at| at + 1);
                 self.words(next.unwrap_or(rest.len()), next.map(|_| State::Fenced(fence)))
@@ -141,6 +148,29 @@ impl Scanner {
                 self.at = span.end;
                 (!span.is_empty()).then_some(Piece::Thought(span))
             }
+        }
+    }
+
+    /// In a line that begins nothing. It may hold the end of a thought whose beginning was not
+    /// marked, and waits where that end may have begun.
+    fn line(&mut self, at_end: AtEnd) -> Option<Piece> {
+        let rest = &self.text[self.at..];
+        let next = rest.find('\n').map(|at| at + 1);
+        let len = next.unwrap_or(rest.len());
+        if self.has_thought {
+            return self.words(len, next.map(|_| State::Start));
+        }
+        let is_open = at_end == AtEnd::Open;
+        match thoughts::ending(&self.text, self.at, self.at + len, is_open) {
+            Ending::None => self.words(len, next.map(|_| State::Start)),
+            Ending::Open { at } => self.words(at - self.at, None),
+            Ending::Found { at, len } if at == self.at => {
+                self.at += len;
+                self.state = State::Behind;
+                self.has_thought = true;
+                Some(Piece::ThoughtSoFar)
+            }
+            Ending::Found { at, .. } => self.words(at - self.at, None),
         }
     }
 
@@ -191,11 +221,13 @@ impl Scanner {
         if let Some((len, close)) = thoughts::opened(rest) {
             self.at += indent + len;
             self.state = State::Thought(close);
+            self.has_thought = true;
             return None;
         }
         if let Some(len) = thoughts::stray(rest) {
             self.at += indent + len;
             self.state = State::Behind;
+            self.has_thought = true;
             return Some(Piece::ThoughtSoFar);
         }
         let mut marks = thoughts::openers().chain(thoughts::closers());

@@ -17,7 +17,21 @@ const MARKS: &[(&str, &str)] = &[
 
 /// Parts of the names of models that begin to think without saying so: the first mark stands in
 /// their prompt, and their words begin in the middle of a thought.
-const BEGIN_THINKING: &[&str] = &["thinking", "deepseek-r1", "qwq", "-r1-", "deepscaler"];
+const BEGIN_THINKING: &[&str] = &[
+    "thinking",
+    "thinker",
+    "reasoning",
+    "reasoner",
+    "deepseek-r1",
+    "r1-distill",
+    "-r1-",
+    "qwq",
+    "deepscaler",
+    "minimax-m2",
+];
+
+/// What a mark stands behind that is talked about.
+const QUOTES: &[char] = &['"', '\'', '`', '“', '‘', '„', '«', '‹', '(', '[', '{', '=', '/', '|'];
 
 /// Whether a model of this name may begin in the middle of a thought.
 pub fn begins_thinking(model: &str) -> bool {
@@ -44,6 +58,49 @@ pub fn opened(text: &str) -> Option<(usize, &'static str)> {
 /// The length of the closing mark that a text begins with and that nothing opened.
 pub fn stray(text: &str) -> Option<usize> {
     closers().find(|close| begins_with(text, close)).map(str::len)
+}
+
+/// The end of a thought among words, where its beginning was not marked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// There is none.
+    None,
+    /// The mark that begins here may be one: more has to come.
+    Open { at: usize },
+    /// This mark.
+    Found { at: usize, len: usize },
+}
+
+/// The first end of a thought in `text[from..upto]`, which is the rest of a line, or what came of
+/// it while it `is_open`. Models that stop thinking print the mark right behind their last word,
+/// or at the end of its line; whoever writes about marks quotes them, opens them first, or has
+/// them among the words of a sentence.
+pub fn ending(text: &str, from: usize, upto: usize, is_open: bool) -> Ending {
+    let is_open = is_open && upto == text.len() && !text[from..upto].ends_with('\n');
+    for (at, _) in text[from..upto].match_indices(['<', '[', '◁']) {
+        let at = from + at;
+        let rest = &text[at..upto];
+        if let Some((open, close)) = MARKS.iter().find(|(_, close)| begins_with(rest, close)) {
+            let before = &text[..at];
+            let line = before.rfind('\n').map_or(before, |end| &before[end + 1..]);
+            let is_code = line.matches('`').count() % 2 == 1;
+            let is_quoted = line.ends_with(QUOTES);
+            if is_code || is_quoted || find(before, open).is_some() {
+                continue;
+            }
+            let is_attached = !line.is_empty() && !line.ends_with(char::is_whitespace);
+            let behind = &rest[close.len()..];
+            if is_attached || behind.trim().is_empty() && !is_open {
+                return Ending::Found { at, len: close.len() };
+            }
+            if behind.trim().is_empty() {
+                return Ending::Open { at };
+            }
+        } else if is_open && closers().any(|close| may_become(rest, close)) {
+            return Ending::Open { at };
+        }
+    }
+    Ending::None
 }
 
 /// Whether `text` begins with `mark`.

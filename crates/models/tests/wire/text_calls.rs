@@ -43,6 +43,18 @@ fn says<'p>(pieces: impl IntoIterator<Item = &'p str>) -> Vec<Step> {
     event_stream(events.iter().map(String::as_str))
 }
 
+/// The same from Ollama.
+fn ollama_says<'p>(pieces: impl IntoIterator<Item = &'p str>) -> Vec<Step> {
+    let line = |text: &str| json!({ "message": { "role": "assistant", "content": text } });
+    let mut steps = vec![head("application/x-ndjson")];
+    for piece in pieces {
+        steps.push(chunk(format!("{}\n", line(piece))));
+    }
+    steps.push(chunk("{\"message\":{\"content\":\"\"},\"done\":true,\"done_reason\":\"stop\"}\n"));
+    steps.push(end());
+    steps
+}
+
 /// What came back of one question, and what was asked.
 async fn heard(
     steps: Vec<Step>,
@@ -103,10 +115,40 @@ async fn thoughts_are_reasoning_also_where_calls_are_native() {
     let thought = Part::Reasoning { text: "hm".into(), signature: None };
     assert_eq!(answer.message.parts, [thought, text("Hello")]);
     // A thought whose beginning was not marked has been passed on; it is taken back.
-    let (answer, all, _) =
-        heard(says(["hm", " so\n</think>\nHello"]), ModelOptions::default(), &request()).await;
-    assert!(all.contains(&Event::ThoughtSoFar), "{all:?}");
-    assert_eq!(answer.text(), "Hello");
+    for pieces in [["hm", " so\n</think>\nHello"], ["hm", " so</think>Hello"]] {
+        let (answer, all, _) = heard(says(pieces), ModelOptions::default(), &request()).await;
+        assert!(all.contains(&Event::ThoughtSoFar), "{all:?}");
+        assert_eq!(answer.text(), "Hello");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_was_seen_to_begin_in_a_thought_is_held_back_from_then_on() {
+    for kind in [Kind::OpenAi, Kind::Ollama] {
+        let bench = bench();
+        let upstream = bench
+            .upstream(move |_, _| match kind {
+                Kind::Ollama => ollama_says(["hm", " so</think>", "Hel", "lo"]),
+                _ => says(["hm", " so</think>", "Hel", "lo"]),
+            })
+            .await;
+        let base = if kind == Kind::Ollama { "" } else { "/v1" };
+        let provider = asking(&bench.transport, kind, &upstream.url(base), ModelOptions::default());
+        let words = async |model: &str| {
+            let request = Request { model: model.into(), ..request() };
+            let (all, _) = events(&mut begin(&*provider, &request).await.unwrap()).await;
+            let text = |event: &Event| match event {
+                Event::TextDelta(text) => Some(text.clone()),
+                _ => None,
+            };
+            (all.iter().filter_map(text).collect::<Vec<_>>(), all.contains(&Event::ThoughtSoFar))
+        };
+        let own = |texts: &[&str]| texts.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
+        assert_eq!(words("small").await, (own(&["hm", "Hel", "lo"]), true), "{kind:?}");
+        assert_eq!(words("small").await, (own(&["Hel", "lo"]), false), "{kind:?}");
+        // Of another model nothing was seen.
+        assert!(words("other").await.1, "{kind:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -89,6 +89,11 @@ impl Mcp {
 /// an agent has.
 pub const PROMPTS: &str = "prompts";
 
+/// What the tool for a server's resources is called, where it has one.
+pub fn resources_tool(server: &McpServer, pins: &ServerPins) -> Option<String> {
+    resources(server, pins).map(|tool| tool.name().to_owned())
+}
+
 /// The tool for a server's resources. What the server calls by its name itself is the server's.
 fn resources(server: &McpServer, pins: &ServerPins) -> Option<Arc<dyn Tool>> {
     if !pins.resources {

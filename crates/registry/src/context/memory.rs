@@ -36,8 +36,8 @@ impl Whereabouts {
     }
 
     /// The scope of what is journalled where no other can be had: the conversation's own.
-    pub fn fallback(&self) -> Scope {
-        MemoryScope::Auto.resolve(&self.address, None)
+    pub fn fallback(&self, session: &SessionKey) -> Scope {
+        MemoryScope::Auto.resolve(&session.place(&self.address), None)
     }
 }
 

@@ -9,7 +9,7 @@ mod mcp;
 mod memory;
 
 pub use hooks::AgentHooks;
-pub use mcp::{Mcp, PROMPTS, is_shown};
+pub use mcp::{Mcp, PROMPTS, is_shown, resources_tool};
 pub use memory::{Memory, Whereabouts};
 
 use crate::secrets::{GrantedSecrets, SecretBook};

@@ -118,15 +118,21 @@ impl Daemon {
     }
 
     /// Logs what an operator should know of the secrets as they are.
-    pub fn log_secrets(&self) {
+    pub(crate) fn log_secrets(&self) {
+        self.log_trouble();
+        for found in self.report().warnings().filter(|found| found.unless_set.is_some()) {
+            tracing::warn!(help = found.help.as_deref(), "{}", found.message);
+        }
+    }
+
+    /// Logs what is wrong with secrets that are set. Those that are missing are findings of the
+    /// configuration.
+    pub fn log_trouble(&self) {
         for trouble in self.parts.secrets.known().trouble() {
             tracing::error!(error = trouble, "a secret can't be used");
         }
         if let Some(advice) = self.key_advice() {
             tracing::warn!("{advice}");
-        }
-        for found in self.report().warnings().filter(|found| found.unless_set.is_some()) {
-            tracing::warn!(help = found.help.as_deref(), "{}", found.message);
         }
     }
 

@@ -210,4 +210,19 @@ proptest! {
         let mapped = address.to_ipv6_mapped();
         prop_assert!(ask(&policy, "a.example.org", &mapped.to_string()).is_err());
     }
+
+    #[test]
+    fn the_public_web_never_leads_inside(address in private_v4()) {
+        let policy = policy(&["public"]);
+        prop_assert!(ask(&policy, "a.example.org", "1.1.1.1").is_ok());
+        prop_assert!(ask(&policy, "a.example.org", &address.to_string()).is_err());
+        prop_assert!(ask(&policy, &address.to_string(), "1.1.1.1").is_err());
+        let mapped = address.to_ipv6_mapped();
+        prop_assert!(ask(&policy, "a.example.org", &mapped.to_string()).is_err());
+        let literal = format!("[{mapped}]");
+        prop_assert!(ask(&policy, &literal, "1.1.1.1").is_err());
+        for inside in ["localhost", "intranet", "a.example.org:22"] {
+            prop_assert!(ask(&policy, inside, "1.1.1.1").is_err());
+        }
+    }
 }

@@ -120,6 +120,9 @@ async fn what_is_silent_is_found_beside_several_words_only(opener: &dyn Opener) 
     assert_eq!(seqs(&a, "violin").await, [1]);
     assert_eq!(seqs(&a, "the violins").await, [1]);
     assert_eq!(seqs(&a, "violin lesson").await, [1, 2, 3]);
+    // Of a question one word may be left, and of two words one may be one that nobody said.
+    assert_eq!(seqs(&a, "when do I go to the violin?").await, [1, 2, 3]);
+    assert_eq!(seqs(&a, "violin concerto").await, [1, 2, 3]);
     store.shutdown().await;
 }
 

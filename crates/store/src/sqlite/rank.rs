@@ -21,10 +21,6 @@ const LENGTH_WEIGHT: f64 = 0.4;
 /// How many of the best matches are looked around, beside those that are asked for.
 const SEEDS_MORE: usize = 10;
 
-/// How many words of a query must stand beside a document that has none of them: more than one,
-/// since whoever asks for a word wants to see it.
-const SILENT_WORDS_MIN: f64 = 1.5;
-
 /// What the words beside a document count for it.
 pub(crate) struct Beside {
     /// Those of the next one on each side, and of the one after that.
@@ -94,14 +90,17 @@ pub(crate) fn best(
 ) -> rusqlite::Result<Ranked> {
     let bm25 = Bm25::new(documents, terms);
     let (mut amounts, mut rarities, mut meant) = (Vec::new(), Vec::new(), Meant::new());
+    let mut is_there = Vec::with_capacity(query.wanted.len());
     for (term, wanted) in query.wanted.iter().enumerate() {
         let forms = forms(postings, query, wanted)?;
         let found = amounts_of(postings, &bm25, term, &forms)?;
         let rarity = wanted.weight * bm25.rarity(found.len());
         meant.extend(forms.into_iter().map(|(form, _)| (form, (term, rarity))));
         rarities.push(rarity);
+        is_there.push(!found.is_empty());
         amounts.extend(found);
     }
+    let silent_min = query.silent_words_min(|term| is_there.get(term).copied().unwrap_or(false));
     // In runs already, which a stable sort makes use of.
     amounts.sort_by_key(|amount| amount.document);
     let score = |sum: &[f64]| -> f64 {
@@ -137,7 +136,7 @@ pub(crate) fn best(
             }
             let words = sum.iter().zip(&query.wanted).filter(|(amount, _)| **amount > 0.0);
             let words: f64 = words.map(|(_, wanted)| wanted.share).sum();
-            if !own.is_empty() || words >= SILENT_WORDS_MIN {
+            if !own.is_empty() || words >= silent_min {
                 scores.insert(*document, score(&sum));
             }
         }

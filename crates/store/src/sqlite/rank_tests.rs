@@ -1,7 +1,7 @@
 //! Ranking against a plain reading of what it should be: every message of the scope looked at,
 //! no index, no shortcuts.
 
-use super::{Bm25, SEEDS_MORE, SILENT_WORDS_MIN};
+use super::{Bm25, SEEDS_MORE};
 use crate::message::Part;
 use crate::parts;
 use crate::query::Query;
@@ -79,6 +79,8 @@ fn expected(said: &[(i64, Said)], query: &str, limit: usize) -> Vec<(i64, f64)> 
             query.wanted[term].weight * bm25.rarity(matches)
         })
         .collect();
+    let silent_min =
+        query.silent_words_min(|term| (0..own.len()).any(|place| amount(place, term) > 0.0));
     let score = |amounts: &[f64]| -> f64 {
         amounts.iter().zip(&rarity).map(|(amount, rarity)| rarity * Bm25::saturated(*amount)).sum()
     };
@@ -105,7 +107,7 @@ fn expected(said: &[(i64, Said)], query: &str, limit: usize) -> Vec<(i64, f64)> 
         }
         let shares = amounts.iter().zip(&query.wanted).filter(|(amount, _)| **amount > 0.0);
         let shares: f64 = shares.map(|(_, wanted)| wanted.share).sum();
-        if alone(place).iter().any(|amount| *amount > 0.0) || shares >= SILENT_WORDS_MIN {
+        if alone(place).iter().any(|amount| *amount > 0.0) || shares >= silent_min {
             found.push((place, score(&amounts)));
         }
     }

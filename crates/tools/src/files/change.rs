@@ -21,6 +21,8 @@ pub(crate) enum Act {
     Write(Vec<u8>),
     /// Write it whole where nothing is yet.
     Create(Vec<u8>),
+    /// Add lines to its end, or make it of them.
+    Append(String),
     /// Change what it says, and move it if a path is given.
     Edit(Edit, Option<String>),
     /// Remove it.
@@ -38,6 +40,8 @@ pub(crate) struct Edited {
     pub(crate) changes: Vec<(LineRange, usize)>,
     /// What is worth telling about how the places were found.
     pub(crate) notes: Vec<String>,
+    /// Whether all that it replaces was given, letter by letter, and stands there once.
+    pub(crate) is_given: bool,
 }
 
 /// What was done, a line for each file, and notes.
@@ -120,7 +124,7 @@ impl FileAccess {
         let mut placed = Vec::new();
         for Wish { path, act } in wishes {
             let parents = match act {
-                Act::Write(_) | Act::Create(_) => Parents::Make,
+                Act::Write(_) | Act::Create(_) | Act::Append(_) => Parents::Make,
                 Act::Edit(..) | Act::Remove => Parents::Expect,
             };
             let resolved = workspace.locate(&path, parents)?;
@@ -163,6 +167,20 @@ impl FileAccess {
                 ready.push(self.put(new, notes)?);
                 Ok(())
             }
+            Act::Append(text) => {
+                let old = before.as_ref().map_or(&[][..], |it| &it.bytes);
+                let bytes = appended(old, &text);
+                let said = format!("added to {shown} ({})", size(&bytes));
+                // Nothing of what was there is replaced, so that nobody has to have read it.
+                if let Some(loaded) = &before {
+                    notes.extend(self.judge_unless_unread(&resolved, loaded)?.ok().flatten());
+                }
+                let at = lines_in(old);
+                let changes = before.is_some().then(|| vec![(at..at, lines_in(&bytes) - at)]);
+                let new = New { resolved, bytes, before, like: None, changes, said };
+                ready.push(self.put(new, notes)?);
+                Ok(())
+            }
             Act::Remove => {
                 let loaded = before.ok_or_else(missing)?;
                 notes.extend(self.judge(&resolved, &loaded, &Replaces::Everything)?);
@@ -172,15 +190,27 @@ impl FileAccess {
             Act::Edit(edit, _) => {
                 let loaded = before.ok_or_else(missing)?;
                 // What the edit says about a text that has changed meanwhile helps nobody.
-                let early = self.judge(&resolved, &loaded, &Replaces::Lines(Vec::new()))?;
+                let early = self.judge_unless_unread(&resolved, &loaded)?;
                 let unfit = |what: String| FileError::Unfit(format!("`{shown}`: {what}"));
-                let text = std::str::from_utf8(&loaded.bytes).map_err(|_| {
-                    unfit("not UTF-8 text; write it whole with write_file".to_owned())
-                })?;
-                let edited = edit(text).map_err(unfit)?;
-                let lines = edited.changes.iter().map(|(lines, _)| lines.clone()).collect();
-                let late = self.judge(&resolved, &loaded, &Replaces::Lines(lines))?;
-                notes.extend(early.or(late));
+                let edited = std::str::from_utf8(&loaded.bytes)
+                    .map_err(|_| "not UTF-8 text; write it whole with write_file".to_owned())
+                    .and_then(edit);
+                let edited = match (edited, early) {
+                    // Whoever gives a piece of a file knows it, read here or not.
+                    (Ok(edited), early) if edited.is_given && to.is_none() => {
+                        notes.extend(early.ok().flatten());
+                        edited
+                    }
+                    // What a file says is told to nobody who has not read it.
+                    (_, Err(unread)) => return Err(unread),
+                    (Err(what), Ok(_)) => return Err(unfit(what)),
+                    (Ok(edited), Ok(early)) => {
+                        let lines = edited.changes.iter().map(|(lines, _)| lines.clone()).collect();
+                        let late = self.judge(&resolved, &loaded, &Replaces::Lines(lines))?;
+                        notes.extend(early.or(late));
+                        edited
+                    }
+                };
                 notes.extend(edited.notes.iter().map(|note| format!("{shown}: {note}")));
                 let bytes = edited.text.into_bytes();
                 let Some(to) = to else {
@@ -270,9 +300,34 @@ fn half_done(done: &[String], error: &FileError) -> FileError {
     }
 }
 
+/// What becomes of a text when lines are added to it, each a line of its own.
+fn appended(old: &[u8], text: &str) -> Vec<u8> {
+    let mut bytes = old.to_vec();
+    let newline: &[u8] = if old.ends_with(b"\r\n") { b"\r\n" } else { b"\n" };
+    if !old.is_empty() && !old.ends_with(b"\n") {
+        bytes.extend_from_slice(newline);
+    }
+    // Who begins with a line break means to begin a line, and that is done. One blank behind it is
+    // how small models begin a word, where no other line begins with one.
+    let line = text.strip_prefix("\r\n").or_else(|| text.strip_prefix('\n'));
+    let is_flush = !old.split(|byte| *byte == b'\n').any(|line| line.starts_with(b" "));
+    let word = line.and_then(|line| line.strip_prefix(' '));
+    let word = word.filter(|it| is_flush && !it.starts_with(char::is_whitespace));
+    let text = word.or(line).unwrap_or(text);
+    bytes.extend_from_slice(text.as_bytes());
+    if !text.is_empty() && !text.ends_with('\n') && old.ends_with(b"\n") {
+        bytes.extend_from_slice(newline);
+    }
+    bytes
+}
+
+/// The lines of a text, the last perhaps without its end.
+fn lines_in(bytes: &[u8]) -> usize {
+    let newlines = bytes.iter().filter(|byte| **byte == b'\n').count();
+    newlines + usize::from(bytes.last().is_some_and(|byte| *byte != b'\n'))
+}
+
 /// How much was written, as people count.
 fn size(bytes: &[u8]) -> String {
-    let newlines = bytes.iter().filter(|byte| **byte == b'\n').count();
-    let unended = usize::from(bytes.last().is_some_and(|byte| *byte != b'\n'));
-    format!("{} lines, {} bytes", newlines + unended, bytes.len())
+    format!("{} lines, {} bytes", lines_in(bytes), bytes.len())
 }

@@ -7,7 +7,7 @@ pub(crate) mod text;
 pub(crate) use change::{Act, Edited, Wish};
 
 use crate::output::{HandError, QuotedSource, ToolError};
-use crate::workspace::states::{FileReader, FileStates, LineRange, Replaces, Seen, Version};
+use crate::workspace::states::{FileReader, FileStates, LineRange, Replaces, Seen, Stale, Version};
 use crate::workspace::{
     AgentFolders, FileError, FilePlace, GivenFolder, Granted, Loaded, Parents, ResolvedPath,
     Workspace,
@@ -282,6 +282,22 @@ impl FileAccess {
         }
     }
 
+    /// Judges a write that replaces nothing yet, or nothing but what its writer gives. What stands
+    /// against it because nothing was read comes back, for whoever needs that.
+    fn judge_unless_unread(
+        &self,
+        resolved: &ResolvedPath,
+        loaded: &Loaded,
+    ) -> Result<Result<Option<String>, FileError>, FileError> {
+        let nothing = Replaces::Lines(Vec::new());
+        let version = Version::of(&loaded.bytes);
+        let stale = self.states.judge(&self.reader, &resolved.key, version, &nothing);
+        match self.judge(resolved, loaded, &nothing) {
+            Err(error) if stale != Err(Stale::Unread) => Err(error),
+            judged => Ok(judged),
+        }
+    }
+
     /// Judges a write over `loaded`; a warning where it may happen all the same.
     fn judge(
         &self,
@@ -299,7 +315,7 @@ impl FileAccess {
                 Ok(Some(format!("warning: `{shown}` was written although {stale}")))
             }
             StaleWrites::Refuse => Err(FileError::Refused(format!(
-                "`{shown}` was not written: {stale}; read it with read_file, then make the change again on what it says now"
+                "`{shown}` was not written: {stale}; read it with read_file now, then make the change again on what it says"
             ))),
         }
     }

@@ -30,6 +30,8 @@ pub struct Habits {
     /// Arguments that say nothing where they are empty, or a place to be filled in: small models
     /// write down all there are.
     pub blank_is_nothing: &'static [&'static str],
+    /// The argument that a text or a list is meant for where the arguments should be.
+    pub alone: Option<&'static str>,
 }
 
 /// Arguments that were mended, and how.
@@ -52,13 +54,17 @@ pub fn mend(
     }
     let mut notes = Notes::default();
     let text = if written.trim().is_empty() { "{}" } else { written };
-    let value = read(text, &mut notes)?;
+    let value = read(text, habits, &mut notes)?;
     let root: Value = serde_json::from_str(schema).ok()?;
     let schema = Schema::root(&root);
     let value = unwrapped(value, &schema, &mut notes);
-    let mut fields = match value {
-        Value::Object(fields) => fields,
-        other => fit::wrapped(&schema, other, &mut notes)?,
+    let mut fields = match (value, habits.alone) {
+        (Value::Object(fields), _) => fields,
+        (alone @ (Value::String(_) | Value::Array(_)), Some(name)) => {
+            notes.note(name, "stood alone");
+            Map::from_iter([(name.to_owned(), alone)])
+        }
+        (other, _) => fit::wrapped(&schema, other, &mut notes)?,
     };
     renamed(&mut fields, &schema, habits.also_called, &mut notes);
     blanked(&mut fields, &schema, habits.blank_is_nothing, &mut notes);
@@ -74,7 +80,7 @@ pub fn mend(
 }
 
 /// What was written, in JSON or almost; an object inside of a text is one all the same.
-fn read(text: &str, notes: &mut Notes) -> Option<Value> {
+fn read(text: &str, habits: &Habits, notes: &mut Notes) -> Option<Value> {
     let value = match serde_json::from_str(text) {
         Ok(value) => value,
         Err(_) => {
@@ -93,7 +99,7 @@ fn read(text: &str, notes: &mut Notes) -> Option<Value> {
                 _ => Some(value),
             }
         }
-        Value::Array(items) => match items.as_slice() {
+        Value::Array(items) if habits.alone.is_none() => match items.as_slice() {
             [only @ Value::Object(_)] => {
                 notes.note_all("a list around an object");
                 Some(only.clone())

@@ -5,6 +5,9 @@ use crate::files::Edited;
 use crate::files::text::{Document, Ending};
 use crate::workspace::states::LineRange;
 
+/// The shortest text, in characters, that nobody finds once in a file by chance.
+const GIVEN_CHARS_MIN: usize = 4;
+
 /// One place of a file and what becomes of it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Hunk {
@@ -148,7 +151,7 @@ fn finish(document: &Document, changes: Vec<Change>, notes: Vec<String>) -> Resu
     }
     lines.extend_from_slice(&document.lines[at..]);
     let changes = changes.into_iter().map(|change| (change.old, change.new.len())).collect();
-    Ok(Edited { text: document.with(&lines), changes, notes })
+    Ok(Edited { text: document.with(&lines), changes, notes, is_given: false })
 }
 
 /// Which occurrences are replaced.
@@ -238,7 +241,8 @@ fn replace_exact(document: &Document, flat: &str, old: &str, new: &str, found: &
     if document.is_marked() {
         text.insert(0, '\u{feff}');
     }
-    Edited { text, changes, notes: Vec::new() }
+    let is_given = found.len() == 1 && old.trim().chars().count() >= GIVEN_CHARS_MIN;
+    Edited { text, changes, notes: Vec::new(), is_given }
 }
 
 fn replace_lines(

@@ -45,11 +45,11 @@ impl Tool for Patch {
     }
 
     fn description(&self) -> &'static str {
-        "Change files you have read. mode `replace`: put `new_string` where `old_string` stands in `path`, once unless `replace_all`. mode `patch`: change several files at once, all or none, by `*** Begin Patch` / `*** Update File: P` / `@@` / ` -+` lines / `*** End Patch` (also `*** Add File:`, `*** Delete File:`, `*** Move to:`), or a unified diff."
+        "Change a file: put `new_string` where `old_string` stands in `path`, once unless `replace_all`. Or with `patch` alone change several files at once, all or none, by `*** Begin Patch` / `*** Update File: P` / `@@` / ` -+` lines / `*** End Patch` (also `*** Add File:`, `*** Delete File:`, `*** Move to:`), or a unified diff. Read a file before you change it."
     }
 
     fn parameters(&self) -> &'static str {
-        r#"{"type":"object","properties":{"mode":{"enum":["replace","patch"]},"path":{"type":"string"},"old_string":{"type":"string"},"new_string":{"type":"string"},"replace_all":{"type":"boolean"},"patch":{"type":"string"}},"required":["mode"],"additionalProperties":false}"#
+        r#"{"type":"object","properties":{"path":{"type":"string"},"old_string":{"type":"string"},"new_string":{"type":"string"},"replace_all":{"type":"boolean"},"patch":{"type":"string"},"mode":{"type":"string","enum":["replace","patch"]}},"required":["path","old_string","new_string"],"additionalProperties":false}"#
     }
 
     fn habits(&self) -> Habits {
@@ -71,6 +71,7 @@ impl Tool for Patch {
                 ("replacement", "new_string"),
                 ("diff", "patch"),
             ],
+            blank_is_nothing: &["patch", "mode"],
             ..Habits::default()
         }
     }
@@ -90,6 +91,7 @@ impl Tool for Patch {
 
     fn writes(&self, arguments: &Value) -> Vec<String> {
         let path = arguments.get("path").and_then(Value::as_str).map(str::to_owned);
+        let path = path.filter(|it| !it.trim().is_empty());
         let patch = arguments.get("patch").and_then(Value::as_str);
         let files = patch.and_then(|text| parse::patch(text).ok()).unwrap_or_default();
         path.into_iter().chain(files.iter().flat_map(FilePatch::paths)).collect()

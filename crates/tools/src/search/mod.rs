@@ -8,6 +8,7 @@ use crate::{Cleared, Habits, Hands, Output, Piece, Tool, ToolError, arguments, p
 use async_trait::async_trait;
 use globset::{GlobBuilder, GlobMatcher};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::sinks::Bytes;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 use insula_domain::{Source, SourceKind};
 use serde::Deserialize;
@@ -34,7 +35,7 @@ const PATTERN_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Finds lines or files.
 pub struct SearchFiles;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Clone)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
     pattern: String,
@@ -76,7 +77,7 @@ impl Tool for SearchFiles {
     }
 
     fn description(&self) -> &'static str {
-        "Search file contents for a regular expression, or (target `files`) find files whose name matches a glob. Ignored files and .git are left out."
+        "Search the contents of files for a regular expression, or (target `files`) find files whose name matches a glob. Ignored files and .git are left out."
     }
 
     fn parameters(&self) -> &'static str {
@@ -110,9 +111,15 @@ impl Tool for SearchFiles {
     async fn run(&self, hands: &Hands<'_>, value: &Cleared) -> Result<Output, ToolError> {
         let asked: Arguments = arguments(value)?;
         let query = Query::new(&asked)?;
+        let others = match asked.target {
+            Target::Files if asked.offset == 0 => otherwise(&asked),
+            _ => Vec::new(),
+        };
         let path = asked.path.unwrap_or_else(|| ".".to_owned());
-
-        hands.files()?.work(move |access, patience| search(access, patience, &path, query)).await
+        hands
+            .files()?
+            .work(move |access, patience| search(access, patience, &path, query, others))
+            .await
     }
 }
 
@@ -126,6 +133,7 @@ struct Query {
 
 enum Looking {
     Names(GlobMatcher),
+    NamesLike(RegexMatcher),
     Lines { matcher: RegexMatcher, mode: OutputMode, context: usize },
 }
 
@@ -162,16 +170,61 @@ fn glob(text: &str) -> Result<GlobMatcher, ToolError> {
     Ok(glob.compile_matcher())
 }
 
+/// What else may be meant by a glob that no file's name fits, with what is told of it: a regular
+/// expression, as for contents; or a word in the files.
+fn otherwise(asked: &Arguments) -> Vec<(Query, &'static str)> {
+    let mut others = Vec::new();
+    let lines = Query::new(&Arguments { target: Target::Content, ..asked.clone() });
+    let Ok(Query { looking: Looking::Lines { matcher, mode, context }, only, offset, limit }) =
+        lines
+    else {
+        return others;
+    };
+    let is_expression = asked.pattern.contains(['*', '+', '\\', '$', '^', '|', '(']);
+    if is_expression {
+        let looking = Looking::NamesLike(matcher.clone());
+        let names = Query { looking, only: only.clone(), offset, limit };
+        others.push((names, "taken as a regular expression, since no name fits it as a glob"));
+    }
+    if !asked.pattern.contains(['*', '?', '[', '{', '/', '.']) {
+        let looking = Looking::Lines { matcher, mode, context };
+        let inside = Query { looking, only, offset, limit };
+        others.push((inside, "found in the files, and in no name"));
+    }
+    others
+}
+
+/// Searches. Where no name is found, each of the others is looked for in turn.
 fn search(
     access: &FileAccess,
     patience: &Patience,
     path: &str,
     query: Query,
+    others: Vec<(Query, &'static str)>,
 ) -> Result<Output, FileError> {
+    let (results, left_out) = found(access, patience, path, &query)?;
+    if results.found == 0 {
+        for (other, note) in others {
+            let (results, left_out) = found(access, patience, path, &other)?;
+            if results.found > 0 {
+                return Ok(results.told(path, other.offset, [Some(note), left_out]));
+            }
+        }
+    }
+    Ok(results.told(path, query.offset, [left_out, None]))
+}
+
+fn found(
+    access: &FileAccess,
+    patience: &Patience,
+    path: &str,
+    query: &Query,
+) -> Result<(Results, Option<&'static str>), FileError> {
     let workspace = access.workspace()?;
     let mut results = Results::new(query.offset, query.limit);
     let mut searcher = match &query.looking {
         Looking::Lines { context, .. } => Some(searcher(*context)),
+        Looking::NamesLike(_) => Some(searcher(0)),
         Looking::Names(_) => None,
     };
     let walk = Walk::new(&workspace, path, patience)?;
@@ -203,11 +256,30 @@ fn search(
             (Looking::Names(names), _) if names.is_match(found.below()) => {
                 results.add(|| found.shown());
             }
+            (Looking::NamesLike(names), Some(searcher)) => {
+                let is_found = is_like(searcher, names, found);
+                if is_found {
+                    results.add(|| found.shown());
+                }
+            }
             _ => {}
         }
         if results.is_full() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
-    Ok(results.told(path, query.offset, left_out))
+    Ok((results, left_out))
+}
+
+/// Whether the path of a file has what an expression describes.
+fn is_like(searcher: &mut Searcher, names: &RegexMatcher, found: &Found<'_>) -> bool {
+    let mut is_like = false;
+    let path = found.below().to_string_lossy();
+    let sink = Bytes(|_, _| {
+        is_like = true;
+        Ok(false)
+    });
+    // The only errors are of reading, and there is nothing to read.
+    let _ = searcher.search_slice(names, path.as_bytes(), sink);
+    is_like
 }
 
 fn searcher(context: usize) -> Searcher {
@@ -266,7 +338,7 @@ impl Results {
         self.cut
     }
 
-    fn told(self, path: &str, offset: usize, left_out: Option<&'static str>) -> Output {
+    fn told(self, path: &str, offset: usize, more: [Option<&'static str>; 2]) -> Output {
         let mut text = self.text;
         let mut notes = Vec::new();
         if self.found == 0 {
@@ -275,7 +347,7 @@ impl Results {
         if self.cut {
             notes.push(format!("there is more; go on with offset {}", offset + self.found));
         }
-        notes.extend(left_out.map(str::to_owned));
+        notes.extend(more.into_iter().flatten().map(str::to_owned));
         let notes = (!notes.is_empty()).then(|| format!("[{}]\n", notes.join("; ")));
         if self.is_foreign {
             let lines = Piece::Foreign { source: path.to_owned(), text };

@@ -298,9 +298,11 @@ impl FileStates {
     ) {
         let mut known = self.known();
         let pair = (reader.clone(), key.clone());
+        // Who changed what was never read here has not read it by that.
         let before = known.views.get(&pair).map(|view| view.seen.clone());
-        let seen = before.unwrap_or(Seen::Parts(Vec::new())).after(changes);
-        known.views.put(pair, View { version, seen });
+        if let Some(seen) = before {
+            known.views.put(pair, View { version, seen: seen.after(changes) });
+        }
         known.writers.put(key.clone(), (reader.clone(), version));
     }
 

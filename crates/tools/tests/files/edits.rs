@@ -62,6 +62,70 @@ async fn what_was_not_seen_is_not_written_over() {
 }
 
 #[tokio::test]
+async fn who_gives_what_a_file_says_may_change_that_without_having_read_it() {
+    const TEXT: &str = "name = heron\nport = 8080\nhost = a\nhost = b\n";
+    let fixture = FileFixture::new(&[("f", TEXT)]);
+    let patch = |old: &str, new: &str| json!({"path": "f", "old_string": old, "new_string": new});
+    // Neither what stands there twice, or by chance, or almost, nor what does not: and nothing is
+    // said of what does.
+    for old in ["host", "80", "port  =  8080", "port = 8081", "port = 8080 "] {
+        let unread = fixture.error("patch", patch(old, "new")).await;
+        assert!(unread.contains("you have not read it"), "{old}: {unread}");
+        assert!(!unread.contains("heron") && !unread.contains("line"), "{old}: {unread}");
+        assert_eq!(fixture.get("f"), TEXT, "{old}");
+    }
+    fixture.call("patch", patch("port = 8080", "port = 9090")).await.unwrap();
+    assert_eq!(fixture.get("f"), TEXT.replace("8080", "9090"));
+    fixture.call("patch", patch("9090", "7070")).await.unwrap();
+    // It knows what it gave, and not the rest.
+    assert!(fixture.error("patch", patch("ron", "8")).await.contains("you have not read it"));
+    let whole = fixture.error("write_file", json!({"path": "f", "content": "x"})).await;
+    assert!(whole.contains("you have not read it"), "{whole}");
+    // Nor where somebody else has changed what it knew.
+    fixture.call("read_file", json!({"path": "f"})).await.unwrap();
+    fixture.put("f", TEXT);
+    let changed = fixture.error("patch", patch("port = 8080", "port = 1")).await;
+    assert!(changed.contains("it has changed since you read it"), "{changed}");
+}
+
+#[tokio::test]
+async fn lines_are_added_to_a_file_that_nobody_read() {
+    let files = [
+        ("ended", "one\n"),
+        ("open", "one"),
+        ("windows", "one\r\n"),
+        ("empty", ""),
+        ("flush", "one\n"),
+    ];
+    let fixture = FileFixture::new(&files);
+    for (path, content, expected) in [
+        ("ended", "two", "one\ntwo\n"),
+        ("ended", "\nthree\n", "one\ntwo\nthree\n"),
+        ("open", "two", "one\ntwo"),
+        ("windows", "two", "one\r\ntwo\r\n"),
+        ("empty", "one", "one"),
+        ("flush", "\n two", "one\ntwo\n"),
+        ("flush", "\n  three", "one\ntwo\n  three\n"),
+        ("flush", "\n four", "one\ntwo\n  three\n four\n"),
+        ("new/file", "one\n", "one\n"),
+    ] {
+        let asked = json!({"path": path, "content": content, "append": true});
+        let said = fixture.call("write_file", asked).await.unwrap();
+        assert!(said.starts_with(&format!("added to {path}")), "{said}");
+        assert_eq!(fixture.get(path), expected, "{path}");
+    }
+    // Its writer does not know what else is in it.
+    let whole = fixture.error("write_file", json!({"path": "ended", "content": "x"})).await;
+    assert!(whole.contains("you have not read it"), "{whole}");
+    // Nor is anything added where somebody else has changed what it knew.
+    fixture.call("read_file", json!({"path": "ended"})).await.unwrap();
+    fixture.put("ended", "from outside\n");
+    let asked = json!({"path": "ended", "content": "two", "append": true});
+    let changed = fixture.error("write_file", asked).await;
+    assert!(changed.contains("it has changed since you read it"), "{changed}");
+}
+
+#[tokio::test]
 async fn where_the_operator_says_so_it_is_written_with_a_warning() {
     let fixture =
         FileFixture { stale_writes: StaleWrites::Warn, ..FileFixture::new(&[("f", "old")]) };

@@ -67,6 +67,24 @@ async fn results_come_in_pages_by_file_or_as_counts() {
 }
 
 #[tokio::test]
+async fn a_word_that_no_file_is_called_is_looked_for_in_the_files() {
+    let fixture = fixture();
+    let names = |pattern: &str| json!({"pattern": pattern, "target": "files", "path": "src"});
+    let found = fixture.call("search_files", names("four")).await.unwrap();
+    assert_eq!(found, "src/a.rs:4:needle four\n[found in the files, and in no name]\n");
+    // Nor is an expression a glob.
+    for (pattern, expected) in [(r".*", "src/a.rs\nsrc/b.txt\n"), (r"\.txt$", "src/b.txt\n")] {
+        let found = fixture.call("search_files", names(pattern)).await.unwrap();
+        let note = "[taken as a regular expression, since no name fits it as a glob]\n";
+        assert_eq!(found, format!("{expected}{note}"), "{pattern}");
+    }
+    for pattern in ["four*x", "a.txt", "nowhere"] {
+        let none = fixture.call("search_files", names(pattern)).await.unwrap();
+        assert_eq!(none, "[nothing was found]\n", "{pattern}");
+    }
+}
+
+#[tokio::test]
 async fn links_are_not_followed_and_an_answer_is_bounded() {
     let mut fixture = fixture();
     let outside = tempfile::tempdir().unwrap();

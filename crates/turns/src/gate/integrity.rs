@@ -187,7 +187,8 @@ impl Steered {
         );
         for server in described {
             told.push_str(&format!(
-                "\nNobody has looked at how the tools of {server} describe themselves yet; `insula mcp approve AGENT {server}` says that somebody has."
+                "\nNobody has looked at how the tools of {server} describe themselves yet; `insula mcp approve {} {server}` says that somebody has.",
+                turn.cx.agent.id
             ));
         }
         let said = around(turn, call.history).said();

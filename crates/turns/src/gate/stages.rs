@@ -68,6 +68,9 @@ fn parsed(arguments: &str) -> Result<Value, Denial> {
     match serde_json::from_str(text) {
         Ok(arguments @ Value::Object(_)) => Ok(arguments),
         Ok(_) => refuse("the arguments are not a JSON object".to_owned()),
+        Err(error) if error.is_eof() => {
+            refuse(format!("the arguments are not JSON: {error}; they were cut off, so write less"))
+        }
         Err(error) => refuse(format!("the arguments are not JSON: {error}")),
     }
 }

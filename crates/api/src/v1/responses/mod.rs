@@ -168,7 +168,7 @@ async fn session_of(
     agent: &Arc<AgentContext>,
     id: &str,
 ) -> Result<String, OpenAiError> {
-    let missing = || OpenAiError::no_response(id);
+    let missing = || OpenAiError::no_response(id).at("previous_response_id");
     let sealed = id.strip_prefix(PREFIX).ok_or_else(missing)?;
     let turn = ids::open(caller, &agent.id, sealed).ok_or_else(missing)?;
     kept(agent, turn).await?.ok_or_else(missing)

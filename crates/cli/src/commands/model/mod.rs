@@ -12,7 +12,7 @@ use crate::output;
 use crate::process::{self, real};
 use crate::setting::{Answer, Setting};
 use found::{Found, Places, Plan, Program, plan};
-use insula_config::choose::{ModelChoice, ProviderChoice, choose, is_taken, model_in};
+use insula_config::choose::{ModelChoice, ProviderChoice, choose, is_taken, model_in, named_in};
 use insula_config::files::{FileState, FilesSnapshot};
 use insula_config::load;
 use insula_models::local::{LocalKind, LocalServer, look, pull};
@@ -268,12 +268,28 @@ fn choice(config: &str, server: &LocalServer, model: &str) -> ModelChoice {
         |name: String| ProviderChoice { name, kind: kind.to_owned(), base_url: server.base_url() };
     let numbers = (2..NAMES_MAX).map(|number| format!("{name}-{number}"));
     let mut names = std::iter::once(name.to_owned()).chain(numbers).map(provider);
-    let free = names.find(|it| !is_taken(config, it)).unwrap_or_else(|| provider(name.to_owned()));
-    let model = format!("{}/{model}", free.name);
+    // What is written there already has a name.
+    let known = named_in(config, &provider(name.to_owned())).map(provider);
+    let free = known.or_else(|| names.find(|it| !is_taken(config, it)));
+    let free = free.unwrap_or_else(|| provider(name.to_owned()));
+    let model = format!("{}/{}", free.name, called(server.kind, model));
     // The built-in one is there already.
     let is_usual = server.kind.usual_url() == Some(&*server.url);
     let is_built_in = server.kind == LocalKind::Ollama && is_usual && free.name == "ollama";
     ModelChoice { model, provider: (!is_built_in).then_some(free) }
+}
+
+/// What a model is called in the configuration: as its server calls it. llama.cpp calls one by the
+/// path of its file, and answers to any name.
+fn called(kind: LocalKind, model: &str) -> &str {
+    let is_path = model.starts_with(['/', '.', '~']) || model.contains('\\');
+    match kind {
+        LocalKind::LlamaCpp if is_path => {
+            let file = model.rsplit(['/', '\\']).next().unwrap_or(model);
+            Some(file.trim_end_matches(".gguf")).filter(|it| !it.is_empty()).unwrap_or(model)
+        }
+        _ => model,
+    }
 }
 
 /// Writes the choice, if the configuration is as good with it as without.
@@ -318,7 +334,14 @@ mod tests {
         let beside = choice(other, &usual, "q:1b");
         assert_eq!(beside.model, "ollama-2/q:1b");
         assert_eq!(beside.provider.unwrap().base_url, "http://127.0.0.1:11434");
-        let llama = choice("", &server(LocalKind::LlamaCpp, "http://127.0.0.1:8080"), "q");
+        // One that is there is used under its name, however its address is written.
+        let there = "providers: {ollama: {kind: ollama, base_url: \"http://localhost:9/\"}}";
+        assert_eq!(choice(there, &moved, "q:1b").model, "ollama/q:1b");
+        let there = "providers: {box: {kind: openai, base_url: \"http://127.0.0.1:8080/v1\"}}";
+        let running = server(LocalKind::LlamaCpp, "http://127.0.0.1:8080");
+        assert_eq!(choice(there, &running, "/models/Qwen-1.5B.gguf").model, "box/Qwen-1.5B");
+        assert_eq!(choice("", &running, "o/r:Q4").model, "local/o/r:Q4");
+        let llama = choice("", &running, "q");
         assert_eq!(llama.model, "local/q");
         assert_eq!(llama.provider.unwrap().base_url, "http://127.0.0.1:8080/v1");
     }

@@ -19,5 +19,6 @@ mod pairing;
 mod repeats;
 mod roles;
 mod routes;
+mod shared;
 mod support;
 mod waiting;

@@ -2,13 +2,13 @@
 
 use crate::turns::support::{Fixture, build, calls, end, says, scripted};
 use insula_domain::{Label, SessionKey};
-use insula_models::ToolSchema;
+use insula_models::{ToolChoice, ToolSchema};
 use insula_store::{IdempotencyKey, Part, Role};
 use insula_testkit::model::{calls_all, configured};
 use insula_testkit::upstream::{Seen, Step, Upstream};
 use insula_testkit::world;
 use insula_turns::{
-    Around, ClientCall, ClientResult, Inbound, SubmitError, TurnEnd, TurnHandle, Wishes,
+    Around, ClientCall, ClientResult, Inbound, SubmitError, TurnEnd, TurnEvent, TurnHandle, Wishes,
 };
 
 fn wishes() -> Wishes {
@@ -61,6 +61,40 @@ fn roles(shown: &Seen) -> Vec<String> {
     let body: serde_json::Value = serde_json::from_slice(&shown.body).unwrap();
     let messages = body["messages"].as_array().unwrap();
     messages.iter().map(|it| it["role"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn words_where_a_call_is_demanded_are_sent_back_once_and_taken_then() {
+    for choice in [ToolChoice::Required, ToolChoice::Tool("lookup".into())] {
+        for calls_then in [true, false] {
+            let fixture = scripted(move |_, number| match number {
+                0 => says("I would rather talk"),
+                _ if calls_then => calls("c", "lookup", "{}"),
+                _ => says("no"),
+            })
+            .await;
+            let (inbound, _) = fixture.inbound("a", "one", "look");
+            let wishes = Wishes { choice: choice.clone(), ..wishes() };
+            let around = Around { wishes, ..Around::default() };
+            let mut handle = fixture.engine.submit_with(inbound, around).await.unwrap();
+            let mut said = String::new();
+            let ended = loop {
+                match handle.events.recv().await.unwrap() {
+                    TurnEvent::Text(text) => said += &text,
+                    TurnEvent::Ended(end) => break end,
+                    _ => {}
+                }
+            };
+            let TurnEnd::Replied { text, calls, .. } = ended else { panic!("{ended:?}") };
+            assert_eq!((&*text, calls.len()), if calls_then { ("", 1) } else { ("no", 0) });
+            assert!(!said.contains("rather"), "words that are sent back are for nobody: {said}");
+            let asked = fixture.upstream().seen();
+            assert_eq!(asked.len(), 2);
+            let told = String::from_utf8_lossy(&asked[1].body).into_owned();
+            assert!(told.contains("wants a call of one of these tools"), "{told}");
+            assert!(told.contains("tool_choice"), "{told}");
+        }
+    }
 }
 
 #[tokio::test]

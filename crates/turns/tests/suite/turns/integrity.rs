@@ -289,6 +289,11 @@ async fn a_tool_whose_server_says_that_it_only_reads_asks_nobody_but_the_strict(
     asks_in(fixture, "a", "one", "read pay").await.unwrap();
     // Until somebody has looked at them, descriptions are the server's words.
     asks_in(fixture, "a", "own", "pay").await.unwrap();
+    let mut turn = begin(fixture, "a", "unseen", "pay").await;
+    let (id, what, ..) = asks(&mut turn).await.unwrap();
+    assert!(what.contains("`insula mcp approve a x` says that somebody has"), "{what}");
+    answer(fixture, "a", &id, ApprovalAnswer::Deny(None)).await;
+    end(turn).await;
     let capabilities = fixture.engine.capabilities();
     for agent in ["a", "strict", "named"] {
         let id = AgentId::new(agent).unwrap();

@@ -342,6 +342,23 @@ async fn a_question_of_a_server_ends_the_turn_and_the_answer_lets_its_call_go_on
 }
 
 #[tokio::test]
+async fn who_gives_no_answer_three_times_is_told_that_the_call_was_given_up() {
+    let stage = Stage::looked_at("model", &agents(MINIMAL)).await;
+    stage.say("call mcp__x__book").await;
+    for words in ["a few", "some"] {
+        assert!(stage.say(words).await.starts_with("That is no answer to it: "), "{words}");
+    }
+    assert_eq!(
+        stage.say("many").await,
+        "That is no answer to it either: `guests` has to be a whole number.\nThat was the third, so the MCP server `x` was told that nobody answers, and `book` was given up. Ask for it again if you still want it."
+    );
+    assert_eq!(stage.answered(), [json!({"action": "cancel"})]);
+    // What comes after is a message like any other.
+    assert_eq!(stage.say("5").await, "so be it");
+    assert_eq!(stage.answered().len(), 1);
+}
+
+#[tokio::test]
 async fn a_person_may_decline_and_who_says_nothing_has_not_answered() {
     let stage = Stage::looked_at("model", &agents(MINIMAL)).await;
     stage.say("call mcp__x__book").await;

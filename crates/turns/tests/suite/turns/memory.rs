@@ -145,6 +145,22 @@ async fn b01_what_one_chat_learns_is_absent_from_another() {
 }
 
 #[tokio::test]
+async fn a_question_finds_the_answer_beside_its_word_and_never_itself() {
+    let fixture = open("agents:\n  a: {}\n").await;
+    fixture.say("a", "one", "I have to see the dentist").await;
+    fixture.say("a", "one", "Tuesday at nine").await;
+    let search = r#"call session_search {"query": "when do I go to the dentist?"}"#;
+    let found = fixture.say("a", "one", search).await;
+    assert!(found.contains("see the dentist") && found.contains("Tuesday at nine"), "{found}");
+    assert!(!found.contains("call session_search"), "{found}");
+    // What was asked in an earlier turn was said before, as everything else.
+    let found = fixture.say("a", "one", r#"call session_search {"query": "dentist"}"#).await;
+    assert!(found.contains("when do I go to the dentist?"), "{found}");
+    let nothing = fixture.say("a", "one", r#"call session_search {"query": "xylophone"}"#).await;
+    assert_eq!(nothing, "result: nothing was found");
+}
+
+#[tokio::test]
 async fn the_block_is_frozen_for_the_session_and_fresh_in_the_next() {
     let fixture = open("agents:\n  a: {memory: true}\n").await;
     fixture.say("a", "one", &add("tea at five")).await;

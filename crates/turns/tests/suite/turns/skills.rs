@@ -93,11 +93,17 @@ async fn a_view_shows_the_skill_and_its_files() {
     assert!(!said.contains("name: deploy"), "{said}");
     let file = json!({ "name": "deploy", "file_path": "references/how.md" });
     assert_eq!(fixture.say("a", "one", &format!("skill_view {file}")).await, "Slowly.\n");
-    for path in ["../narrow/SKILL.md", "/etc/passwd", "references/../../narrow/SKILL.md", "none"] {
+    for path in ["../narrow/SKILL.md", "/etc/passwd", "references/../../narrow/SKILL.md"] {
         let file = json!({ "name": "deploy", "file_path": path });
         let said = fixture.say("a", "one", &format!("skill_view {file}")).await;
         assert_eq!(said, "skill `deploy` has no file of that path", "{path}");
     }
+    // Who makes up a path is told what there is.
+    let file = json!({ "name": "deploy", "file_path": "deploy.md" });
+    let said = fixture.say("a", "one", &format!("skill_view {file}")).await;
+    let (first, rest) = said.split_once('\n').unwrap();
+    assert_eq!(first, "[skill `deploy` has no file of that path; this is what it says]");
+    assert_eq!(rest, fixture.say("a", "one", &view("deploy")).await);
     let said = fixture.say("a", "two", "skills_list {}").await;
     assert_eq!(said, "deploy [ops]: What deploy is for.\nnarrow: What narrow is for.\n");
 }
@@ -143,7 +149,8 @@ async fn a_link_out_of_a_skill_leads_nowhere() {
     std::os::unix::fs::symlink(fixture.files().path().join("outside.md"), link).unwrap();
     let file = json!({ "name": "narrow", "file_path": "link.md" });
     let said = fixture.say("a", "one", &format!("skill_view {file}")).await;
-    assert_eq!(said, "skill `narrow` has no file of that path");
+    assert!(said.contains("skill `narrow` has no file of that path"), "{said}");
+    assert!(!said.contains("private"), "{said}");
 }
 
 #[tokio::test]

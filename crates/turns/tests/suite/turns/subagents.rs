@@ -486,7 +486,11 @@ async fn what_children_say_is_in_no_list_and_found_by_no_search() {
     assert_eq!(store.sessions(None, 10).await.unwrap().len(), 1);
     let (inbound, _) = daemon.inbound("a", "one", "");
     let found = store
-        .search(&inbound.scope.fallback().to_string().parse().unwrap(), "heliotrope", 10)
+        .search(
+            &inbound.scope.fallback(&inbound.session).to_string().parse().unwrap(),
+            "heliotrope",
+            10,
+        )
         .await
         .unwrap();
     // The parent's own words, which told the child what to do, are its own.

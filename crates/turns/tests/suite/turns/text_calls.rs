@@ -381,3 +381,82 @@ async fn a_server_that_knows_no_tools_works_with_them_in_words_or_in_a_schema() 
         assert_eq!(journalled(&fixture, "one").await[0].1, "todo");
     }
 }
+
+const TICKET: &str =
+    "---\nname: ticket\ndescription: Makes a ticket.\n---\nPush the button for a ticket.\n";
+
+fn with_a_skill() -> insula_testkit::Home {
+    let files = insula_testkit::Home::with([("config.yaml", "")]).unwrap();
+    files.write("agents/a/skills/ticket/SKILL.md", TICKET).unwrap();
+    files
+}
+
+#[tokio::test]
+async fn a_skill_that_is_called_as_a_tool_is_looked_at() {
+    const PRINTED: &str =
+        "```json\n{\"name\": \"ticket\", \"arguments\": {\"code\": \"your_code_here\"}}\n```";
+    let script = |_: &Seen, number| match number {
+        0 => says(PRINTED),
+        1 => calls("c1", "ticket", r#"{"code": 1}"#),
+        _ => says("done"),
+    };
+    let fixture = with_tools(Some(with_a_skill()), AGENTS, BUILT_IN, script).await;
+    let told = told(fixture.submit("one", "a ticket, please").await).await;
+    assert_eq!(told.calls, ["skill_view", "skill_view"]);
+    assert_eq!(told.text, "done");
+    for (_, name, arguments) in journalled(&fixture, "one").await {
+        assert_eq!((&*name, &*arguments), ("skill_view", r#"{"name":"ticket"}"#));
+    }
+    for record in records(&fixture).await {
+        assert_eq!(record["mended"], json!(["a skill was called as a tool"]));
+    }
+    let again = fixture.upstream().seen().last().unwrap().json();
+    let messages = again["messages"].as_array().unwrap();
+    let results: Vec<&str> = messages
+        .iter()
+        .filter(|it| it["role"] == "tool")
+        .map(|it| it["content"].as_str().unwrap())
+        .collect();
+    assert!(results.iter().all(|it| it.contains("Push the button")), "{results:?}");
+    // Who prints calls is told what to do with what they bring, and nobody else is.
+    let is_told: Vec<bool> = results.iter().map(|it| it.contains("make the next call")).collect();
+    assert_eq!(is_told, [true, false], "{results:?}");
+}
+
+#[tokio::test]
+async fn the_name_of_a_skill_is_a_word_to_who_can_t_look_at_it() {
+    const PRINTED: &str = "```json\n{\"name\": \"ticket\", \"arguments\": {}}\n```";
+    let script = |_: &Seen, _| says(PRINTED);
+    let agents = "agents:\n  a: {tools: [todo]}\n";
+    let fixture = with_tools(Some(with_a_skill()), agents, BUILT_IN, script).await;
+    let told = told(fixture.submit("one", "a ticket, please").await).await;
+    assert!(told.calls.is_empty(), "{told:?}");
+    assert_eq!(told.reply, PRINTED);
+}
+
+#[tokio::test]
+async fn what_names_an_entry_finds_it_in_whichever_list_it_is() {
+    let script = |_: &Seen, number| {
+        let arguments = match number {
+            0 => json!({"action": "add", "target": "user", "content": "The locker is 4417."}),
+            1 => json!({"action": "add", "target": "memory", "content": "The tea is green."}),
+            2 => json!({"action": "remove", "target": "memory", "old_text": "4417"}),
+            3 => json!({"action": "remove", "target": "memory", "old_text": "coffee"}),
+            _ => return says("done"),
+        };
+        calls(&format!("c{number}"), "memory", &arguments.to_string())
+    };
+    let fixture = with_tools(None, AGENTS, BUILT_IN, script).await;
+    told(fixture.submit("one", "go").await).await;
+    let seen = fixture.upstream().seen().last().unwrap().json();
+    let messages = seen["messages"].as_array().unwrap();
+    let results: Vec<&str> = messages
+        .iter()
+        .filter(|it| it["role"] == "tool")
+        .map(|it| it["content"].as_str().unwrap())
+        .collect();
+    assert!(results[2].starts_with("done: `user` has 0 entries"), "{results:?}");
+    let nowhere = results[3];
+    assert!(nowhere.contains("no entry of `memory`"), "{nowhere}");
+    assert!(nowhere.contains("no entry of `user`") && nowhere.contains("green"), "{nowhere}");
+}
