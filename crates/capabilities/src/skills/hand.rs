@@ -96,10 +96,17 @@ impl<'c> AgentSkills<'c> {
     async fn place(&self, skill: &Skill) -> Result<Option<String>, ToolError> {
         let Some(folder) = skill_folder(self.caps, self.agent, skill) else { return Ok(None) };
         let folder = folder.display();
+        let run = match (scripts(skill).next(), self.agent.boundary.tools.verdict("terminal")) {
+            (Some((with, path)), verdict) if verdict.is_in() => {
+                let command = json!({ "command": format!("{with}{folder}/{path}") });
+                format!("; `{path}` is run by terminal with {command}")
+            }
+            _ => String::new(),
+        };
         Ok(Some(match self.agent.programs.sandbox {
-            Switch::Off => format!("programs find its files in {folder}"),
+            Switch::Off => format!("programs find its files in {folder}{run}"),
             Switch::On if self.is_pinned(&skill.name).await? => {
-                format!("programs find its files in {folder}, and can't change them there")
+                format!("programs find its files in {folder}, and can't change them there{run}")
             }
             Switch::On => format!("programs don't find its files: {}", shelf::CHANGED),
         }))
@@ -418,4 +425,21 @@ mod tests {
             prop_assert_eq!(shown.is_err(), offset > 0 && offset >= text.len() as u64);
         }
     }
+}
+
+/// The scripts of a skill, and what begins a command that runs each.
+fn scripts(skill: &Skill) -> impl Iterator<Item = (&'static str, &str)> {
+    skill.files.iter().filter_map(|file| {
+        let (_, ending) = file.path.rsplit_once('.')?;
+        let with = match ending {
+            "sh" => "sh ",
+            "bash" => "bash ",
+            "py" => "python3 ",
+            "js" | "mjs" => "node ",
+            "rb" => "ruby ",
+            "pl" => "perl ",
+            _ => return None,
+        };
+        Some((with, &*file.path))
+    })
 }

@@ -35,7 +35,7 @@ fn view(home: &Home, agent: &str, name: &str) -> String {
 /// The folder that a view names.
 fn folder(view: &str) -> String {
     let rest = view.split("programs find its files in ").nth(1).unwrap_or_else(|| panic!("{view}"));
-    rest.split([',', ']']).next().unwrap().to_owned()
+    rest.split([',', ';', ']']).next().unwrap().to_owned()
 }
 
 /// A skill with a script of each kind, put into a folder of skills by hand.
@@ -58,7 +58,13 @@ fn scripts_of_a_skill_run_where_its_view_says_and_can_not_be_changed() {
     let source = from.path().join("deploy").display().to_string();
     insula(&home, &["skills", "install", "a", &source]).ok();
     let _daemon = start_still(&home);
-    let path = folder(&view(&home, "a", "deploy"));
+    let shown = view(&home, "a", "deploy");
+    let path = folder(&shown);
+    // The view says how one of them is run, to the letter.
+    let (_, run) = shown.split_once("is run by terminal with ").unwrap();
+    let run: Value = serde_json::from_str(run.split_once("]\n").unwrap().0).unwrap();
+    let said = call(&home, "a", "terminal", &run);
+    assert!(said.contains("shell of deploy"), "{said}");
     let said = shell(&home, "a", &format!("python3 {path}/scripts/say.py"));
     assert!(said.contains("python of deploy scripts"), "{said}");
     // What was a program where it came from is one here.

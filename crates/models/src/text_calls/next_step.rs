@@ -6,8 +6,13 @@ use super::found::text_call;
 use crate::request::{Message, Part, Request, Role};
 use std::sync::Arc;
 
+/// The tool that shows how something is done.
+const SKILL_VIEW: &str = "skill_view";
+
 const AFTER_RESULT: &str =
     "\n[Answer the user with this in words, or make the next call if more is to be done.]";
+/// What a skill says is no answer yet.
+const AFTER_SKILL: &str = "\n[Do what the skill says now: make the next call, in JSON.]";
 const AFTER_ERROR: &str = "\n[The call failed. Make the call that comes next, in JSON; in words only tell the user why nothing can be done.]";
 
 /// The request with such a note behind every result of a call that came as text; `None` where there
@@ -16,13 +21,21 @@ pub fn with_notes(request: &Request) -> Option<Request> {
     if !request.messages.iter().any(|message| is_due(message)) {
         return None;
     }
+    let is_skill = |id: &str| {
+        let mut parts = request.messages.iter().flat_map(|message| &message.parts);
+        parts.any(|part| matches!(part, Part::ToolCall { id: of, name, .. } if &**of == id && &**name == SKILL_VIEW))
+    };
     let mut noted = request.clone();
     for message in noted.messages.iter_mut().filter(|message| is_due(message)) {
         for part in &mut Arc::make_mut(message).parts {
             if let Part::ToolResult { call_id, content, is_error } = part
                 && text_call(call_id).is_some()
             {
-                let note = if *is_error { AFTER_ERROR } else { AFTER_RESULT };
+                let note = match *is_error {
+                    true => AFTER_ERROR,
+                    false if is_skill(call_id) => AFTER_SKILL,
+                    false => AFTER_RESULT,
+                };
                 content.push(Part::Text(note.into()));
             }
         }
@@ -70,6 +83,19 @@ mod tests {
         assert_eq!(told(&noted), [format!("it{AFTER_RESULT}"), format!("it{AFTER_ERROR}")]);
         assert_eq!(told(&request), ["it", "it"]);
         assert_eq!(noted.messages[0].text(), "go");
+    }
+
+    #[test]
+    fn what_a_skill_says_is_to_be_done() {
+        let mut request = results(["text_fence_1_0", "text_fence_1_1"]);
+        let call = Part::ToolCall {
+            id: "text_fence_1_0".into(),
+            name: SKILL_VIEW.into(),
+            arguments: "{}".into(),
+        };
+        request.messages.insert(1, Message::new(Role::Assistant, vec![call]).into());
+        let noted = with_notes(&request).unwrap();
+        assert_eq!(told(&noted), [format!("it{AFTER_SKILL}"), format!("it{AFTER_ERROR}")]);
     }
 
     #[test]
