@@ -92,6 +92,7 @@ fn of_key(key: &str) -> Option<Kind> {
         | "default"
         | "metadata"
         | "dm_scope"
+        | "dmScope"
         | "group_sessions_per_user" => Kind::Session,
         "approvals" | "integrity" => Kind::Approval,
         "network"
