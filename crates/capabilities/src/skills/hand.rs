@@ -395,6 +395,23 @@ impl Skills for AgentSkills<'_> {
     }
 }
 
+/// The scripts of a skill, and what begins a command that runs each.
+fn scripts(skill: &Skill) -> impl Iterator<Item = (&'static str, &str)> {
+    skill.files.iter().filter_map(|file| {
+        let (_, ending) = file.path.rsplit_once('.')?;
+        let with = match ending {
+            "sh" => "sh ",
+            "bash" => "bash ",
+            "py" => "python3 ",
+            "js" | "mjs" => "node ",
+            "rb" => "ruby ",
+            "pl" => "perl ",
+            _ => return None,
+        };
+        Some((with, &*file.path))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -425,21 +442,4 @@ mod tests {
             prop_assert_eq!(shown.is_err(), offset > 0 && offset >= text.len() as u64);
         }
     }
-}
-
-/// The scripts of a skill, and what begins a command that runs each.
-fn scripts(skill: &Skill) -> impl Iterator<Item = (&'static str, &str)> {
-    skill.files.iter().filter_map(|file| {
-        let (_, ending) = file.path.rsplit_once('.')?;
-        let with = match ending {
-            "sh" => "sh ",
-            "bash" => "bash ",
-            "py" => "python3 ",
-            "js" | "mjs" => "node ",
-            "rb" => "ruby ",
-            "pl" => "perl ",
-            _ => return None,
-        };
-        Some((with, &*file.path))
-    })
 }
