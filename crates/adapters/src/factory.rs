@@ -77,6 +77,7 @@ mod tests {
         let values =
             values.iter().map(|(key, text)| ((*key).into(), AccountValue::Text((*text).into())));
         Account {
+            narrowing: None,
             platform: Platform::new(platform).unwrap(),
             name: AccountId::new("x").unwrap(),
             enabled: true,

@@ -1,6 +1,7 @@
 //! The tool table of an agent, or of a child it could have, and why each tool is in or out.
 
 use crate::Api;
+use crate::caller::Caller;
 use crate::error::{ApiError, ErrorBody};
 use crate::id::Id;
 use crate::id::live;
@@ -22,6 +23,9 @@ use utoipa::{IntoParams, ToSchema};
 pub struct Whose {
     /// Those of a child with this role (`leaf`, `orchestrator`) in place of the agent's own.
     child: Option<String>,
+    /// As they are left to whoever comes by this way: the number of a binding, an account as
+    /// `platform:account`, or the id of a token. For the operator alone.
+    via: Option<String>,
 }
 
 /// Why a tool is out that the agent may have.
@@ -84,11 +88,24 @@ impl TaintedView {
     responses((status = 200, body = [ToolRow]), (status = 404, body = ErrorBody)), security(("token" = [])))]
 pub async fn tools(
     State(api): State<Api>,
+    caller: Caller,
     Id(id): Id,
     whose: Result<Query<Whose>, QueryRejection>,
 ) -> Result<Json<Vec<ToolRow>>, ApiError> {
     let context = live(&api, &id)?;
-    let Query(Whose { child }) = whose?;
+    let Query(Whose { child, via }) = whose?;
+    let ways = match (&caller, via) {
+        (Caller::Local, Some(via)) => {
+            api.access.ways_by(&context.id, &via).map_err(ApiError::invalid)?
+        }
+        (Caller::Token(_), Some(_)) => {
+            return Err(ApiError::invalid("`via` is for the operator at the command line"));
+        }
+        // The bearer of a token sees what is left to them.
+        (Caller::Token(token), None) => token.narrowing.clone().into_iter().collect(),
+        (Caller::Local, None) => Vec::new(),
+    };
+    let context = context.through(&ways).map_err(ApiError::invalid)?;
     let child = child.map(|role| childs(&context.boundary, &id, &role)).transpose()?;
     let boundary = child.as_ref().unwrap_or(&context.boundary);
     let bounds = |name: &str| boundary.rules.about(name).map(ToString::to_string).collect();
@@ -112,12 +129,13 @@ pub async fn tools(
     let of_servers = servers.into_iter().flat_map(|server| server.tools).filter_map(|tool| {
         let name = tool.name?;
         // What keeps its parent from having it comes first.
-        let (exposed, rule) = match (tool.is_shown, &child) {
-            (true, Some(child)) => {
-                let verdict = child.tools.verdict(&name);
+        let is_less = child.is_some() || !context.ways().is_empty();
+        let (exposed, rule) = match tool.is_shown && is_less {
+            true => {
+                let verdict = boundary.tools.verdict(&name);
                 (verdict.is_in(), verdict.rule().to_string())
             }
-            (is_shown, _) => (is_shown, tool.why),
+            false => (tool.is_shown, tool.why),
         };
         let (rules, tainted) = (bounds(&name), tainted(&name, exposed));
         Some(ToolRow { name, exposed, rule, group: Group::Mcp.as_str(), rules, tainted })

@@ -120,6 +120,8 @@ pub struct AgentUsageView {
     principals: Vec<Part>,
     /// By scope, the costliest first.
     contexts: Vec<Part>,
+    /// By binding, account or token, of those that take something away from the agent.
+    ways: Vec<Part>,
 }
 
 /// What was used on a day, by a principal or in a scope.
@@ -175,6 +177,7 @@ pub async fn agent(
         days: report.days.iter().map(|(day, totals)| Part::of(date(*day), totals)).collect(),
         principals: parts(&report.principals),
         contexts: parts(&report.scopes),
+        ways: parts(&report.ways),
     }))
 }
 

@@ -33,8 +33,14 @@ impl Capabilities {
 
     async fn tell(&self, moved: Option<Moved>, actor: &Actor) {
         let Some(Moved { agent, kind }) = moved else { return };
-        let occasion =
-            Occasion { agent: &agent, session: None, scope: None, principal: actor, files: None };
+        let occasion = Occasion {
+            agent: &agent,
+            session: None,
+            scope: None,
+            principal: actor,
+            at: None,
+            files: None,
+        };
         let fields = || json!({ "operation": kind });
         hooks::tell(self, HookEvent::AgentLifecycle, &occasion, fields).await;
     }

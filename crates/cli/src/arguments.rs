@@ -2,10 +2,12 @@
 
 mod access;
 mod conversation;
+mod policies;
 
-pub use access::{Deliveries, Mcp, McpServe, OneSecret, Pairing, Secret, Skills, Token};
+pub use access::{Deliveries, Less, Mcp, McpServe, OneSecret, Pairing, Secret, Skills, Token};
 use conversation::CHAT_HELP;
 pub use conversation::{Approvals, Chat, Files, Forgetting, Memory, Sessions, Turns};
+pub use policies::Policies;
 
 use crate::setting::Answer;
 use clap::{Args, Parser, Subcommand};
@@ -107,6 +109,9 @@ pub enum Command {
     /// List, show, install, remove and verify an agent's skills
     #[command(subcommand)]
     Skills(Skills),
+    /// Show, install, list, verify and remove policies, which agents apply by name
+    #[command(subcommand)]
+    Policies(Policies),
     /// Work with the configuration format
     #[command(subcommand)]
     Config(Config),
@@ -149,6 +154,10 @@ pub struct Tools {
     /// Those of a child it could have, in place of its own
     #[arg(long, value_name = "ROLE", num_args = 0..=1, default_missing_value = "leaf", value_parser = ["leaf", "orchestrator"])]
     pub child: Option<String>,
+    /// As they are left to whoever comes by this way: the number of a binding (see `insula route
+    /// explain`), an account as `platform:account`, or the id of a token
+    #[arg(long, value_name = "WAY")]
+    pub via: Option<String>,
 }
 
 /// Start the daemon.

@@ -8,8 +8,9 @@ use crate::schema::{ACCOUNT, AccountKeys, CONNECTED, EVERY_ACCOUNT};
 use crate::sensitive::looks_like_credential;
 use crate::shape::{Checker, Shape, quoted, shorten};
 use crate::source::Span;
+use crate::way_in;
 use crate::yaml::{MapEntry, Node, Value};
-use insula_domain::{AccountId, Metadata, Platform};
+use insula_domain::{AccountId, Metadata, Narrowing, Platform};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -29,6 +30,8 @@ pub struct Account {
     pub values: BTreeMap<Box<str>, AccountValue>,
     /// Values for hooks and expressions.
     pub metadata: Metadata,
+    /// What it takes away from the agents it leads to.
+    pub narrowing: Option<Arc<Narrowing>>,
     /// Why it can't be connected, with the place.
     pub problem: Option<Arc<str>>,
 }
@@ -176,6 +179,8 @@ impl Reader<'_> {
         let values = settings
             .filter(|setting| !EVERY_ACCOUNT.contains(&&*setting.key))
             .filter_map(|setting| Some((setting.key.clone(), value(&setting.value)?)));
+        let called = format!("account {platform}:{name}");
+        let narrowing = way_in::read((&mut *self.report, &self.owner), (&*subject, called), &node);
         Account {
             platform,
             name,
@@ -183,6 +188,7 @@ impl Reader<'_> {
             uncertain,
             values: values.collect(),
             metadata: metadata(node.get("metadata")),
+            narrowing,
             problem: self.problem(first),
         }
     }

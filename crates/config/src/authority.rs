@@ -25,7 +25,7 @@ use insula_domain::TaintedRule;
 use insula_domain::boundary::{AccessMode, ChildApprovals};
 use insula_domain::policy::Profile;
 use insula_domain::{
-    DmSessions, GroupSessions, HostCredential, MemoryScope, ScopeRule, Selector, Switch,
+    DmSessions, GroupSessions, HostCredential, MemoryScope, Narrowing, ScopeRule, Selector, Switch,
 };
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -67,6 +67,12 @@ pub struct Applied {
     pub daemon: BTreeMap<String, String>,
 }
 
+/// What a way in takes away, behind its name.
+fn told_of(narrowing: &Narrowing) -> String {
+    let told = narrowing.told().into_iter().map(|(kind, what)| format!(" with {kind} {what}"));
+    told.collect()
+}
+
 /// Which rules lead to which agent, and who answers where none does.
 pub fn routes(loaded: &Loaded) -> BTreeMap<String, BTreeSet<String>> {
     let mut routes: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
@@ -75,8 +81,8 @@ pub fn routes(loaded: &Loaded) -> BTreeMap<String, BTreeSet<String>> {
     };
     for binding in loaded.router.bindings().iter().filter(|binding| binding.refusal.is_none()) {
         let mut rule = binding.matches.to_string();
-        if let Some(model) = &binding.model {
-            rule += &format!(" with model {model}");
+        if let Some(narrowing) = &binding.narrowing {
+            rule += &told_of(narrowing);
         }
         add(binding.agent.as_str(), rule);
     }
@@ -470,7 +476,8 @@ fn account_text(account: &Account) -> String {
         };
         format!("{key}={value}")
     });
-    values.collect::<Vec<_>>().join(" ")
+    let less = account.narrowing.iter().map(|it| told_of(it).trim_start().to_owned());
+    values.chain(less).collect::<Vec<_>>().join(" ")
 }
 
 /// What all agents together may spend, and what it is counted by.

@@ -6,6 +6,7 @@ use crate::resolve::{metadata, nearest_agent};
 use crate::schema::BINDING;
 use crate::shape::{Checker, Shape, shorten};
 use crate::source::Span;
+use crate::way_in;
 use crate::yaml::{Node, Value};
 use insula_domain::platform::PLATFORMS;
 use insula_domain::{
@@ -64,7 +65,16 @@ pub fn read(report: &mut LoadReport, list: Option<Node>) -> Vec<Written> {
         {
             continue;
         }
-        match rule(&node, index) {
+        let read = rule(&node, index).map(|mut bindings| {
+            for binding in &mut bindings {
+                let name = format!("binding {}", binding.matches);
+                let subject = format!("binding {}", index + 1);
+                let found = (&mut *report, &FindingOwner::Shared);
+                binding.narrowing = way_in::read(found, (&subject, name), &node);
+            }
+            bindings
+        });
+        match read {
             Ok(bindings) => {
                 for binding in bindings {
                     if binding.priority != 0 && binding.matches.role.is_none() {
@@ -180,7 +190,7 @@ fn binding(node: &Node, fields: &Fields<'_>, index: usize) -> Result<Binding, Pr
             .and_then(Node::integer)
             .and_then(|n| i32::try_from(n).ok())
             .unwrap_or(0),
-        model: node.get("model").and_then(Node::text).map(Into::into),
+        narrowing: None,
         metadata: metadata(node.get("metadata")),
         refusal,
     })
@@ -333,7 +343,7 @@ fn missing_model(
     rule: &Written,
     agent: Option<&Arc<AgentConfig>>,
 ) -> Option<(Span, String, String)> {
-    let (model, agent) = (rule.binding.model.as_deref()?, agent?);
+    let (model, agent) = (rule.binding.narrowing.as_ref()?.model.as_deref()?, agent?);
     let has = agent.models.iter().any(|known| known.to_string() == model || &*known.name == model);
     if has {
         return None;

@@ -160,6 +160,14 @@ impl LoadReport {
         self.errors().any(|found| found.owner == *owner)
     }
 
+    /// Whether `owner` has an error about something inside `span`.
+    pub(crate) fn has_error_within(&self, owner: &FindingOwner, span: Span) -> bool {
+        let within = |inner: Span| {
+            inner.source == span.source && span.start <= inner.start && inner.end <= span.end
+        };
+        self.errors().any(|found| found.owner == *owner && within(found.span))
+    }
+
     /// The places whose text must not be shown.
     pub fn concealed(&self) -> impl Iterator<Item = Span> {
         let found = self.diagnostics.iter().filter(|found| found.shows == Shows::Nothing);

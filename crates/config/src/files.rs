@@ -4,6 +4,7 @@
 pub use crate::file_state::FileState;
 
 use crate::file_state::read_bounded;
+use crate::policies::{self, PolicyFiles};
 use crate::skills::files::{self as skill_files, SkillFolder, Top};
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
@@ -45,6 +46,10 @@ pub struct FilesSnapshot {
     pub folders: BTreeMap<String, FolderFiles>,
     /// The bundles of skills below `skills/`, by name.
     pub bundles: BTreeMap<String, Arc<SkillFolder>>,
+    /// The policies below `policies/`, by name.
+    pub policies: BTreeMap<String, PolicyFiles>,
+    /// `policies.lock`.
+    pub policies_lock: FileState,
 }
 
 /// The files of one agent's folder.
@@ -109,6 +114,8 @@ impl FilesSnapshot {
             soul: read_text(&home.join("SOUL.md"), SOUL_BYTES_MAX),
             folders,
             bundles: read_bundles(&home.join("skills")),
+            policies: policies::read_all(home),
+            policies_lock: read_text(&home.join(policies::LOCK), PINS_BYTES_MAX),
         })
     }
 }
@@ -141,6 +148,10 @@ impl FilesSnapshot {
             file(&FileState::Text(name.as_str().into()));
             skills(&mut file, folder);
         }
+        for (name, policy) in &self.policies {
+            file(&FileState::Text(format!("{name} {} {:?}", policy.hash(), policy.fault).into()));
+        }
+        file(&self.policies_lock);
         *hasher.finalize().as_bytes()
     }
 }

@@ -2,6 +2,7 @@
 
 use insula_domain::expr::Expression;
 use insula_domain::hook::HookEvent;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How long a hook may take, unless configured.
@@ -24,6 +25,8 @@ pub struct Hook {
     pub on_failure: OnFailure,
     /// Who wrote it.
     pub owner: HookOwner,
+    /// The policy it is of, in whose folder its program then is.
+    pub policy: Option<Arc<str>>,
     /// What it is called in records: the event and the place it is written at.
     pub name: Box<str>,
 }

@@ -12,6 +12,7 @@ use crate::enforcement;
 use crate::file_state::FileState;
 use crate::files::FilesSnapshot;
 use crate::layers::{agent_part, join_files, merge, relocate};
+use crate::policies::Policies;
 use crate::resolve::{SharedTables, Surroundings, resolve};
 use crate::schema::{AGENT, MOVED, TOP};
 use crate::shape::{Checker, Shape, shorten};
@@ -110,6 +111,11 @@ impl Loader<'_> {
             let own = std::mem::replace(&mut draft.node, Node::empty_map(inherited.span));
             draft.node = merge(own, &inherited);
         }
+        let mut policies = Policies::new(&self.snapshot.policies, &self.snapshot.policies_lock);
+        for (id, draft) in &mut drafts {
+            let own = std::mem::replace(&mut draft.node, Node::empty_map(inherited.span));
+            draft.node = policies.lay(self.report, id.as_str(), own);
+        }
         let default = self.default_agent(&drafts);
         self.refuse_unenforced(&top);
         self.check_boards(&top, &agents);
@@ -118,6 +124,7 @@ impl Loader<'_> {
             providers: &daemon.providers,
             boards: &daemon.boards,
             files: self.snapshot,
+            policies: &policies.sources,
         };
         let mut shared = SharedTables::default();
         let mut resolved = BTreeMap::new();

@@ -24,7 +24,7 @@ use crate::model::{BUILT_IN_MODEL, ModelRef, Providers};
 use crate::rules;
 use crate::settings::flatten;
 use crate::skills::skill_set::SharedSkills;
-use crate::source::Span;
+use crate::source::{SourceId, Span};
 use crate::suggest::nearest;
 use crate::yaml::{Layer, Node};
 use insula_domain::boundary::SpawnLimits;
@@ -46,6 +46,8 @@ pub struct Surroundings<'s> {
     pub boards: &'s BTreeMap<AgentId, Vec<Box<str>>>,
     /// The files, for the skills among them.
     pub files: &'s FilesSnapshot,
+    /// Which text is which policy's.
+    pub policies: &'s BTreeMap<SourceId, Arc<str>>,
 }
 
 impl Surroundings<'_> {
@@ -84,6 +86,7 @@ impl SharedTables {
     }
 }
 
+pub(crate) use arguments::RuleReader;
 pub use hooks::host_of as hook_host;
 
 /// Resolves the agent `id`; `None` when it has an error, which is in `report`.
@@ -310,10 +313,7 @@ impl<'r> Reader<'r> {
 
     /// Whether what is missing there was written and taken out with an error of its own.
     fn has_error_within(&self, span: Span) -> bool {
-        let within = |inner: Span| {
-            inner.source == span.source && span.start <= inner.start && inner.end <= span.end
-        };
-        self.report.errors().any(|found| found.owner == self.owner && within(found.span))
+        self.report.has_error_within(&self.owner, span)
     }
 
     /// A guard that nothing enforces is worse than none.

@@ -49,6 +49,7 @@ impl SettingOrigin {
             Layer::Own => "",
             Layer::Defaults => " (defaults)",
             Layer::TopLevel => " (top level)",
+            Layer::Policy => " (policy)",
         }
     }
 }

@@ -34,6 +34,8 @@ pub enum Layer {
     Defaults,
     /// A top-level key that agents inherit.
     TopLevel,
+    /// A policy that the part names.
+    Policy,
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -127,7 +127,7 @@ fn rule(place: usize) -> Binding {
         agent: AgentId::new(&format!("agent-{}", place % 1_000)).unwrap(),
         matches,
         priority: 0,
-        model: None,
+        narrowing: None,
         metadata: Metadata::new(),
         refusal: None,
     }

@@ -227,8 +227,8 @@ impl Unknown {
     }
 }
 
-/// When an agent answers among several people.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// When an agent answers among several people; a greater one answers more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Respond {
     /// Never.
     Never,

@@ -4,9 +4,11 @@
 
 use crate::address::{ChatType, Community};
 use crate::id::{AccountId, AgentId, ChatId, RoleId, TopicId, UserId};
+use crate::narrowing::Narrowing;
 use crate::platform::Platform;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 /// Plain facts that an operator attached to a rule, for hooks and expressions.
 pub type Metadata = BTreeMap<Box<str>, Box<str>>;
@@ -117,8 +119,8 @@ pub struct Binding {
     pub matches: Match,
     /// Decides between rules that differ only in the role they name; higher wins.
     pub priority: i32,
-    /// The model to use for these messages, out of the agent's list.
-    pub model: Option<Box<str>>,
+    /// What it takes away from the agent, for these messages.
+    pub narrowing: Option<Arc<Narrowing>>,
     /// Facts for hooks and expressions.
     pub metadata: Metadata,
     /// Set when the rule itself can't be honoured. It stays in the table and refuses with

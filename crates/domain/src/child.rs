@@ -262,4 +262,4 @@ impl SpawnLimits {
 
 #[cfg(test)]
 #[path = "child_tests.rs"]
-mod child_tests;
+pub(crate) mod child_tests;

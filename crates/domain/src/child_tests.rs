@@ -88,7 +88,7 @@ fn spawn() -> impl Strategy<Value = SpawnLimits> {
     )
 }
 
-fn boundary() -> impl Strategy<Value = Boundary> {
+pub(crate) fn boundary() -> impl Strategy<Value = Boundary> {
     let tools =
         (policy(), possible()).prop_map(|(policy, possible)| ToolTable::build(&policy, &possible));
     let network = prop::option::of(hosts()).prop_map(|list| match list {

@@ -2,6 +2,7 @@
 //! asks them and how they answer is above.
 
 use crate::expr::Variable;
+use crate::place::PLACE_VARIABLES;
 use std::fmt;
 
 /// What the answer of a hook can do.
@@ -136,27 +137,37 @@ impl fmt::Display for HookEvent {
 
 /// What the expression of a hook may use: the payload, field by field. What an event does not
 /// have is null.
-pub const VARIABLES: &[Variable] = &[
-    Variable::open("hook_event_name"),
-    Variable::open("agent_id"),
-    Variable::open("session"),
-    Variable::open("session_id"),
-    Variable::open("scope"),
-    Variable::open("principal"),
-    Variable::open("admin"),
-    Variable::open("platform"),
-    Variable::open("account"),
-    Variable::open("channel_id"),
-    Variable::open("topic_id"),
-    Variable::open("user_id"),
-    Variable::open("metadata"),
-    Variable::open("operation"),
-    Variable::open("tool_name"),
-    Variable::open("tool_input"),
-    Variable::open("text"),
-    Variable::open("extra"),
-    Variable::open("GLOBAL"),
-];
+pub const VARIABLES: &[Variable] = &{
+    let [chat_type, guild, team, parent, roles, person, token] = PLACE_VARIABLES;
+    [
+        Variable::open("hook_event_name"),
+        Variable::open("agent_id"),
+        Variable::open("session"),
+        Variable::open("session_id"),
+        Variable::open("scope"),
+        Variable::open("principal"),
+        Variable::open("admin"),
+        Variable::open("platform"),
+        Variable::open("account"),
+        Variable::open("channel_id"),
+        Variable::open("topic_id"),
+        Variable::open("user_id"),
+        Variable::open("metadata"),
+        Variable::open("operation"),
+        Variable::open("tool_name"),
+        Variable::open("tool_input"),
+        Variable::open("text"),
+        Variable::open("extra"),
+        Variable::open("GLOBAL"),
+        chat_type,
+        guild,
+        team,
+        parent,
+        roles,
+        person,
+        token,
+    ]
+};
 
 #[cfg(test)]
 mod tests {

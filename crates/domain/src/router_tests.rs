@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 fn bind(agent: &str, matches: Match, priority: i32) -> Binding {
     let agent = AgentId::new(agent).unwrap();
-    Binding { agent, matches, priority, model: None, metadata: Metadata::new(), refusal: None }
+    Binding { agent, matches, priority, narrowing: None, metadata: Metadata::new(), refusal: None }
 }
 
 fn binding() -> impl Strategy<Value = Binding> {

@@ -5,22 +5,33 @@ use crate::address::Address;
 use crate::binding::Metadata;
 use crate::expr::{Answer, Bindings, ExprError, Expression, Record, Value, Variable};
 use crate::id::{AgentId, PersonId};
+use crate::place::{PLACE_VARIABLES, Place};
 use crate::scope::{ContextId, CustomId, MemoryScope, Scope};
 use crate::session_key::SessionKey;
 
 /// What an expression about scopes may name.
-pub const SCOPE_VARIABLES: &[Variable] = &[
-    Variable::open("operation"),
-    Variable::open("session_id"),
-    Variable::open("platform"),
-    Variable::open("account"),
-    Variable::open("channel_id"),
-    Variable::open("topic_id"),
-    Variable::open("user_id"),
-    Variable::open("agent_id"),
-    Variable::open("metadata"),
-    Variable::open("GLOBAL"),
-];
+pub const SCOPE_VARIABLES: &[Variable] = &{
+    let [chat_type, guild, team, parent, roles, person, token] = PLACE_VARIABLES;
+    [
+        Variable::open("operation"),
+        Variable::open("session_id"),
+        Variable::open("platform"),
+        Variable::open("account"),
+        Variable::open("channel_id"),
+        Variable::open("topic_id"),
+        Variable::open("user_id"),
+        Variable::open("agent_id"),
+        Variable::open("metadata"),
+        Variable::open("GLOBAL"),
+        chat_type,
+        guild,
+        team,
+        parent,
+        roles,
+        person,
+        token,
+    ]
+};
 
 /// How the scope of a message is chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,12 +117,19 @@ pub struct ScopePayload<'p> {
     pub address: &'p Address,
     /// The person its sender is linked to.
     pub person: Option<&'p PersonId>,
+    /// The id of the token that they speak by.
+    pub token: Option<&'p str>,
     /// Values of the agent, the account, the binding and the token, in that order. Never what
     /// a request brought.
     pub metadata: &'p Metadata,
 }
 
-impl ScopePayload<'_> {
+impl<'p> ScopePayload<'p> {
+    /// Where it was said.
+    pub fn place(&self) -> Place<'p> {
+        Place { address: self.address, person: self.person, token: self.token }
+    }
+
     /// As the variables of an expression.
     pub fn bindings(&self) -> Bindings {
         let text = |text: &str| Value::text(text);
@@ -120,7 +138,7 @@ impl ScopePayload<'_> {
         for (key, value) in self.metadata {
             metadata.insert(&**key, Value::text(&**value));
         }
-        Bindings::new()
+        let bindings = Bindings::new()
             .with("operation", text(self.operation.as_str()))
             .with("session_id", text(&self.session.to_string()))
             .with("platform", text(&self.address.platform.to_string()))
@@ -130,7 +148,9 @@ impl ScopePayload<'_> {
             .with("user_id", maybe(self.address.user.as_ref().map(|user| user.as_str())))
             .with("agent_id", text(self.agent.as_str()))
             .with("metadata", metadata.build())
-            .with("GLOBAL", Value::global())
+            .with("GLOBAL", Value::global());
+        let facts = self.place().facts().into_iter();
+        facts.fold(bindings, |bindings, (name, fact)| bindings.with(name, fact.value()))
     }
 }
 
@@ -206,6 +226,7 @@ mod tests {
             session: &session,
             address: &address,
             person: None,
+            token: None,
             metadata: &metadata,
         };
         let rule = match MemoryScope::parse(rule) {

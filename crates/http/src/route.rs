@@ -11,11 +11,12 @@ use insula_config::suggest::nearest;
 use insula_domain::platform::PLATFORMS;
 use insula_domain::{
     AccountId, Act, Address, ChatId, ChatType, Community, GuildId, Integrity, IntegrityRule,
-    Platform, RoleId, Source, TopicId, UserId,
+    Narrowing, Platform, RoleId, Source, TopicId, UserId,
 };
-use insula_registry::Snapshot;
+use insula_registry::{AgentContext, Snapshot};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use utoipa::ToSchema;
 
 /// A message, as far as routing looks at it.
@@ -59,7 +60,47 @@ pub struct RouteAnswer {
     /// What becomes of what the agent does once it has read words of others.
     #[serde(skip_serializing_if = "Option::is_none")]
     tainted: Option<TaintedPolicy>,
+    /// What the account, the binding and the token it comes by take away.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    ways: Vec<WayView>,
+    /// The tools that leaves, and the models; nothing where no way takes anything away.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    left: Option<LeftView>,
     considered: Vec<ConsideredView>,
+}
+
+/// A binding, an account or a token that takes something away from the agent.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct WayView {
+    name: String,
+    takes: Vec<String>,
+}
+
+/// What ways in leave of an agent.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct LeftView {
+    tools: Vec<String>,
+    models: Vec<String>,
+    /// When it answers among several people.
+    respond: &'static str,
+}
+
+impl WayView {
+    fn of(way: &Arc<Narrowing>) -> Self {
+        let takes = way.told().into_iter().map(|(kind, what)| format!("{kind}: {what}"));
+        Self { name: way.name.to_string(), takes: takes.collect() }
+    }
+}
+
+impl LeftView {
+    fn of(agent: &AgentContext) -> Self {
+        let known = agent.tools().exposed().filter(|tool| agent.runs(tool)).map(str::to_owned);
+        Self {
+            tools: known.chain(agent.toolbox.names().map(str::to_owned)).collect(),
+            models: agent.models.models.iter().map(ToString::to_string).collect(),
+            respond: agent.access.group.respond.as_str(),
+        }
+    }
 }
 
 /// What becomes of what an agent does in a turn that has read words of others.
@@ -144,9 +185,17 @@ fn answer(
                 Err(denied) => (None, Some(denied.to_string())),
             };
             let policy = &answering.context.boundary.integrity;
+            let (ways, served) = caps.explain_ways(&answering.context, address);
+            let is_less = !ways.is_empty();
+            let (left, refused) = match served {
+                Ok(agent) => (is_less.then(|| LeftView::of(&agent)), None),
+                Err(why) => (None, Some(why)),
+            };
             RouteAnswer {
                 agent: Some(answering.context.id.to_string()),
-                refused: None,
+                refused,
+                ways: ways.iter().map(WayView::of).collect(),
+                left,
                 tier,
                 session_key: Some(answering.session.to_string()),
                 scope,
@@ -165,6 +214,8 @@ fn answer(
             scope_refused: None,
             integrity: None,
             tainted: None,
+            ways: Vec::new(),
+            left: None,
             considered,
         },
     }

@@ -8,8 +8,10 @@ use axum::http::StatusCode;
 use insula_api::{ApiError, ErrorBody, Id};
 use insula_domain::AgentId;
 use insula_registry::Actor;
+use insula_registry::daemon::NewToken;
 use insula_registry::tokens::{Token, Verb};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use utoipa::ToSchema;
 
@@ -24,6 +26,9 @@ pub struct CreateToken {
     /// Values for hooks and expressions.
     #[serde(default)]
     metadata: BTreeMap<String, String>,
+    /// What it takes away from its agents: `tools`, `rules`, `budget` and `model`, as on a
+    /// binding; or the same as a text of YAML.
+    less: Option<Value>,
 }
 
 /// A token with its text, which is shown once.
@@ -42,6 +47,8 @@ pub struct TokenView {
     note: Option<String>,
     created: String,
     metadata: BTreeMap<String, String>,
+    /// What it takes away from its agents.
+    less: Vec<String>,
 }
 
 impl TokenView {
@@ -57,8 +64,13 @@ impl TokenView {
                 .iter()
                 .map(|(key, value)| (key.to_string(), value.to_string()))
                 .collect(),
+            less: token.narrowing.iter().flat_map(|it| it.told()).map(told).collect(),
         }
     }
+}
+
+fn told((kind, what): (&str, String)) -> String {
+    format!("{kind}: {what}")
 }
 
 /// Makes a token for some agents and verbs.
@@ -86,9 +98,14 @@ pub async fn create(
         .collect();
     let note = asked.note.map(Into::into);
     let metadata = asked.metadata.into_iter().map(|(key, value)| (key.into(), value.into()));
-    let actor = &Actor::CommandLine;
-    let made =
-        server.daemon.create_token_with(agents?, verbs?, note, metadata.collect(), actor).await;
+    // JSON is YAML, which is what settings are written in.
+    let less = asked.less.and_then(|less| match less {
+        Value::Null => None,
+        Value::String(text) => Some(text.into()),
+        less => Some(less.to_string().into()),
+    });
+    let new = NewToken { agents: agents?, verbs: verbs?, note, metadata: metadata.collect(), less };
+    let made = server.daemon.create_token_with(new, &Actor::CommandLine).await;
     let (token, text) = made?;
     Ok((StatusCode::CREATED, Json(CreatedToken { id: token.id.to_string(), token: text })))
 }

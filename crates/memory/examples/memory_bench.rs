@@ -137,6 +137,7 @@ async fn main() {
     let session = SessionKey::of(&id, &address, Default::default());
     let metadata: Metadata = [("org_id".into(), "acme".into())].into();
     let payload = ScopePayload {
+        token: None,
         operation: MemoryOperation::Read,
         agent: &id,
         session: &session,

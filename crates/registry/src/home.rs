@@ -93,6 +93,12 @@ impl Home {
         fs::canonicalize(folder).ok().filter(|folder| folder.is_dir())
     }
 
+    /// The folder of a policy, which hooks of it find theirs in.
+    pub fn policy(&self, name: &str) -> Option<PathBuf> {
+        let folder = self.root.join(insula_config::policies::FOLDER).join(name);
+        fs::canonicalize(folder).ok().filter(|folder| folder.is_dir())
+    }
+
     /// Removes what programs printed in a conversation of an agent.
     pub fn remove_output(&self, id: &AgentId, session: &str) -> Result<(), RuntimeError> {
         let path = self.agent(id).join(OUTPUT).join(session);
@@ -441,6 +447,7 @@ impl Home {
             }
         }
         skill_folders(&self.root.join("skills"), 0, &mut folders);
+        policy_folders(&self.root.join(insula_config::policies::FOLDER), 0, &mut folders);
         folders
     }
 }
@@ -456,6 +463,19 @@ fn skill_folders(folder: &Path, depth: usize, found: &mut std::collections::BTre
     if depth <= DEPTH_MAX && folder.join(DOCUMENT).symlink_metadata().is_err() {
         let names = if depth == 0 { files::bundles(folder) } else { files::subfolders(folder) };
         names.iter().for_each(|name| skill_folders(&folder.join(name), depth + 1, found));
+    }
+}
+
+/// A folder of policies with all folders in it.
+fn policy_folders(folder: &Path, depth: usize, found: &mut std::collections::BTreeSet<PathBuf>) {
+    const DEPTH_MAX: usize = 6;
+    let is_folder = folder.symlink_metadata().is_ok_and(|it| it.is_dir());
+    if !is_folder || depth > DEPTH_MAX || found.len() > FOLDERS_MAX {
+        return;
+    }
+    found.insert(folder.to_owned());
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        policy_folders(&entry.path(), depth + 1, found);
     }
 }
 

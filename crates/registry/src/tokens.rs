@@ -4,7 +4,8 @@
 
 use crate::signal::{Changes, Signal};
 use arc_swap::ArcSwap;
-use insula_domain::{AgentId, Metadata};
+use insula_config::way_in;
+use insula_domain::{AgentId, Metadata, Narrowing};
 use insula_store::{Feed, FeedChange, Subscription};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -69,6 +70,10 @@ pub struct Token {
     pub created: Box<str>,
     /// Values for hooks and expressions.
     pub metadata: Metadata,
+    /// What it takes away from its agents, as it was written.
+    pub less: Option<Box<str>>,
+    /// The same, read.
+    pub narrowing: Option<Arc<Narrowing>>,
 }
 
 impl Token {
@@ -91,6 +96,7 @@ impl Token {
             "note": self.note,
             "created": self.created,
             "metadata": self.metadata,
+            "less": self.less,
         })
     }
 
@@ -102,6 +108,10 @@ impl Token {
         let bytes: Option<Vec<u8>> = (0..hash.len() / 2)
             .map(|at| u8::from_str_radix(hash.get(at * 2..at * 2 + 2)?, 16).ok())
             .collect();
+        let less = match &value["less"] {
+            Value::Null => None,
+            less => Some(less.as_str()?),
+        };
         Some(Self {
             id: id.into(),
             hash: bytes?.try_into().ok()?,
@@ -115,6 +125,12 @@ impl Token {
                 .flatten()
                 .map(|(key, value)| Some((key.as_str().into(), value.as_str()?.into())))
                 .collect::<Option<_>>()?,
+            less: less.map(Into::into),
+            // A token that can't be narrowed as it was to be opens nothing.
+            narrowing: match less {
+                Some(less) => way_in::of_token(id, less).ok()?,
+                None => None,
+            },
         })
     }
 }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 const NAME_BYTES_MAX: usize = 200;
 
 /// Where an agent's files are, under one generation.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Workspace {
     /// The folder its conversations have in common.
     pub path: PathBuf,

@@ -83,7 +83,7 @@ pub use search::Hit;
 pub use session::{OpenSession, Session, SessionRef, SessionState, Summary};
 pub use store::Store;
 pub use turn::{
-    Accept, AcceptChild, Accepted, ChildTurn, Conclude, Cut, Flush, IdempotencyKey, Join, NewStep,
-    Step, StepKind, Turn, TurnOutcome, TurnStatus, UnfinishedTurn,
+    Accept, AcceptChild, Accepted, Arrival, ChildTurn, Conclude, Cut, Flush, IdempotencyKey, Join,
+    NewStep, Step, StepKind, Turn, TurnOutcome, TurnStatus, UnfinishedTurn,
 };
 pub use usage::{Totals, Usage, UsageOf, UsageReport};

@@ -17,13 +17,25 @@ use crate::parts;
 use crate::search::QUERY_BYTES_MAX;
 use crate::session::{NAME_BYTES_MAX, OpenSession, SessionRef, TITLE_BYTES_MAX};
 use crate::turn::{
-    CALL_NAME_BYTES_MAX, IDEMPOTENCY_BYTES_MAX, IdempotencyKey, MESSAGES_AT_ONCE_MAX, NewStep,
-    TURN_ERROR_BYTES_MAX, TurnOutcome,
+    Arrival, CALL_NAME_BYTES_MAX, IDEMPOTENCY_BYTES_MAX, IdempotencyKey, MESSAGES_AT_ONCE_MAX,
+    NewStep, SAID_AT_BYTES_MAX, TURN_ERROR_BYTES_MAX, TurnOutcome, WAY_BYTES_MAX, WAYS_MAX,
 };
 use crate::usage::{USAGE_VALUE_MAX, Usage};
 
 fn within(what: &'static str, len: usize, max: usize) -> Result<()> {
     if len > max { Err(StoreError::TooLong { what, len, max }) } else { Ok(()) }
+}
+
+/// How a message came in. The names of ways stand on lines, so that one has none in it.
+fn arrival(arrival: &Arrival) -> Result<()> {
+    let Arrival { said_at, ways } = arrival;
+    within("where it was said", said_at.as_ref().map_or(0, |it| it.len()), SAID_AT_BYTES_MAX)?;
+    within("ways in", ways.len(), WAYS_MAX)?;
+    for way in ways {
+        within("the name of a way in", way.len(), WAY_BYTES_MAX)?;
+        within("lines in the name of a way in", way.lines().count(), 1)?;
+    }
+    Ok(())
 }
 
 /// Refuses a batch with a command that exceeds its limits.
@@ -51,6 +63,7 @@ fn command(command: &AgentCommand) -> Result<()> {
             session(&accept.session)?;
             key(accept.idempotency.as_ref())?;
             accept.origin.as_ref().map_or(Ok(()), destination)?;
+            arrival(&accept.arrival)?;
             message(&accept.message)
         }
         AgentCommand::AcceptChild(accept) => message(&accept.message),

@@ -22,6 +22,14 @@ pub const CALL_NAME_BYTES_MAX: usize = 256;
 /// Longest error text of a turn, in bytes.
 pub const TURN_ERROR_BYTES_MAX: usize = 16 * 1024;
 
+/// Longest text of where a message was said, in bytes.
+pub const SAID_AT_BYTES_MAX: usize = 64 * 1024;
+
+/// Longest name of a way in, in bytes, and most of them for one message.
+pub const WAY_BYTES_MAX: usize = 4 * 1024;
+/// Most ways in that one message comes by.
+pub const WAYS_MAX: usize = 8;
+
 /// Longest part of an idempotency key, in bytes.
 pub const IDEMPOTENCY_BYTES_MAX: usize = 512;
 
@@ -54,8 +62,19 @@ pub struct Accept {
     pub idempotency: Option<IdempotencyKey>,
     /// Where the reply goes. The conclusion of the turn then puts it into the outbox.
     pub origin: Option<DeliveryDestination>,
+    /// How it came in.
+    pub arrival: Arrival,
     /// When it has to be on the disk.
     pub flush: Flush,
+}
+
+/// How a message came in, as far as the key of its session does not tell.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Arrival {
+    /// Where it was said, in the words of whoever goes on with its turn after a crash.
+    pub said_at: Option<Box<str>>,
+    /// The ways it came in by whose spending is counted, by name.
+    pub ways: Vec<Box<str>>,
 }
 
 /// When what is committed has to be on the disk, where it is to outlive a power cut. A crash
@@ -347,6 +366,8 @@ pub struct UnfinishedTurn {
     pub turn: Turn,
     /// The key of its session.
     pub key: Box<str>,
+    /// Where its message was said, where the key does not tell.
+    pub said_at: Option<Box<str>>,
     /// Its steps, in order.
     pub steps: Vec<Step>,
 }

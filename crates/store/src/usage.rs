@@ -63,6 +63,8 @@ pub enum UsageOf {
     Principal(Box<str>),
     /// That of turns in sessions of this scope.
     Scope(ScopeName),
+    /// That of turns which came in by this way.
+    Way(Box<str>),
 }
 
 /// Usage since the beginning of a day.
@@ -75,4 +77,6 @@ pub struct UsageReport {
     pub principals: Vec<(Box<str>, Totals)>,
     /// By scope, the costliest first.
     pub scopes: Vec<(Box<str>, Totals)>,
+    /// By way in, the costliest first: those that take something away.
+    pub ways: Vec<(Box<str>, Totals)>,
 }

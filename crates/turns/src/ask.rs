@@ -196,8 +196,8 @@ impl Turn<'_> {
         let turn = cx.turn.to_string();
         let mut random = world.random.stream(&["turn", cx.agent.id.as_str(), &turn, purpose]);
         let (cancel, limits) = (&cx.live.cancel, Timeouts::default());
-        let (principal, budget) = (&cx.principal, self.budget());
-        let payer = Payer { agent: &cx.agent, principal, scope: &cx.scope, budget };
+        let (principal, budget, ways) = (&cx.principal, self.budget(), self.ways());
+        let payer = Payer { agent: &cx.agent, principal, scope: &cx.scope, budget, ways: &ways };
         let reserved = self.shop.budgets.reserve(payer, chain, request).await;
         let reserved = reserved.map_err(ModelCallFailure::OverBudget)?;
         self.before_request(purpose).await.map_err(ModelCallFailure::Failed)?;

@@ -128,7 +128,8 @@ impl Turn<'_> {
             Err(NotPassed::Broken(broken)) => return Err(broken),
         };
         let cleared = permit.cleared();
-        let around = InTurn { access: &self.shop.access, cx, history };
+        let (caps, access) = (&self.shop.caps, &self.shop.access);
+        let around = InTurn { caps, access, cx, history };
         let step = self.begin(id, name).await?;
         let provenance = Provenance::new(self.shop, cx, cleared.tool(), cleared);
         provenance.before().await?;

@@ -256,6 +256,7 @@ impl Engine {
             session: Some((key, SessionId(0))),
             scope: None,
             principal: &Actor::Daemon,
+            at: None,
             files: None,
         };
         hooks::tell(&self.shop.caps, event, &occasion, || serde_json::json!({})).await;

@@ -13,7 +13,7 @@ use crate::turn::{Broken, Turn, TurnContext};
 use insula_capabilities::Capabilities;
 use insula_capabilities::programs::Given;
 use insula_domain::Actor;
-use insula_domain::{Axis, Budget, Effect, ToolVerdict};
+use insula_domain::{Axis, Budget, Effect, Narrowing, ToolVerdict};
 use insula_registry::access::Access;
 use insula_registry::context::AgentContext;
 use insula_registry::registry::AgentState;
@@ -87,8 +87,11 @@ impl TurnContext {
             self.is_here(&holds, known.as_ref())?;
             self.admitted.put(holds);
         }
-        let is_own = std::ptr::eq(&*now, self.agent.root());
-        Ok((!is_own).then_some(now))
+        let ways = access.ways(&now.id, &self.from.address);
+        if std::ptr::eq(&*now, self.agent.root()) && *ways == *self.agent.ways() {
+            return Ok(None);
+        }
+        now.through(&ways).map(Some).map_err(|why| Lost::Said(format!("{why}, {NOTHING_MORE}")))
     }
 
     /// Whether who began it may talk to the agent as it is now.
@@ -137,8 +140,10 @@ impl TurnContext {
             let seals = now.store.seals();
             self.files = now.workspace.files(&self.key, self.session, &seals, &caps.world);
             self.scope = caps.written_scope(&now, &self.from, &self.key).await;
-            self.agent = now;
         }
+        self.agent = access
+            .through(&now, &self.from.address)
+            .map_err(|why| Lost::Said(format!("{why}, {NOTHING_MORE}")))?;
         self.still(access).await.map(drop)
     }
 }
@@ -161,8 +166,24 @@ pub(super) async fn watch(shop: &Shop, cx: &TurnContext, mut changes: Changes) {
 impl Turn<'_> {
     /// Looks what holds now, and notes it.
     pub(super) async fn still(&mut self) -> Result<(), Broken> {
-        self.now = self.cx.still(&self.shop.access).await?;
+        let now = self.cx.still(&self.shop.access).await?;
+        // What is the same is kept: what was judged under it holds on.
+        let is_same = |before: &Arc<AgentContext>, now: &Arc<AgentContext>| {
+            std::ptr::eq(before.root(), now.root()) && before.ways() == now.ways()
+        };
+        self.now = match (self.now.take(), now) {
+            (Some(before), Some(now)) if is_same(&before, &now) => Some(before),
+            (_, now) => now,
+        };
         Ok(())
+    }
+
+    /// The ways in by which the turn was asked for whose spending is counted: as it began, and
+    /// as they are now.
+    pub(super) fn ways(&self) -> Vec<Arc<Narrowing>> {
+        let own = self.cx.agent.ways().iter().cloned();
+        let now = self.now.iter().flat_map(|now| now.ways().iter().cloned());
+        own.chain(now).collect()
     }
 
     /// What the turn may spend: the narrower of both.

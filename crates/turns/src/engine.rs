@@ -31,7 +31,7 @@ use insula_registry::events::turn::{TurnEnd, TurnEvent};
 use insula_registry::whole::Whole;
 use insula_store::turn::MESSAGES_AT_ONCE_MAX;
 use insula_store::{
-    Accept, Accepted, AgentCommand, Flush, IdempotencyKey, Join, MessageSeq, NewMessage,
+    Accept, Accepted, AgentCommand, Arrival, Flush, IdempotencyKey, Join, MessageSeq, NewMessage,
     OpenSession, Part, Role, SessionId, SessionRef, StoreError, TurnId, TurnStatus, Window,
 };
 use std::collections::BTreeMap;
@@ -168,7 +168,9 @@ impl Engine {
         let open =
             OpenSession { key: key.to_string().into(), scope: scope.clone(), label: begins, at };
         let budget = agent.boundary.budget;
-        let payer = Payer { agent: &agent, principal: &principal, scope: &scope, budget };
+        let ways = self.shop.access.ways(&agent.id, &from.address);
+        let payer =
+            Payer { agent: &agent, principal: &principal, scope: &scope, budget, ways: &ways };
         let admission = self.shop.budgets.admit(payer)?;
         let mut batch = around.first;
         if !history.is_empty() {
@@ -196,7 +198,12 @@ impl Engine {
             Acknowledge::AtOnce => Flush::Now,
             Acknowledge::WithReply => Flush::Later,
         };
-        let accept = Accept { session: open, message: said.clone(), idempotency, origin, flush };
+        let arrival = Arrival {
+            said_at: from.to_keep(&key, &principal).map(Into::into),
+            ways: ways.iter().map(|way| way.name.clone()).collect(),
+        };
+        let message = said.clone();
+        let accept = Accept { session: open, message, idempotency, origin, arrival, flush };
         batch.push(AgentCommand::Accept(Box::new(accept)));
         batch.extend(more.map(|more| AgentCommand::Beside(vec![more])));
         if !around.context.is_empty() {

@@ -4,10 +4,11 @@
 use crate::made::{Made, argument, is_same};
 use crate::messages::{text_of, typed_of};
 use crate::turn::TurnContext;
+use insula_capabilities::Capabilities;
 use insula_capabilities::hooks::expression_value;
 use insula_domain::argument::{Arguments, CallArguments, Earlier, FoundArgument, mentions};
 use insula_domain::expr::{Record, Value};
-use insula_domain::{Metadata, SessionKey};
+use insula_domain::{Metadata, Place, SessionKey};
 use insula_registry::Access;
 use insula_registry::tokens::Verb;
 use insula_store::{Message, Role};
@@ -27,14 +28,22 @@ pub fn metadata_value(metadata: &Metadata) -> Value {
 
 /// The fields of a turn, as [`insula_domain::argument::TURN_FIELDS`] names them. What people
 /// said in it is `said`; what tools and models said is no part of it.
-pub(crate) fn turn_value(access: &Access, cx: &TurnContext, said: &str) -> Value {
+pub(crate) fn turn_value(
+    (caps, access): (&Capabilities, &Access),
+    cx: &TurnContext,
+    said: &str,
+) -> Value {
     let text = |text: &str| Value::text(text);
     let maybe = |text: Option<&str>| text.map_or_else(Value::null, Value::text);
     let session = cx.live.voice.session();
     let key = session.parse::<SessionKey>().ok();
     let user = cx.principal.user_id();
     let found = mentions(said);
-    Record::new()
+    let token = access.token_of(&cx.from.address);
+    let token = token.as_ref().map(|token| &*token.id);
+    let place = Place { address: &cx.from.address, person: cx.from.person.as_ref(), token };
+    let metadata = caps.metadata(&cx.agent, &cx.from.address);
+    let known = Record::new()
         .with("agent", text(cx.agent.id.as_str()))
         .with("session", text(session))
         .with("scope", text(cx.scope.as_str()))
@@ -49,8 +58,9 @@ pub(crate) fn turn_value(access: &Access, cx: &TurnContext, said: &str) -> Value
         .with("mentioned_addresses", Value::texts(found.addresses))
         .with("mentioned_urls", Value::texts(found.urls))
         .with("mentioned_hosts", Value::texts(found.hosts))
-        .with("metadata", metadata_value(&cx.agent.config.metadata))
-        .build()
+        .with("metadata", metadata_value(&metadata));
+    let facts = place.facts().into_iter();
+    facts.fold(known, |known, (name, fact)| known.with(name, fact.value())).build()
 }
 
 /// What whoever a turn works for typed in it so far. What others said in the same turn, and what
@@ -83,6 +93,7 @@ pub(crate) trait Surroundings {
 
 /// A turn, and what was said in its conversation.
 pub(crate) struct InTurn<'t> {
+    pub(crate) caps: &'t Capabilities,
     pub(crate) access: &'t Access,
     pub(crate) cx: &'t TurnContext,
     pub(crate) history: &'t [Message],
@@ -90,7 +101,7 @@ pub(crate) struct InTurn<'t> {
 
 impl Surroundings for InTurn<'_> {
     fn turn(&self) -> Value {
-        turn_value(self.access, self.cx, &self.said())
+        turn_value((self.caps, self.access), self.cx, &self.said())
     }
 
     fn said(&self) -> String {

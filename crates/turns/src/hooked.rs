@@ -25,6 +25,7 @@ impl TurnContext {
             session: Some((self.live.voice.session(), self.session)),
             scope: Some(self.scope.as_str()),
             principal: &self.principal,
+            at: Some(&self.from),
             files: Some(&self.files),
         }
     }

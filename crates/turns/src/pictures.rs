@@ -63,8 +63,8 @@ impl<'r, 't> TurnPictures<'r, 't> {
         request: &PictureRequest,
     ) -> Result<PictureSource, ToolError> {
         let (turn, cx) = (self.turn, self.turn.cx);
-        let (principal, budget) = (&cx.principal, turn.budget());
-        let payer = Payer { agent: &cx.agent, principal, scope: &cx.scope, budget };
+        let (principal, budget, ways) = (&cx.principal, turn.budget(), turn.ways());
+        let payer = Payer { agent: &cx.agent, principal, scope: &cx.scope, budget, ways: &ways };
         let reserved = turn.shop.budgets.reserve_picture(payer, images, &request.prompt).await;
         let reserved = reserved.map_err(unpaid)?;
         let limits = Timeouts::default();

@@ -44,6 +44,12 @@ impl Engine {
             if self.live.find(&key, unfinished.turn.id).is_some() {
                 continue;
             }
+            let who = &unfinished.turn.principal;
+            let said_at = unfinished.said_at.as_deref();
+            let Some(from) = Whereabouts::of_session(agent, (&key, who), said_at) else {
+                tracing::error!(agent = %agent.id, turn = %unfinished.turn.id, "where a turn was asked for can't be read, so it does not go on");
+                continue;
+            };
             tracing::info!(agent = %agent.id, turn = %unfinished.turn.id, "going on with a turn");
             let open = insula_store::turn::open_calls(&unfinished.steps);
             let interrupted = open.iter().map(|(id, _, step)| ((*id).into(), *step)).collect();
@@ -65,7 +71,7 @@ impl Engine {
                 made: CallsMade::default(),
                 message: None,
                 asked: unfinished.turn.message,
-                from: Whereabouts::of_session(agent, &key, &unfinished.turn.principal),
+                from,
                 key: key.clone(),
                 interrupted,
                 live,

@@ -20,7 +20,8 @@ use insula_config::hook::{Hook, HookOwner, HookWay, OnFailure};
 use insula_domain::Actor;
 use insula_domain::SessionKey;
 use insula_domain::hook::{HookEvent, HookPower};
-use insula_registry::context::AgentContext;
+use insula_domain::{PLACE_FACTS, Place, PlaceFact};
+use insula_registry::context::{AgentContext, Whereabouts};
 use insula_registry::tokens::Verb;
 use insula_store::SessionId;
 use insula_tools::Files;
@@ -39,7 +40,8 @@ pub struct Occasion<'o> {
     pub scope: Option<&'o str>,
     /// Who began it, as records name them.
     pub principal: &'o Actor,
-    /// The roles they had there.
+    /// Where they said what began it.
+    pub at: Option<&'o Whereabouts>,
     /// The files of the conversation, in which a program can run.
     pub files: Option<&'o Files>,
 }
@@ -283,12 +285,12 @@ fn payload(
     let parsed = parsed.as_ref();
     let user = occasion.principal.user_id();
     let user = user.filter(|user| !user.is_empty());
-    let metadata: Map<String, Value> = agent
-        .config
-        .metadata
-        .iter()
-        .map(|(name, value)| (name.to_string(), Value::from(&**value)))
-        .collect();
+    let metadata = match occasion.at {
+        Some(at) => caps.metadata(agent, &at.address),
+        None => agent.config.metadata.clone(),
+    };
+    let metadata: Map<String, Value> =
+        metadata.iter().map(|(name, value)| (name.to_string(), Value::from(&**value))).collect();
     let all = json!({
         "hook_event_name": event.as_str(),
         "agent_id": agent.id.as_str(),
@@ -311,19 +313,36 @@ fn payload(
         "extra": {},
     });
     let Value::Object(mut all) = all else { return Map::new() };
+    all.extend(place(caps, occasion.at));
     if let Value::Object(fields) = fields {
         for (name, value) in fields {
             // What an event brings can't pass for who or where it is.
             let is_of_the_event =
                 matches!(&*name, "tool_name" | "tool_input" | "text" | "operation" | "extra");
-            // What a scope depends on is told as it decides, and by nobody but the runtime.
-            let is_of_the_place = event.is_about_memory() && &*name == "metadata";
-            if is_of_the_event || is_of_the_place {
+            if is_of_the_event {
                 all.insert(name, bounded(value));
             }
         }
     }
     all
+}
+
+/// What is known of where something was said. Of what was said nowhere, nothing is.
+fn place(caps: &Capabilities, at: Option<&Whereabouts>) -> Vec<(String, Value)> {
+    let Some(at) = at else {
+        return PLACE_FACTS.map(|name| (name.to_owned(), Value::Null)).into();
+    };
+    let token = caps.access.token_of(&at.address);
+    let token = token.as_ref().map(|token| &*token.id);
+    let place = Place { address: &at.address, person: at.person.as_ref(), token };
+    let facts = place.facts().map(|(name, fact)| {
+        let value = match fact {
+            PlaceFact::Text(text) => Value::from(text),
+            PlaceFact::Texts(texts) => Value::from(texts),
+        };
+        (name.to_owned(), value)
+    });
+    facts.into()
 }
 
 fn bounded(value: Value) -> Value {

@@ -30,8 +30,12 @@ pub(super) async fn command(
         HookOwner::Daemon => None,
         HookOwner::Agent => Some(occasion.agent.id.clone()),
     };
-    let home = caps.home.clone();
-    let folder = caps.world.storage.run(move || home.hooks(owner.as_ref())).await;
+    let (home, policy) = (caps.home.clone(), hook.policy.clone());
+    let folder = caps.world.storage.run(move || match &policy {
+        Some(policy) => home.policy(policy),
+        None => home.hooks(owner.as_ref()),
+    });
+    let folder = folder.await;
     let folder = folder.map_err(|error| error.to_string())?;
     let program = HookProgram {
         agent: occasion.agent,

@@ -4,13 +4,13 @@ use crate::Capabilities;
 use crate::hooks::{self, HookDecision, Occasion};
 use insula_domain::hook::HookEvent;
 use insula_domain::{
-    Actor, ContextId, CustomId, MemoryOperation, Metadata, Scope, ScopeDenied, ScopePayload,
+    Actor, ContextId, CustomId, MemoryOperation, Scope, ScopeDenied, ScopePayload,
 };
 use insula_memory::{EntryChange, Operation, Scoped};
 use insula_registry::context::AgentContext;
 use insula_registry::context::Whereabouts;
 use insula_store::{SessionId, SessionRef};
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// What is about to be done with memory, as hooks are told.
 pub struct Act<'a> {
@@ -55,10 +55,6 @@ impl<'a> Act<'a> {
     }
 }
 
-fn metadata(metadata: &Metadata) -> Value {
-    metadata.iter().map(|(name, value)| (name.to_string(), Value::from(&**value))).collect()
-}
-
 fn custom(id: CustomId) -> Scope {
     Scope::Context(ContextId::Custom(id))
 }
@@ -69,6 +65,7 @@ impl Capabilities {
     pub(super) async fn ask_scope_hook(
         &self,
         agent: &AgentContext,
+        at: &Whereabouts,
         payload: &ScopePayload<'_>,
     ) -> Result<Option<(Scope, Vec<Scope>)>, ScopeDenied> {
         if !agent.hooks.has(HookEvent::MemoryScope) {
@@ -87,14 +84,10 @@ impl Capabilities {
             session: Some((&key, session)),
             scope: None,
             principal: &principal,
+            at: Some(at),
             files: Some(&files),
         };
-        let fields = || {
-            json!({
-                "operation": payload.operation.as_str(),
-                "metadata": metadata(payload.metadata),
-            })
-        };
+        let fields = || json!({ "operation": payload.operation.as_str() });
         match hooks::ask(self, HookEvent::MemoryScope, &occasion, fields).await {
             HookDecision::Block { reason, .. } => Err(ScopeDenied::Hook(reason.into())),
             HookDecision::Go(go) => {
@@ -121,7 +114,7 @@ impl Capabilities {
             return Ok(());
         }
         let scope = act.scoped.writes().to_string();
-        let occasion = Occasion { scope: Some(&scope), ..occasion };
+        let occasion = Occasion { scope: Some(&scope), at: Some(act.at), ..occasion };
         let reads: Vec<String> = match operation {
             MemoryOperation::Read => act.scoped.reads().iter().map(ToString::to_string).collect(),
             MemoryOperation::Write => Vec::new(),
@@ -130,7 +123,6 @@ impl Capabilities {
             json!({
                 "operation": operation.as_str(),
                 "text": act.text,
-                "metadata": metadata(&self.metadata(occasion.agent, &act.at.address)),
                 "extra": { "targets": act.targets, "actions": act.actions, "reads": reads },
             })
         };

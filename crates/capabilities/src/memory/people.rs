@@ -104,6 +104,7 @@ impl Capabilities {
             session: Some((&key, id)),
             scope: None,
             principal,
+            at: Some(at),
             files: Some(&files),
         };
         let action = match operation {

@@ -5,11 +5,12 @@ use crate::Capabilities;
 use insula_domain::Actor;
 use insula_domain::hook::HookEvent;
 use insula_domain::{
-    Address, MemoryOperation, Metadata, Route, Scope, ScopeDenied, ScopeName, ScopePayload,
-    ScopeRule, SessionKey, scope_rule,
+    Address, MemoryOperation, Metadata, Narrowing, Route, Scope, ScopeDenied, ScopeName,
+    ScopePayload, ScopeRule, SessionKey, scope_rule,
 };
 use insula_registry::context::{AgentContext, Whereabouts};
 use insula_registry::registry::Snapshot;
+use std::sync::Arc;
 
 /// What an operation may touch.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +41,9 @@ fn scope_metadata(snapshot: &Snapshot, agent: &AgentContext, address: &Address) 
 }
 
 impl Capabilities {
-    pub(super) fn metadata(&self, agent: &AgentContext, address: &Address) -> Metadata {
+    /// Values for hooks, rules and expressions: of the agent, the account, the binding and the
+    /// token that a message at this address came by. The later one wins.
+    pub fn metadata(&self, agent: &AgentContext, address: &Address) -> Metadata {
         let mut all = scope_metadata(&self.registry.snapshot(), agent, address);
         if let Some(token) = self.access.token_of(address) {
             all.extend(token.metadata.clone());
@@ -101,15 +104,17 @@ impl Capabilities {
             true => Metadata::new(),
             false => self.metadata(agent, &at.address),
         };
+        let token = self.access.token_of(&at.address);
         let payload = ScopePayload {
             operation,
             agent: &agent.id,
             session,
             address: &at.address,
             person: at.person.as_ref(),
+            token: token.as_ref().map(|token| &*token.id),
             metadata: &metadata,
         };
-        let (writes, beside) = match self.ask_scope_hook(agent, &payload).await? {
+        let (writes, beside) = match self.ask_scope_hook(agent, at, &payload).await? {
             Some(answer) => answer,
             None => (agent.conversations.scope.decide(&payload)?, Vec::new()),
         };
@@ -128,6 +133,18 @@ impl Capabilities {
         Ok(Resolved { reads, writes })
     }
 
+    /// What `route explain` shows of the ways by which a message comes in: those that take
+    /// something away, and the agent as it then serves, or why it does not.
+    pub fn explain_ways(
+        &self,
+        agent: &Arc<AgentContext>,
+        address: &Address,
+    ) -> (Vec<Arc<Narrowing>>, Result<Arc<AgentContext>, String>) {
+        let ways = self.access.ways(&agent.id, address);
+        let served = agent.through(&ways);
+        (ways, served)
+    }
+
     /// What `route explain` shows as the scope of a message: its text, or why there is none.
     pub fn explain_scope(
         &self,
@@ -139,12 +156,14 @@ impl Capabilities {
             return Err(ScopeDenied::NotAsked);
         }
         let metadata = self.metadata(agent, &at.address);
+        let token = self.access.token_of(&at.address);
         agent.conversations.scope.decide(&ScopePayload {
             operation: MemoryOperation::Read,
             agent: &agent.id,
             session,
             address: &at.address,
             person: at.person.as_ref(),
+            token: token.as_ref().map(|token| &*token.id),
             metadata: &metadata,
         })
     }

@@ -3,12 +3,13 @@
 use insula_config::programs::Programs;
 use insula_domain::Boundary;
 use insula_registry::context::AgentContext;
+use std::sync::Arc;
 
 /// What an agent's programs were given when a process started. A process whose agent is given
 /// something else by now is ended: it would keep what was taken away.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rights {
-    boundary: Boundary,
+    boundary: Arc<Boundary>,
     programs: Programs,
 }
 

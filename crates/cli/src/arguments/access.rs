@@ -65,6 +65,26 @@ pub enum Pairing {
     },
 }
 
+/// What a token takes away from its agents.
+#[derive(Debug, Args)]
+pub struct Less {
+    /// Of the agents' tools, only this one; may be given several times, and be a group
+    #[arg(long = "tool", value_name = "TOOL")]
+    pub tools: Vec<String>,
+    /// Not this tool; may be given several times
+    #[arg(long = "without", value_name = "TOOL")]
+    pub without: Vec<String>,
+    /// The one model to run on, out of the agents'
+    #[arg(long)]
+    pub model: Option<String>,
+    /// What may be spent by it: usd_per_day, tokens_per_day or turns_per_minute
+    #[arg(long = "budget", value_name = "LIMIT=VALUE")]
+    pub budget: Vec<String>,
+    /// Bounds on what tools are called with, as YAML: '{terminal: {command: {command: [git]}}}'
+    #[arg(long, value_name = "YAML")]
+    pub rules: Option<String>,
+}
+
 /// Make, list and revoke tokens of the API.
 #[derive(Debug, Subcommand)]
 pub enum Token {
@@ -82,6 +102,8 @@ pub enum Token {
         /// A value for hooks and expressions; may be given several times
         #[arg(long = "metadata", value_name = "KEY=VALUE")]
         metadata: Vec<String>,
+        #[command(flatten)]
+        less: Less,
     },
     /// List every token, without the part that is secret
     List,

@@ -14,6 +14,7 @@ mod mcp_serve;
 pub mod memory;
 mod model;
 mod pairing;
+mod policies;
 mod route;
 mod secret;
 pub mod sessions;
@@ -92,6 +93,7 @@ async fn dispatch(command: Command, setting: Setting) -> Result<u8, Failure> {
         Command::Model(Model::Try(wish)) => model::run(&setting, &wish).await,
         // The file is the operator's, whether or not a daemon runs.
         Command::Agents(Agents::Set(wish)) => agents_set::run(&setting, &wish),
+        Command::Policies(command) => policies::run(&setting, command),
         command => {
             let reach = Reach::open(&setting, purpose(&command)).await?;
             let result = over(&reach, command, &setting).await;
@@ -156,6 +158,7 @@ async fn over(reach: &Reach, command: Command, setting: &Setting) -> Result<u8, 
         Command::Doctor => system::doctor(reach, answer).await,
         Command::Up(_)
         | Command::Check(_)
+        | Command::Policies(_)
         | Command::Model(_)
         | Command::Config(_)
         | Command::Completions { .. } => Ok(0),

@@ -49,18 +49,34 @@ fn show(route: &Value) {
         output::table(&["", "rule", "agent", "tier", "why", "place"], rows);
     }
     output::line("");
+    let mut less: Vec<(&str, String)> = Vec::new();
+    for way in route["ways"].as_array().into_iter().flatten() {
+        less.push(("less by", format!("{} ({})", text(way, "name"), super::list(&way["takes"]))));
+    }
+    if route["left"].is_object() {
+        let left = &route["left"];
+        less.push(("tools left", super::list(&left["tools"])));
+        less.push(("models left", super::list(&left["models"])));
+        less.push(("in groups", text(left, "respond")));
+    }
     match route["refused"].as_str() {
         Some(reason) => {
-            output::facts(&[("refused", reason.to_owned()), ("tier", text(route, "tier"))])
+            let mut facts = vec![("refused", reason.to_owned()), ("tier", text(route, "tier"))];
+            facts.extend(less);
+            output::facts(&facts);
         }
-        None => output::facts(&[
-            ("agent", text(route, "agent")),
-            ("tier", text(route, "tier")),
-            ("session", text(route, "session_key")),
-            ("scope", text(route, "scope")),
-            ("integrity", others(&route["integrity"]).unwrap_or_else(|| "own".to_owned())),
-            ("tainted", tainted(&route["tainted"])),
-        ]),
+        None => {
+            let mut facts = vec![
+                ("agent", text(route, "agent")),
+                ("tier", text(route, "tier")),
+                ("session", text(route, "session_key")),
+                ("scope", text(route, "scope")),
+                ("integrity", others(&route["integrity"]).unwrap_or_else(|| "own".to_owned())),
+                ("tainted", tainted(&route["tainted"])),
+            ];
+            facts.extend(less);
+            output::facts(&facts);
+        }
     }
 }
 

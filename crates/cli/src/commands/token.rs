@@ -1,17 +1,57 @@
 //! `insula token …`
 
 use super::text;
-use crate::arguments::Token;
+use crate::arguments::{Less, Token};
 use crate::failure::Failure;
 use crate::output;
 use crate::reach::{Reach, part};
 use crate::setting::Answer;
 use serde_json::{Value, json};
 
+/// What a token takes away, as the settings of a way in.
+fn settings(less: &Less) -> Result<Option<String>, Failure> {
+    let Less { tools, without, model, budget, rules } = less;
+    let mut all = String::new();
+    // JSON is YAML, and quotes what needs to be.
+    let mut put = |key: &str, value: Value| all += &format!("{key}: {value}\n");
+    let mut table = serde_json::Map::new();
+    if !tools.is_empty() {
+        table.insert("allow".to_owned(), json!(tools));
+    }
+    if !without.is_empty() {
+        table.insert("deny".to_owned(), json!(without));
+    }
+    if !table.is_empty() {
+        put("tools", table.into());
+    }
+    if let Some(model) = model {
+        put("model", json!(model));
+    }
+    let mut limits = serde_json::Map::new();
+    for pair in budget {
+        let limit = pair.split_once('=');
+        let Some((key, value)) = limit.and_then(|(k, v)| Some((k, v.parse::<f64>().ok()?))) else {
+            let message = format!("`{pair}` is no LIMIT=NUMBER, such as usd_per_day=1.5");
+            return Err(Failure::WrongUse(message));
+        };
+        let whole = value.fract() == 0.0 && key != "usd_per_day";
+        #[expect(clippy::cast_possible_truncation, reason = "it saturates")]
+        limits.insert(key.to_owned(), if whole { json!(value as i64) } else { json!(value) });
+    }
+    if !limits.is_empty() {
+        put("budget", limits.into());
+    }
+    if let Some(rules) = rules {
+        all += "rules:\n";
+        rules.lines().for_each(|line| all += &format!("  {line}\n"));
+    }
+    Ok((!all.is_empty()).then_some(all))
+}
+
 /// Runs it.
 pub async fn run(reach: &Reach, answer: Answer, command: Token) -> Result<u8, Failure> {
     match command {
-        Token::Create { agents, verbs, note, metadata } => {
+        Token::Create { agents, verbs, note, metadata, less } => {
             let verbs = if verbs.is_empty() { Value::Null } else { json!(verbs) };
             let mut values = serde_json::Map::new();
             for pair in metadata {
@@ -21,8 +61,13 @@ pub async fn run(reach: &Reach, answer: Answer, command: Token) -> Result<u8, Fa
                 };
                 values.insert(key.to_owned(), json!(value));
             }
-            let body =
-                json!({ "agents": agents, "verbs": verbs, "note": note, "metadata": values });
+            let body = json!({
+                "agents": agents,
+                "verbs": verbs,
+                "note": note,
+                "metadata": values,
+                "less": settings(&less)?,
+            });
             let made = reach.post("/api/tokens", Some(body)).await?;
             answer.give(&made, |made| {
                 output::line(&text(made, "token"));
@@ -39,10 +84,11 @@ pub async fn run(reach: &Reach, answer: Answer, command: Token) -> Result<u8, Fa
                         super::list(&token["agents"]),
                         super::list(&token["verbs"]),
                         text(token, "created"),
+                        super::list(&token["less"]),
                         text(token, "note"),
                     ]
                 });
-                output::table(&["id", "agents", "may", "created", "note"], rows);
+                output::table(&["id", "agents", "may", "created", "less", "note"], rows);
             });
         }
         Token::Revoke { id } => {

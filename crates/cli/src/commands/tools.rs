@@ -12,8 +12,11 @@ use std::collections::BTreeSet;
 /// Runs it.
 pub async fn run(reach: &Reach, answer: Answer, whose: Tools) -> Result<u8, Failure> {
     let mut path = format!("/api/agents/{}/tools", part(&whose.agent));
-    if let Some(role) = &whose.child {
-        path += &format!("?child={}", part(role));
+    let asked = [("child", &whose.child), ("via", &whose.via)];
+    let asked = asked.into_iter().filter_map(|(key, value)| Some((key, value.as_ref()?)));
+    for (at, (key, value)) in asked.enumerate() {
+        let mark = if at == 0 { '?' } else { '&' };
+        path += &format!("{mark}{key}={}", part(value));
     }
     let tools = reach.get(&path).await?;
     answer.give(&tools, show);

@@ -38,7 +38,9 @@ fn all(used: &Value) {
 fn one(used: &Value) {
     let agent = text(used, "agent");
     output::table(&headers("agent"), [with_left(row(agent, used), &used["budget"])]);
-    for (name, list) in [("day", "days"), ("principal", "principals"), ("context", "contexts")] {
+    for (name, list) in
+        [("day", "days"), ("principal", "principals"), ("context", "contexts"), ("way in", "ways")]
+    {
         let parts: Vec<_> = used[list].as_array().into_iter().flatten().collect();
         if !parts.is_empty() {
             output::line("");

@@ -11,7 +11,7 @@ use insula_testkit::{Home, run_bare};
 use serde_json::{Value, json};
 
 /// Every command there is.
-const COMMANDS: [&str; 85] = [
+const COMMANDS: [&str; 91] = [
     "",
     "up",
     "check",
@@ -87,6 +87,12 @@ const COMMANDS: [&str; 85] = [
     "secret set",
     "secret list",
     "secret remove",
+    "policies",
+    "policies install",
+    "policies list",
+    "policies show",
+    "policies verify",
+    "policies remove",
     "skills",
     "skills list",
     "skills show",

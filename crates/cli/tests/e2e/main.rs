@@ -65,6 +65,7 @@ mod terminal;
 mod tokens;
 mod tool_rules;
 mod walls;
+mod ways;
 mod web;
 mod web_chat;
 mod what_ships;

@@ -1,6 +1,8 @@
-//! Argument rules, out of `tools.rules`.
+//! Argument rules, out of `tools.rules` of an agent or `rules` of a way in.
 
 use super::Reader;
+use crate::diagnostic::{Diagnostic, FindingOwner, LoadReport};
+use crate::source::Span;
 use crate::suggest::nearest;
 use crate::yaml::{Node, Value};
 use insula_domain::argument::{
@@ -27,8 +29,63 @@ const ALIKE_MAX: usize = 8;
 
 impl Reader<'_> {
     pub(super) fn argument_rules(&mut self) -> ArgumentRules {
+        let subject = format!("agent `{}`", self.id);
+        let node = self.at("tools.rules");
+        let mut reader = RuleReader::new(self.report, &self.owner, &subject);
+        let rules = reader.rules(node);
+        self.failed |= reader.failed;
+        rules
+    }
+
+    /// An expression over these variables; what is wrong with it is in the report.
+    pub(super) fn expression(
+        &mut self,
+        node: &Node,
+        variables: &[insula_domain::expr::Variable],
+    ) -> Option<Expression> {
+        let subject = format!("agent `{}`", self.id);
+        let mut reader = RuleReader::new(self.report, &self.owner, &subject);
+        let expression = reader.expression(node, variables);
+        self.failed |= reader.failed;
+        expression
+    }
+}
+
+/// Reads rules of one part of the configuration.
+pub(crate) struct RuleReader<'r> {
+    report: &'r mut LoadReport,
+    owner: &'r FindingOwner,
+    /// What the part is called in messages.
+    subject: &'r str,
+    failed: bool,
+}
+
+impl<'r> RuleReader<'r> {
+    pub(crate) fn new(
+        report: &'r mut LoadReport,
+        owner: &'r FindingOwner,
+        subject: &'r str,
+    ) -> Self {
+        Self { report, owner, subject, failed: false }
+    }
+
+    fn error(&mut self, span: Span, message: String, help: Option<String>) {
+        self.failed = true;
+        self.report.push(Diagnostic::error(self.owner, span, message).maybe_help(help));
+    }
+
+    fn warn(&mut self, span: Span, message: String, help: Option<String>) {
+        self.report.push(Diagnostic::warning(self.owner, span, message).maybe_help(help));
+    }
+
+    fn has_error_within(&self, span: Span) -> bool {
+        self.report.has_error_within(self.owner, span)
+    }
+
+    /// The rules of a map from tools to their rules.
+    pub(crate) fn rules(&mut self, node: Option<&Node>) -> ArgumentRules {
         let mut rules = Vec::new();
-        for entry in self.at("tools.rules").map(Node::entries).unwrap_or_default() {
+        for entry in node.map(Node::entries).unwrap_or_default() {
             let Ok(tools) = Selector::parse(&entry.key) else { continue };
             for item in entry.value.items() {
                 if item.entries().is_empty() && !self.has_error_within(item.span) {
@@ -87,7 +144,7 @@ impl Reader<'_> {
             match bound(tools, &at, &entry.key, entry.value.items()) {
                 Ok(bound) => add(&entry.key, bound),
                 Err(problem) => {
-                    let message = format!("{problem} in `tools.rules` of agent `{}`", self.id);
+                    let message = format!("{problem} in the rules of {}", self.subject);
                     self.error(entry.value.span, message, None);
                 }
             }
@@ -99,7 +156,7 @@ impl Reader<'_> {
                     Ok(Bound::OneOf(values)) => add("said", Bound::Said(values)),
                     Ok(_) => {}
                     Err(problem) => {
-                        let message = format!("{problem} in `tools.rules` of agent `{}`", self.id);
+                        let message = format!("{problem} in the rules of {}", self.subject);
                         self.error(node.span, message, None);
                     }
                 }
@@ -269,8 +326,7 @@ impl Reader<'_> {
         Some(ArgumentRule { tools: tools.clone(), demand: Demand::Holds(expression), name })
     }
 
-    /// An expression over these variables; what is wrong with it is in the report.
-    pub(super) fn expression(
+    pub(crate) fn expression(
         &mut self,
         node: &Node,
         variables: &[insula_domain::expr::Variable],
@@ -279,8 +335,8 @@ impl Reader<'_> {
             Ok(expression) => Some(expression),
             Err(error) => {
                 let message = format!(
-                    "{} (column {} of the expression) in agent `{}`",
-                    error.what, error.column, self.id
+                    "{} (column {} of the expression) in {}",
+                    error.what, error.column, self.subject
                 );
                 self.error(node.span, message, None);
                 None

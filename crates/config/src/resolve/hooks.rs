@@ -92,6 +92,7 @@ impl Reader<'_> {
             timeout,
             on_failure,
             owner: owner_of(node),
+            policy: self.around.policies.get(&node.span.source).cloned(),
             name: format!("{event} at {place}:{}", node.span.line).into(),
         })
     }
@@ -155,7 +156,7 @@ impl Reader<'_> {
 /// Who wrote a hook.
 fn owner_of(hook: &Node) -> HookOwner {
     match hook.layer {
-        Layer::Own => HookOwner::Agent,
+        Layer::Own | Layer::Policy => HookOwner::Agent,
         Layer::Defaults | Layer::TopLevel => HookOwner::Daemon,
     }
 }

@@ -1,5 +1,6 @@
 //! The keys of a binding.
 
+use super::way_in;
 use crate::rules;
 use crate::shape::{Field, Object, Shape, Shape::*};
 use insula_domain::platform::PLATFORMS;
@@ -56,7 +57,6 @@ const PRIORITY: Field = Field::new(
     "Among rules with the same fields, which role wins when a sender has several: the highest.",
 )
 .default("0");
-const MODEL: Field = Field::new("model", Text(&rules::MODEL), "One of the agent's models.");
 const METADATA: Field = Field::new(
     "metadata",
     Map { keys: &rules::IDENTIFIER, values: &TEXT_VALUE },
@@ -66,7 +66,7 @@ const METADATA: Field = Field::new(
 /// A binding: the agent, and the fields a message must have, in any of three forms.
 pub static BINDING: Object = Object { required: &["agent"], fields: &WITH_PLATFORMS };
 
-const OWN: [Field; 17] = [
+const OWN: [Field; 21] = [
     AGENT_ID,
     PLATFORM,
     ACCOUNT,
@@ -79,7 +79,11 @@ const OWN: [Field; 17] = [
     GUILD,
     TEAM,
     PRIORITY,
-    MODEL,
+    way_in::TOOLS,
+    way_in::RULES,
+    way_in::BUDGET,
+    way_in::MODEL,
+    way_in::GROUP,
     METADATA,
     KIND,
     COMMENT,

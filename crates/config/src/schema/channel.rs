@@ -1,5 +1,6 @@
 //! The keys of a connection to a platform, and which platform takes which of them.
 
+use super::way_in;
 use crate::rules;
 use crate::shape::{Field, Object, Shape::*};
 
@@ -72,6 +73,11 @@ pub static ACCOUNT: Object = Object {
             List(&Text(&rules::ORIGIN)),
             "Web chat: pages that may open it, beside the daemon's own.",
         ),
+        way_in::TOOLS,
+        way_in::RULES,
+        way_in::BUDGET,
+        way_in::MODEL,
+        way_in::GROUP,
         Field::new(
             "metadata",
             Map { keys: &rules::IDENTIFIER, values: &Text(&rules::TEXT) },
@@ -91,7 +97,8 @@ pub struct AccountKeys {
 }
 
 /// What every account may have.
-pub const EVERY_ACCOUNT: [&str; 3] = ["enabled", "uncertain", "metadata"];
+pub const EVERY_ACCOUNT: [&str; 8] =
+    ["enabled", "uncertain", "metadata", "tools", "rules", "budget", "model", "group"];
 
 /// The platforms that this version connects to.
 pub static CONNECTED: &[AccountKeys] = &[

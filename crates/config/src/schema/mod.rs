@@ -7,7 +7,10 @@ mod daemon;
 mod hook;
 mod moved;
 mod outside;
+mod policy;
 mod provider;
+mod tools;
+mod way_in;
 
 pub use agent::AGENT;
 pub use binding::{BINDING, MATCH};
@@ -15,6 +18,8 @@ pub use channel::{ACCOUNT, AccountKeys, CONNECTED, EVERY_ACCOUNT};
 pub use daemon::TOP;
 pub use hook::{HOOK_EVENT, HOOK_EVENTS};
 pub use moved::{MOVED, Moved};
+pub use policy::POLICY;
+pub use way_in::BY_TOKEN;
 
 use crate::yaml::{Node, Value};
 

@@ -48,6 +48,13 @@ pub const TURN_FIELDS: &[&str] = &[
     "mentioned_urls",
     "mentioned_hosts",
     "metadata",
+    "chat_type",
+    "guild",
+    "team",
+    "parent",
+    "roles",
+    "person",
+    "token",
 ];
 
 /// Most elements of a list that a rule looks at one by one.

@@ -8,7 +8,7 @@ use crate::tenant;
 use insula_channel::{AttachmentKind, Envelope, Happening, Message};
 use insula_domain::{Address, Asker, Handling};
 use insula_registry::AgentContext;
-use insula_registry::access::{AdmittedSender, InboundOutcome};
+use insula_registry::access::{Access, AdmittedSender, InboundOutcome};
 use insula_store::StoreError;
 use std::sync::Arc;
 
@@ -32,9 +32,14 @@ pub(super) enum Concern {
 
 /// What becomes of a message of somebody who may talk: whether the agent was addressed decides,
 /// and speaking to a bot's chat is addressing it.
-pub(super) fn handling(agent: &AgentContext, address: &Address, message: &Message) -> Handling {
+pub(super) fn handling(
+    access: &Access,
+    agent: &AgentContext,
+    address: &Address,
+    message: &Message,
+) -> Handling {
     let is_voice = message.attachments.iter().any(|it| it.kind == AttachmentKind::Voice);
-    agent.access.group.handling(address.chat_type, message.mentions_us || is_voice)
+    access.group_rule(agent, address).handling(address.chat_type, message.mentions_us || is_voice)
 }
 
 /// Whether an event concerns an agent at all.
@@ -59,7 +64,7 @@ impl Ingress {
     ) -> Result<Option<Admitted>, StoreError> {
         let Envelope { address, sender, what, .. } = envelope;
         let handling = match what {
-            Happening::Said(message) => handling(agent, address, message),
+            Happening::Said(message) => handling(&self.access, agent, address, message),
             _ => Handling::Answer,
         };
         // What happens to our account, or to a chat as a whole, is the platform's word.

@@ -111,11 +111,13 @@ impl Ingress {
         let principal = Actor::from(address);
         // A folder of its own is made for a conversation, and a stranger's is none yet.
         let files = agent.workspace.common_files(&self.world);
+        let at = agent.scope(address);
         let occasion = Occasion {
             agent,
             session: Some((&session, SessionId(0))),
             scope: None,
             principal: &principal,
+            at: Some(&at),
             files: Some(&files),
         };
         let Happening::Said(message) = &envelope.what else {

@@ -137,7 +137,8 @@ impl Ingress {
         let IngressContext { agent, caller, envelope, .. } = cx;
         let address = &envelope.address;
         let is_group = address.chat_type != ChatType::Dm;
-        if is_group && (!agent.access.group.invites || !caller.is_personal) {
+        let invites = self.access.group_rule(agent, address).invites;
+        if is_group && (!invites || !caller.is_personal) {
             self.inbound.count(InboundOutcome::Stranger);
             return Ok(());
         }

@@ -302,7 +302,8 @@ impl Ingress {
             return Ok(false);
         };
         let Happening::Said(message) = &envelope.what else { return Ok(false) };
-        let is_ours = admission::handling(agent, &envelope.address, message) == Handling::Answer;
+        let handling = admission::handling(&self.access, agent, &envelope.address, message);
+        let is_ours = handling == Handling::Answer;
         if !is_ours || message.is_for_another {
             return Ok(false);
         }

@@ -235,7 +235,7 @@ impl Ingress {
             return self.settle_refused(agent, (&address, messages), rows).await;
         }
         let (around, heard) =
-            self.around(agent, session, messages, rows).await.map_err(NoTurn::Store)?;
+            self.around((agent, &address), session, messages, rows).await.map_err(NoTurn::Store)?;
         inbound.label = inbound.label.with(&agent.boundary.integrity.untrusted(&heard));
         let told = match self.engine.submit_with(inbound, around).await {
             Ok(turn) => {
@@ -351,7 +351,7 @@ impl Ingress {
     /// whose words that is.
     async fn around(
         &self,
-        agent: &AgentContext,
+        (agent, address): (&AgentContext, &Address),
         session: &SessionKey,
         messages: &[StoredMessage],
         rows: &[i64],
@@ -360,7 +360,8 @@ impl Ingress {
         let mut gone = rows.to_vec();
         let mut context = Vec::new();
         let mut others = Integrity::own();
-        if agent.access.group.observe && session.kind != ChatType::Dm {
+        let observes = self.access.group_rule(agent, address).observe;
+        if observes && session.kind != ChatType::Dm {
             let heard = agent.store.inbox_context(&session.to_string(), CONTEXT_MAX).await?;
             gone.extend(heard.iter().map(|row| row.id));
             let heard: Vec<StoredMessage> =

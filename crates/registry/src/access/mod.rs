@@ -7,6 +7,7 @@ mod acting;
 mod inbound_counts;
 mod pairing;
 mod standing;
+mod ways;
 
 pub use acting::Acting;
 pub use pairing::{
@@ -20,8 +21,8 @@ use crate::registry::{Registry, Snapshot};
 use crate::tokens::Tokens;
 use crate::trail::Trail;
 use insula_domain::{
-    AccessRules, AccountId, Actor, Address, Admission, AgentId, Asker, ChatId, PersonId, Platform,
-    Principal, Roster, Standing, UserId,
+    AccessRules, AccountId, Actor, Address, Admission, AgentId, Asker, ChatId, ChatType, PersonId,
+    Platform, Principal, Roster, Standing, UserId,
 };
 use insula_store::{
     AgentCommand, Feed, FeedChange, IngressCommand, JoinedChat, StoreError, Subscription,
@@ -191,7 +192,8 @@ impl Access {
         let person = |platform, user: &UserId| people.person(platform, user).cloned();
         // Most people are named in the configuration: then the store is left at rest.
         let mut roster = Arc::new(Roster::default());
-        let judge = |roster: &Roster| rules(agent, roster, &person).judge(asker);
+        let invites = self.group_rule(agent, asker.address).invites;
+        let judge = |roster: &Roster| rules(agent, roster, &person, invites).judge(asker);
         let mut admission = judge(&roster);
         if admission == Admission::Refused {
             roster = self.roster(agent).await?;
@@ -284,7 +286,8 @@ impl Access {
         let person = |platform, user: &UserId| people.person(platform, user).cloned();
         let is_open = |joined: &JoinedChat| {
             place(joined).is_some_and(|(platform, account, chat)| {
-                rules(agent, &roster, &person).is_open(platform, &account, &chat)
+                let invites = self.group_rule(agent, &group_of(platform, &account, &chat)).invites;
+                rules(agent, &roster, &person, invites).is_open(platform, &account, &chat)
             })
         };
         let all = agent.store.joined_chats().await?.into_iter();
@@ -329,9 +332,25 @@ fn rules<'r>(
     agent: &'r AgentContext,
     roster: &'r Roster,
     person: &'r dyn Fn(Platform, &UserId) -> Option<PersonId>,
+    invites: bool,
 ) -> AccessRules<'r> {
     let (allow, admins) = (&agent.access.allow, &agent.admins);
-    AccessRules { allow, admins, roster, invites: agent.access.group.invites, person }
+    AccessRules { allow, admins, roster, invites, person }
+}
+
+/// A group as a whole: what nobody in particular says there.
+fn group_of(platform: Platform, account: &AccountId, chat: &ChatId) -> Address {
+    Address {
+        platform,
+        account: account.clone(),
+        chat: chat.clone(),
+        chat_type: ChatType::Group,
+        topic: None,
+        parent: None,
+        community: None,
+        user: None,
+        roles: Vec::new(),
+    }
 }
 
 fn place(joined: &JoinedChat) -> Option<(Platform, AccountId, ChatId)> {

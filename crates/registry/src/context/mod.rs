@@ -5,8 +5,10 @@
 
 mod crowd;
 mod hooks;
+mod kept_address;
 mod mcp;
 mod memory;
+mod narrowed;
 
 pub use hooks::AgentHooks;
 pub use mcp::{Mcp, PROMPTS, is_shown, resources_tool};
@@ -24,13 +26,14 @@ use insula_config::settings::Setting;
 use insula_config::web::SearchConfig;
 use insula_domain::disk::Floor;
 use insula_domain::{
-    AccountId, Actor, Address, Admins, AgentId, Boundary, Metadata, Platform, Principal, RoleId,
-    ScopeRule, SessionKey, SessionRule, Standing, ToolTable, UserId,
+    AccountId, Actor, Address, Admins, AgentId, Boundary, Metadata, Narrowing, Platform, Principal,
+    RoleId, ScopeRule, SessionKey, SessionRule, Standing, ToolTable, UserId,
 };
 use insula_store::{AgentCommand, AgentLease, AuditEntry, Seq, StoreError};
 use insula_tools::workspace::Users;
 use insula_world::{Clock, World};
 use memory::limits;
+use narrowed::Narrowed;
 use std::fmt;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -66,13 +69,13 @@ pub struct Parts {
     pub id: AgentId,
     /// Which version this is.
     pub generation: Generation,
-    pub identity: AgentIdentity,
+    pub identity: Arc<AgentIdentity>,
     /// The settings this generation was built from.
-    pub config: ConfigView,
+    pub config: Arc<ConfigView>,
     /// What it may do; its tool table is the one the model is shown and the gate runs.
-    pub boundary: Boundary,
+    pub boundary: Arc<Boundary>,
     /// The tools that only this agent has, and what its model is shown of all it has.
-    pub toolbox: Toolbox,
+    pub toolbox: Arc<Toolbox>,
     /// Its MCP servers, and what is known of their tools.
     pub mcp: Arc<Mcp>,
     /// How its programs are confined, and what they are given.
@@ -103,9 +106,14 @@ pub struct Parts {
     pub admins: Admins,
     /// Who may talk to it on platforms, and how it behaves there.
     pub access: Arc<AccessPolicy>,
-    /// The context this one was derived from, where it is a child's.
+    /// The context this one was derived from, where it is a child's or was narrowed.
     origin: Option<Arc<AgentContext>>,
-    one_off: AtomicU64,
+    is_child: bool,
+    /// The ways in that it was narrowed by.
+    ways: Arc<[Arc<Narrowing>]>,
+    /// What ways in leave of it.
+    narrowed: Narrowed,
+    one_off: Arc<AtomicU64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -224,20 +232,20 @@ impl AgentContext {
         Self(Whole::new(Parts {
             secrets: GrantedSecrets::new(vault.agent(&config.id), boundary.secrets.clone()),
             generation,
-            identity: AgentIdentity {
+            identity: Arc::new(AgentIdentity {
                 name: config.name,
                 description: config.description,
                 soul: config.soul,
                 instructions: config.instructions,
-            },
-            config: ConfigView {
+            }),
+            config: Arc::new(ConfigView {
                 settings: config.settings,
                 digest: config.digest,
                 metadata: config.metadata,
-            },
-            toolbox: Toolbox::under(&boundary.rules, &boundary.tools, mcp.tools()),
+            }),
+            toolbox: Arc::new(Toolbox::under(&boundary.rules, &boundary.tools, mcp.tools())),
             mcp,
-            boundary,
+            boundary: Arc::new(boundary),
             programs: config.programs,
             search: config.search,
             images: config.images,
@@ -261,7 +269,10 @@ impl AgentContext {
             admins: config.admins,
             access: Arc::new(config.access),
             origin: None,
-            one_off: AtomicU64::new(0),
+            is_child: false,
+            ways: Arc::default(),
+            narrowed: Narrowed::default(),
+            one_off: Arc::default(),
             id: config.id,
         }))
     }
@@ -273,18 +284,18 @@ impl AgentContext {
         Self(Whole::new(Parts {
             id: self.id.clone(),
             generation: self.generation,
-            identity: AgentIdentity {
+            identity: Arc::new(AgentIdentity {
                 name: self.identity.name.clone(),
                 description: None,
                 soul,
                 instructions: self.identity.instructions.clone(),
-            },
+            }),
             config: self.config.clone(),
             workspace: self.workspace.for_child(&boundary.files),
             secrets: self.secrets.less(&boundary.secrets),
-            toolbox: self.toolbox.narrowed(&boundary.tools),
+            toolbox: Arc::new(self.toolbox.narrowed(&boundary.tools)),
             mcp: self.mcp.clone(),
-            boundary,
+            boundary: Arc::new(boundary),
             programs: self.programs.clone(),
             search: self.search.clone(),
             images: self.images.clone(),
@@ -299,7 +310,10 @@ impl AgentContext {
             admins: self.admins.clone(),
             access: self.access.clone(),
             origin: Some(self.clone()),
-            one_off: AtomicU64::new(0),
+            is_child: true,
+            ways: self.ways.clone(),
+            narrowed: Narrowed::default(),
+            one_off: Arc::default(),
         }))
     }
 
@@ -318,7 +332,7 @@ impl AgentContext {
         }
     }
 
-    /// The context as the registry made it, of which this one may be a child's.
+    /// The context as the registry made it, of which this one was derived.
     pub fn root(&self) -> &Self {
         let mut root = self;
         while let Some(origin) = &root.origin {
@@ -331,12 +345,11 @@ impl AgentContext {
     /// that generation.
     pub fn leaves(&self, other: &Self, model: &ModelRef) -> bool {
         let ModelChain { models, children, .. } = &self.models;
-        let is_child = other.origin.is_some();
         let in_children = || {
             children.as_ref() == Some(model)
                 || self.boundary.spawn.models.contains(&*model.to_string())
         };
-        models.contains(model) || is_child && in_children()
+        models.contains(model) || other.is_child && in_children()
     }
 
     /// The tools the model is shown, which are those the gate will run.

@@ -34,6 +34,7 @@ use tokio::sync::{Mutex, MutexGuard};
 
 pub use apply::Applied;
 pub use insula_domain::Actor;
+pub use tokens::NewToken;
 
 /// Why a daemon is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

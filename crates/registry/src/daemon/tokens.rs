@@ -3,14 +3,28 @@
 use super::lifecycle::wrong_state;
 use super::{Actor, Daemon};
 use crate::error::RuntimeError;
-use crate::registry::AgentState;
+use crate::registry::{AgentState, Snapshot};
 use crate::tokens::{KEPT, PREFIX, Token, Tokens, Verb, kept};
 use insula_config::rules::is_identifier;
-use insula_domain::{AgentId, Metadata};
+use insula_config::way_in;
+use insula_domain::{AgentId, Metadata, Narrowing};
 use insula_store::DaemonCommand;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError};
+
+/// What a token is to be.
+#[derive(Debug, Clone, Default)]
+pub struct NewToken {
+    pub agents: BTreeSet<AgentId>,
+    pub verbs: BTreeSet<Verb>,
+    /// What it is for, in its maker's words.
+    pub note: Option<Box<str>>,
+    /// Values for hooks and expressions.
+    pub metadata: Metadata,
+    /// What it takes away from its agents: `tools`, `rules`, `budget` and `model` of a way in.
+    pub less: Option<Box<str>>,
+}
 
 impl Daemon {
     /// Makes a token and gives its text, which is not kept.
@@ -21,18 +35,17 @@ impl Daemon {
         note: Option<Box<str>>,
         actor: &Actor,
     ) -> Result<(Arc<Token>, String), RuntimeError> {
-        self.create_token_with(agents, verbs, note, Metadata::new(), actor).await
+        let new = NewToken { agents, verbs, note, ..NewToken::default() };
+        self.create_token_with(new, actor).await
     }
 
-    /// The same, with values for hooks and expressions.
+    /// The same, with all that a token may have.
     pub async fn create_token_with(
         &self,
-        agents: BTreeSet<AgentId>,
-        verbs: BTreeSet<Verb>,
-        note: Option<Box<str>>,
-        metadata: Metadata,
+        new: NewToken,
         actor: &Actor,
     ) -> Result<(Arc<Token>, String), RuntimeError> {
+        let NewToken { agents, verbs, note, metadata, less } = new;
         let _changes = self.change().await;
         let snapshot = self.snapshot();
         if let Some(missing) = agents.iter().find(|id| !snapshot.agents.contains_key(*id)) {
@@ -71,6 +84,11 @@ impl Daemon {
         let mut random = self.parts.world.random.stream(&purpose);
         let (id, secret) =
             (random.id()[..12].to_owned(), format!("{}{}", random.id(), random.id()));
+        let narrowing = match &less {
+            Some(less) => way_in::of_token(&id, less).map_err(RuntimeError::Invalid)?,
+            None => None,
+        };
+        self.has_model(&snapshot, &agents, narrowing.as_deref())?;
         let token = Arc::new(Token {
             id: id.as_str().into(),
             hash: *blake3::hash(secret.as_bytes()).as_bytes(),
@@ -79,11 +97,38 @@ impl Daemon {
             note,
             created: now.to_string().into(),
             metadata,
+            less: less.filter(|_| narrowing.is_some()),
+            narrowing,
         });
         let mut known = self.parts.tokens.all();
         known.insert(token.id.clone(), token.clone());
         self.keep_tokens(known, "token.created", &token, actor).await?;
         Ok((token, format!("{PREFIX}{id}_{secret}")))
+    }
+
+    /// Whether all agents of a token have the model that it leaves them.
+    fn has_model(
+        &self,
+        snapshot: &Snapshot,
+        agents: &BTreeSet<AgentId>,
+        narrowing: Option<&Narrowing>,
+    ) -> Result<(), RuntimeError> {
+        let Some(narrowing) = narrowing.filter(|it| it.model.is_some()) else { return Ok(()) };
+        for id in agents {
+            let Some(AgentState::Ready(agent)) = snapshot.agents.get(id).map(|it| &it.state) else {
+                continue;
+            };
+            let models = &agent.models.models;
+            if !models.iter().any(|it| narrowing.leaves_model(&it.to_string(), &it.name)) {
+                let known: Vec<String> = models.iter().map(ToString::to_string).collect();
+                return Err(RuntimeError::Invalid(format!(
+                    "agent `{id}` does not have model `{}`: use one of {}",
+                    narrowing.model.as_deref().unwrap_or_default(),
+                    known.join(", ")
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// Revokes a token at once.

@@ -14,11 +14,14 @@ pub enum BudgetLevel {
     Principal,
     /// That of the scope.
     Context,
+    /// That of the binding, account or token.
+    Way,
 }
 
 impl BudgetLevel {
     /// Every level.
-    pub const ALL: [Self; 4] = [Self::Daemon, Self::Agent, Self::Principal, Self::Context];
+    pub const ALL: [Self; 5] =
+        [Self::Daemon, Self::Agent, Self::Principal, Self::Context, Self::Way];
 
     /// Its name.
     pub const fn as_str(self) -> &'static str {
@@ -27,6 +30,7 @@ impl BudgetLevel {
             Self::Agent => "agent",
             Self::Principal => "principal",
             Self::Context => "context",
+            Self::Way => "way in",
         }
     }
 }

@@ -48,7 +48,7 @@ fn look(folders: &BTreeSet<PathBuf>) -> u64 {
         // The folder itself too: an agent's folder that came is a change of `agents`.
         let names = FILES.iter().map(|name| OsStr::from_bytes(name)).chain([OsStr::new(DOCUMENT)]);
         let files = names.map(|name| folder.join(name));
-        let holds_folders = |part: &OsStr| part == "skills";
+        let holds_folders = |part: &OsStr| part == "skills" || part == "policies";
         let is_one = folder.ends_with("agents") || folder.iter().any(holds_folders);
         let folder = is_one.then(|| folder.clone());
         for path in files.chain(folder) {

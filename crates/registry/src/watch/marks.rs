@@ -54,7 +54,9 @@ impl Marks {
 pub(super) fn concerns(root: &Path, folder: &Path, name: &[u8]) -> bool {
     // What is hidden in a folder of skills is on its way in or out.
     let of_skills = name == b"skills" || is_of_skills(root, folder) && !name.starts_with(b".");
-    FILES.contains(&name) || name == b"agents" || folder.ends_with("agents") || of_skills
+    let of_policies = name == b"policies" || folder.starts_with(root.join("policies"));
+    let of_either = of_skills || of_policies;
+    FILES.contains(&name) || name == b"agents" || folder.ends_with("agents") || of_either
 }
 
 /// Whether a folder is one of skills, or in one.
@@ -69,4 +71,5 @@ pub(super) fn is_of_skills(root: &Path, folder: &Path) -> bool {
 }
 
 /// The files of a configuration, in whichever folder.
-pub(super) const FILES: [&[u8]; 4] = [b"config.yaml", b"agent.yaml", b"SOUL.md", b"AGENTS.md"];
+pub(super) const FILES: [&[u8]; 6] =
+    [b"config.yaml", b"agent.yaml", b"SOUL.md", b"AGENTS.md", b"policies.lock", b"policy.yaml"];

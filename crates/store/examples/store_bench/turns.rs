@@ -2,9 +2,9 @@
 
 use super::{agent, open, print};
 use insula_store::{
-    Accept, AgentCommand, AgentLease, AgentRow, Conclude, DaemonCommand, Durability, Flush,
-    IdempotencyKey, Lifecycle, NewMessage, OpenSession, Part, Role, SessionId, Store, TurnOutcome,
-    Usage, Window,
+    Accept, AgentCommand, AgentLease, AgentRow, Arrival, Conclude, DaemonCommand, Durability,
+    Flush, IdempotencyKey, Lifecycle, NewMessage, OpenSession, Part, Role, SessionId, Store,
+    TurnOutcome, Usage, Window,
 };
 use insula_world::Timestamp;
 use std::path::Path;
@@ -65,6 +65,7 @@ fn accept(session: usize, n: u64, keyed: bool) -> AgentCommand {
             at: at(n),
         },
         origin: None,
+        arrival: Arrival::default(),
         flush: Flush::Now,
         idempotency: keyed.then(|| IdempotencyKey {
             who: "token".into(),

@@ -4,9 +4,10 @@ use super::sample::*;
 use super::{Opener, agent};
 use crate::outbox::DELIVERY_TEXT_BYTES_MAX;
 use crate::{
-    Accept, Accepted, AgentCommand, AgentLease, Conclude, Content, Delivery, DeliveryDestination,
-    DeliveryId, DeliveryState, Doubt, Enqueue, Flush, Lane, LeaseHolder, NewButton, OutboxCommand,
-    Provisional, Rest, SentPart, SessionId, Store, StoreError, TurnId, TurnOutcome, Usage,
+    Accept, Accepted, AgentCommand, AgentLease, Arrival, Conclude, Content, Delivery,
+    DeliveryDestination, DeliveryId, DeliveryState, Doubt, Enqueue, Flush, Lane, LeaseHolder,
+    NewButton, OutboxCommand, Provisional, Rest, SentPart, SessionId, Store, StoreError, TurnId,
+    TurnOutcome, Usage,
 };
 
 /// Runs every check.
@@ -41,6 +42,7 @@ async fn accepted(a: &AgentLease, key: &str, chat: &str) -> Accepted {
         message: said("ping"),
         idempotency: None,
         origin: Some(to(chat)),
+        arrival: Arrival::default(),
         flush: Flush::Now,
     };
     let accept = AgentCommand::Accept(Box::new(accept));

@@ -1,7 +1,7 @@
 //! What the checks say and do, made in one place.
 
 use crate::{
-    Accept, Accepted, AgentCommand, AgentLease, Conclude, Flush, IdempotencyKey, Message,
+    Accept, Accepted, AgentCommand, AgentLease, Arrival, Conclude, Flush, IdempotencyKey, Message,
     NewMessage, OpenSession, Part, Role, SessionId, TurnId, TurnOutcome, Usage, Window,
 };
 use insula_world::Timestamp;
@@ -50,6 +50,7 @@ pub fn accept(key: &str, text: &str) -> AgentCommand {
         message,
         idempotency: None,
         origin: None,
+        arrival: Arrival::default(),
         flush: Flush::Now,
     }))
 }
@@ -65,6 +66,7 @@ pub fn accept_keyed(key: &str, text: &str, who: &str, idempotency: &str) -> Agen
         message,
         idempotency,
         origin: None,
+        arrival: Arrival::default(),
         flush: Flush::Now,
     }))
 }

@@ -3,8 +3,9 @@
 use super::sample::*;
 use super::{Opener, agent, audit, entry};
 use crate::{
-    Accepted, AgentCommand, CommandOutcome, Conclude, Join, MessageSeq, NewStep, Part, Role,
-    StepKind, StoreError, Totals, TurnId, TurnOutcome, TurnStatus, Usage, UsageOf,
+    AcceptChild, Accepted, AgentCommand, Arrival, CommandOutcome, Conclude, Join, MessageSeq,
+    NewStep, Part, Role, StepKind, StoreError, Totals, TurnId, TurnOutcome, TurnStatus, Usage,
+    UsageOf,
 };
 
 /// Runs every check.
@@ -19,6 +20,7 @@ pub(super) async fn run(opener: &dyn Opener) {
     busy_agents_are_known_without_opening_them(opener).await;
     spending_is_known_without_opening_anybody(opener).await;
     usage_adds_up(opener).await;
+    ways_in_are_counted(opener).await;
     a_failing_batch_fails_alone(opener).await;
     batches_keep_their_order(opener).await;
     what_is_too_large_is_refused(opener).await;
@@ -352,6 +354,42 @@ async fn usage_adds_up(opener: &dyn Opener) {
     assert_eq!(of(UsageOf::Scope("custom:1".parse().unwrap()), -3_000 * day).await, totals(4, 15));
     assert_eq!(of(UsageOf::Scope("custom:2".parse().unwrap()), 0).await, Totals::default());
     assert_eq!(of(UsageOf::Agent, 9 * day).await, Totals::default());
+    store.shutdown().await;
+}
+
+/// How a message came in is there after a crash, and what its turn and the turn's children spend
+/// is counted by each way.
+async fn ways_in_are_counted(opener: &dyn Opener) {
+    let store = opener.open("ways").await;
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
+    let AgentCommand::Accept(mut accept) = accept("k", "ping") else { unreachable!() };
+    accept.arrival = Arrival {
+        said_at: Some("{\"guild\":\"g\"}".into()),
+        ways: vec!["binding telegram role=guest".into(), "account telegram:main".into()],
+    };
+    let taken = a.commit(vec![AgentCommand::Accept(accept.clone())]).await.unwrap();
+    let turn = taken.accepted().unwrap().turn();
+    let spent = |n| NewStep::Spent { usage: usage(n), at: at(0) };
+    a.commit(vec![step(turn, spent(1))]).await.unwrap();
+    let child = AcceptChild { parent: turn, step: 1, number: 1, message: said("work") };
+    let child = a.commit(vec![AgentCommand::AcceptChild(Box::new(child))]).await.unwrap();
+    a.commit(vec![step(child.accepted().unwrap().turn(), spent(2))]).await.unwrap();
+    take(&a, "l", "ping").await;
+    let unfinished = a.unfinished().await.unwrap();
+    let said_at: Vec<_> = unfinished.iter().map(|it| it.said_at.as_deref()).collect();
+    assert_eq!(said_at, [Some("{\"guild\":\"g\"}"), None]);
+    for way in &accept.arrival.ways {
+        let of = UsageOf::Way(way.clone());
+        assert_eq!(a.usage_of(of, at(0)).await.unwrap().usage, usage(3), "{way}");
+    }
+    let other = UsageOf::Way("account telegram:other".into());
+    assert_eq!(a.usage_of(other, at(0)).await.unwrap(), Totals::default());
+    let ways = a.usage_since(at(0)).await.unwrap().ways;
+    assert_eq!(ways.len(), 2);
+    // A name with a line break in it would be two.
+    accept.arrival.ways = vec!["a\nb".into()];
+    assert!(a.commit(vec![AgentCommand::Accept(accept)]).await.is_err());
     store.shutdown().await;
 }
 

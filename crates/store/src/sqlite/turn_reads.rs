@@ -78,11 +78,16 @@ pub(crate) fn unfinished(sql: &Connection) -> rusqlite::Result<Vec<UnfinishedTur
     let limit = i64::try_from(UNFINISHED_MAX).unwrap_or(i64::MAX);
     let mut turns: Vec<UnfinishedTurn> = sql
         .prepare_cached(&format!(
-            "SELECT {COLUMNS}, session.key FROM turn JOIN session ON session.id = turn.session
+            "SELECT {COLUMNS}, session.key, turn.said_at FROM turn JOIN session ON session.id = turn.session
              WHERE {UNFINISHED} AND session.parent IS NULL ORDER BY turn.id LIMIT ?1"
         ))?
         .query_map([limit], |row| {
-            Ok(UnfinishedTurn { turn: read(row)?, key: row.get(15)?, steps: Vec::new() })
+            Ok(UnfinishedTurn {
+                turn: read(row)?,
+                key: row.get(15)?,
+                said_at: row.get(16)?,
+                steps: Vec::new(),
+            })
         })?
         .collect::<rusqlite::Result<_>>()?;
     for unfinished in &mut turns {

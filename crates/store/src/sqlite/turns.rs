@@ -17,7 +17,7 @@ use crate::message::{NewMessage, Role};
 use crate::session::SessionRef;
 use crate::sqlite::sql::actor;
 use crate::turn::{
-    Accept, AcceptChild, Accepted, Conclude, Cut, IdempotencyKey, Join, NewStep,
+    Accept, AcceptChild, Accepted, Arrival, Conclude, Cut, IdempotencyKey, Join, NewStep,
     STEPS_PER_TURN_MAX, TurnOutcome, TurnStatus,
 };
 use crate::usage::Usage;
@@ -30,6 +30,8 @@ struct Going {
     id: TurnId,
     place: WritableSession,
     principal: Actor,
+    /// The ways it came in by, one a line.
+    ways: Option<Box<str>>,
 }
 
 /// A turn, if it is there and goes on.
@@ -37,7 +39,7 @@ fn going(sql: &Connection, id: TurnId) -> Result<Going, CommandFault> {
     let found = sql
         .prepare_cached(
             "SELECT turn.session, scope.id, scope.name, turn.principal, turn.status,
-                 session.parent NOT NULL FROM turn
+                 session.parent NOT NULL, turn.ways FROM turn
              JOIN session ON session.id = turn.session JOIN scope ON scope.id = session.scope
              WHERE turn.id = ?1",
         )?
@@ -46,7 +48,7 @@ fn going(sql: &Connection, id: TurnId) -> Result<Going, CommandFault> {
             let scope = Scope { id: row.get(1)?, name: scopes::read(row, 2)? };
             let is_child = row.get(5)?;
             let place = WritableSession { session: SessionId(row.get(0)?), scope, is_child };
-            Ok((Going { id, place, principal: actor(row, 3)? }, status))
+            Ok((Going { id, place, principal: actor(row, 3)?, ways: row.get(6)? }, status))
         })
         .optional()?;
     match found {
@@ -115,7 +117,9 @@ pub(crate) fn accept(
     let place = sessions::open(sql, &accept.session)?;
     let session = place.session;
     let seq = messages::next(sql, session)?;
-    let turn = begin(sql, session, seq, &accept.message)?;
+    let Arrival { said_at, ways } = &accept.arrival;
+    let ways = (!ways.is_empty()).then(|| ways.join("\n"));
+    let turn = begin(sql, (session, seq), &accept.message, (said_at.as_deref(), ways.as_deref()))?;
     messages::put(sql, &place, seq, Some(turn), &accept.message)?;
     remember(sql, accept.idempotency.as_ref(), turn, accept.message.at)?;
     if let Some(to) = &accept.origin {
@@ -130,7 +134,8 @@ pub(crate) fn accept_child(
     accept: &AcceptChild,
 ) -> Result<CommandOutcome, CommandFault> {
     let AcceptChild { parent, step, number, message } = accept;
-    let Going { place: WritableSession { session: above, scope, .. }, .. } = going(sql, *parent)?;
+    let Going { place: WritableSession { session: above, scope, .. }, ways, .. } =
+        going(sql, *parent)?;
     // No conversation's key looks like this: those begin with `agent:`.
     let key = format!("child:{parent}:{step}:{number}");
     let at = message.at.as_millis();
@@ -142,7 +147,7 @@ pub(crate) fn accept_child(
         .insert((&key, scope.id, &message.label, at, above.0))?;
     let place = WritableSession { session: sessions::counted(session)?, scope, is_child: true };
     let seq = messages::next(sql, place.session)?;
-    let turn = begin(sql, place.session, seq, message)?;
+    let turn = begin(sql, (place.session, seq), message, (None, ways.as_deref()))?;
     sql.prepare_cached("INSERT INTO child VALUES (?1, ?2, ?3, ?4)")?
         .execute((turn.0, parent.0, step, number))?;
     messages::put(sql, &place, seq, Some(turn), message)?;
@@ -166,15 +171,22 @@ pub(crate) fn beside(
 /// Writes the row of a turn that begins with this message.
 fn begin(
     sql: &Connection,
-    session: SessionId,
-    seq: MessageSeq,
+    (session, seq): (SessionId, MessageSeq),
     message: &NewMessage,
+    (said_at, ways): (Option<&str>, Option<&str>),
 ) -> rusqlite::Result<TurnId> {
     sql.prepare_cached(
-        "INSERT INTO turn (session, message, principal, status, accepted_at)
-         VALUES (?1, ?2, ?3, 0, ?4)",
+        "INSERT INTO turn (session, message, principal, status, accepted_at, said_at, ways)
+         VALUES (?1, ?2, ?3, 0, ?4, ?5, ?6)",
     )?
-    .insert((session.0, seq.0.cast_signed(), message.principal.as_str(), message.at.as_millis()))
+    .insert((
+        session.0,
+        seq.0.cast_signed(),
+        message.principal.as_str(),
+        message.at.as_millis(),
+        said_at,
+        ways,
+    ))
     .map(TurnId)
 }
 
@@ -286,7 +298,11 @@ fn spend(sql: &Connection, turn: &Going, usage: Usage, at: Timestamp) -> Result<
 }
 
 fn payer(turn: &Going) -> Payer<'_> {
-    Payer { principal: turn.principal.as_str(), scope: turn.place.scope.name.as_str() }
+    Payer {
+        principal: turn.principal.as_str(),
+        scope: turn.place.scope.name.as_str(),
+        ways: turn.ways.as_deref(),
+    }
 }
 
 /// Ends a turn.

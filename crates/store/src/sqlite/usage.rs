@@ -10,6 +10,7 @@ const DAYS_LOOKED_UP_MAX: i64 = 400;
 const AGENT: i64 = 0;
 const PRINCIPAL: i64 = 1;
 const SCOPE: i64 = 2;
+const WAY: i64 = 4;
 
 const SUMS: &str = "total(turns), total(input), total(output), total(cached), total(reasoning),
     total(cost_micros)";
@@ -19,6 +20,8 @@ const SUMS: &str = "total(turns), total(input), total(output), total(cached), to
 pub(crate) struct Payer<'a> {
     pub(crate) principal: &'a str,
     pub(crate) scope: &'a str,
+    /// The ways it came in by, one a line.
+    pub(crate) ways: Option<&'a str>,
 }
 
 /// The number of a day.
@@ -52,7 +55,9 @@ pub(crate) fn add(
              cached = cached + excluded.cached, reasoning = reasoning + excluded.reasoning,
              cost_micros = cost_micros + excluded.cost_micros",
     )?;
-    for (kind, name) in [(AGENT, ""), (PRINCIPAL, payer.principal), (SCOPE, payer.scope)] {
+    let ways = payer.ways.into_iter().flat_map(str::lines).map(|way| (WAY, way));
+    let all = [(AGENT, ""), (PRINCIPAL, payer.principal), (SCOPE, payer.scope)].into_iter();
+    for (kind, name) in all.chain(ways) {
         statement.execute((day, kind, name, turns, input, output, cached, reasoning, cost))?;
     }
     Ok(())
@@ -116,6 +121,7 @@ pub(crate) fn since(sql: &Connection, since: Timestamp) -> rusqlite::Result<Usag
         days: days.into_iter().rev().collect(),
         principals: by(PRINCIPAL)?,
         scopes: by(SCOPE)?,
+        ways: by(WAY)?,
     })
 }
 
@@ -129,6 +135,7 @@ pub(crate) fn of(sql: &Connection, of: &UsageOf, since: Timestamp) -> rusqlite::
         UsageOf::Agent => (AGENT, ""),
         UsageOf::Principal(name) => (PRINCIPAL, &**name),
         UsageOf::Scope(name) => (SCOPE, name.as_str()),
+        UsageOf::Way(name) => (WAY, &**name),
     };
     let newest: Option<i64> = sql
         .prepare_cached("SELECT day FROM usage ORDER BY day DESC LIMIT 1")?

@@ -74,6 +74,7 @@ async fn a_home_with_an_older_index_finds_the_same() {
         sql.execute_batch(
             "DELETE FROM posting WHERE term < 'm'; DELETE FROM fragment_posting WHERE term < 'm';
              UPDATE fragment_posting SET term = term || 's'; DROP TABLE search_index;
+             ALTER TABLE turn DROP COLUMN said_at; ALTER TABLE turn DROP COLUMN ways;
              PRAGMA user_version = 13;",
         )
         .unwrap();

@@ -9,9 +9,9 @@
 
 use crate::common::{agent, open};
 use insula_store::{
-    Accept, Accepted, AgentCommand, AgentLease, AgentStore, Conclude, Flush, IdempotencyKey,
-    Message, MessageSeq, NewMessage, NewStep, OpenSession, Part, Role, SessionRef, StoreError,
-    TurnId, TurnOutcome, Usage,
+    Accept, Accepted, AgentCommand, AgentLease, AgentStore, Arrival, Conclude, Flush,
+    IdempotencyKey, Message, MessageSeq, NewMessage, NewStep, OpenSession, Part, Role, SessionRef,
+    StoreError, TurnId, TurnOutcome, Usage,
 };
 use insula_world::{Timestamp, World};
 use std::collections::BTreeMap;
@@ -56,6 +56,7 @@ fn accept(session: u64, n: u64) -> AgentCommand {
         }),
         origin: None,
         // Half of them each way: a crash of the process must lose neither.
+        arrival: Arrival::default(),
         flush: if n.is_multiple_of(2) { Flush::Now } else { Flush::Later },
     }))
 }

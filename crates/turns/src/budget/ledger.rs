@@ -36,6 +36,8 @@ pub enum Key {
     Principal(AgentLife, Box<str>),
     /// A scope's of one agent.
     Context(AgentLife, ScopeName),
+    /// That of a way in, over all agents it leads to.
+    Way(Box<str>),
 }
 
 impl Key {
@@ -45,6 +47,7 @@ impl Key {
             Self::Agent(_) => BudgetLevel::Agent,
             Self::Person(_) | Self::Principal(..) => BudgetLevel::Principal,
             Self::Context(..) => BudgetLevel::Context,
+            Self::Way(_) => BudgetLevel::Way,
         }
     }
 }

@@ -21,7 +21,7 @@ use insula_config::DaemonConfig;
 use insula_config::images::ImagesConfig;
 use insula_domain::Actor;
 use insula_domain::ScopeName;
-use insula_domain::{AgentId, Budget, BudgetLimits};
+use insula_domain::{AgentId, Budget, BudgetLimits, Narrowing};
 use insula_models::{Answer, Chain, Link, Request};
 use insula_registry::context::AgentContext;
 use insula_registry::{Parts, Registry};
@@ -42,6 +42,8 @@ pub struct Payer<'p> {
     pub scope: &'p ScopeName,
     /// What the agent may spend.
     pub budget: Budget,
+    /// The ways in by which it was asked for, of which each may have a limit.
+    pub ways: &'p [Arc<Narrowing>],
 }
 
 /// Why a call is not made.
@@ -160,7 +162,7 @@ impl Budgets {
         if self.ledger.knows(key) {
             return Ok(());
         }
-        let shared = matches!(key, Key::Daemon | Key::Person(_));
+        let shared = matches!(key, Key::Daemon | Key::Person(_) | Key::Way(_));
         let _alone = if shared { Some(self.adding_up.lock().await) } else { None };
         if self.ledger.knows(key) {
             return Ok(());
@@ -172,10 +174,15 @@ impl Budgets {
                 self.ledger.open(Key::Daemon, used.values().sum_up(), now);
                 return Ok(());
             }
-            Key::Person(who) => {
+            Key::Person(_) | Key::Way(_) => {
+                let of = match key {
+                    Key::Way(name) => UsageOf::Way(name.clone()),
+                    Key::Person(name) => UsageOf::Principal(name.clone()),
+                    _ => return Ok(()),
+                };
                 let mut used = Amounts::default();
                 for id in used_by_all(&self.store, now).await?.keys() {
-                    let of = UsageOf::Principal(who.clone());
+                    let of = of.clone();
                     let totals = self.store.agent(id).usage_of(of, midnight(now)).await?;
                     used = [used, amounts(totals.usage)].iter().sum_up();
                 }
@@ -240,17 +247,26 @@ impl Reservation<'_> {
 
 /// Every account something is paid from, with the limits that hold for it now.
 fn claims(daemon: &DaemonConfig, payer: Payer<'_>) -> Vec<(Key, BudgetLimits)> {
-    let Payer { agent, principal, scope, budget: own } = payer;
+    let Payer { agent, principal, scope, budget: own, ways } = payer;
     let life = (agent.id.clone(), agent.store.incarnation());
     let whose = life.clone();
     // The narrowest first: who is refused by their own limit is told of that one.
-    vec![
+    let mut claims: Vec<(Key, BudgetLimits)> = Vec::new();
+    for way in ways {
+        let key = Key::Way(way.name.clone());
+        match claims.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, limits)) => *limits = limits.at_most(&way.budget),
+            None => claims.push((key, way.budget)),
+        }
+    }
+    claims.extend([
         (Key::Context(life.clone(), scope.clone()), own.per_context),
         (Key::Principal(whose, principal.as_str().into()), own.per_user),
         (Key::Agent(life), own.own),
         (Key::Person(principal.as_str().into()), daemon.budget.per_user),
         (Key::Daemon, daemon.budget.own),
-    ]
+    ]);
+    claims
 }
 
 fn amounts(usage: Usage) -> Amounts {

@@ -149,5 +149,5 @@ fn generations<'t>(turn: &'t Turn<'_>) -> impl Iterator<Item = &'t Arc<AgentCont
 
 /// What is around a call, for rules that look at it.
 fn around<'t>(turn: &Turn<'t>, history: &'t [Message]) -> InTurn<'t> {
-    InTurn { access: &turn.shop.access, cx: turn.cx, history }
+    InTurn { caps: &turn.shop.caps, access: &turn.shop.access, cx: turn.cx, history }
 }

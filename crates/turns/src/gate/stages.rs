@@ -93,7 +93,7 @@ pub(super) fn boundary(turn: &Turn<'_>, tool: &ToolRef) -> Result<(), Denial> {
 }
 
 fn beyond(agent: &AgentContext, name: &str) -> Option<Effect> {
-    let Boundary { files, network, .. } = &agent.boundary;
+    let Boundary { files, network, .. } = &*agent.boundary;
     let modes = files.shared.iter().map(|shared| shared.mode).chain([files.workspace_mode]);
     let writes = modes.max() == Some(AccessMode::Rw);
     let effects = insula_domain::tool::find(name).map_or(&[][..], |tool| tool.effects);

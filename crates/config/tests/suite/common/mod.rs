@@ -138,6 +138,7 @@ pub fn route(loaded: &Loaded, address: &Address) -> String {
             let user = address.user.as_ref();
             let person = user.and_then(|user| config.people.person(address.platform, user));
             let payload = insula_domain::ScopePayload {
+                token: None,
                 operation: insula_domain::MemoryOperation::Read,
                 agent,
                 session: &key,

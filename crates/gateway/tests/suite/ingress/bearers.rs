@@ -5,6 +5,7 @@ use crate::ingress::support::{Fixture, From, dm, open_fixture, with_hook};
 use insula_domain::AgentId;
 use insula_registry::Actor;
 use insula_registry::access::InboundOutcome;
+use insula_registry::daemon::NewToken;
 use insula_registry::tokens::Verb;
 use insula_testkit::upstream::{Seen, Step, answer};
 use std::collections::BTreeSet;
@@ -14,7 +15,8 @@ async fn bearer(fixture: &Fixture, agent: &str, org: &str) -> From {
     let agents = BTreeSet::from([AgentId::new(agent).unwrap()]);
     let metadata = [("org_id".into(), org.into())].into_iter().collect();
     let verbs = BTreeSet::from([Verb::Chat]);
-    let made = fixture.daemon.create_token_with(agents, verbs, None, metadata, &Actor::CommandLine);
+    let new = NewToken { agents, verbs, metadata, ..NewToken::default() };
+    let made = fixture.daemon.create_token_with(new, &Actor::CommandLine);
     let (token, _) = made.await.unwrap();
     dm(&token.id).on("web")
 }

@@ -22,3 +22,4 @@ mod routes;
 mod shared;
 mod support;
 mod waiting;
+mod ways;
