@@ -12,7 +12,7 @@ use axum::http::StatusCode;
 use insula_domain::ScopeName;
 use insula_registry::AgentContext;
 use insula_store::{
-    Message, MessageSeq, Part, Session, SessionId, SessionRef, SessionState, TurnStatus,
+    About,     Message, MessageSeq, Part, Session, SessionId, SessionRef, SessionState, TurnStatus,
 };
 use insula_turns::messages::text_of;
 use serde::{Deserialize, Serialize};
@@ -354,6 +354,6 @@ pub async fn forget(
     let engine = api.engine.clone().ok_or_else(ApiError::no_daemon)?;
     engine.forget(&agent, found.id).await?;
     let content = serde_json::json!({ "session": found.id.0 });
-    agent.audit.append(&caller.actor(), "session.forgotten", content).await?;
+    agent.audit.append(About::Session(found.id), &caller.actor(), "session.forgotten", content).await?;
     Ok(StatusCode::NO_CONTENT)
 }

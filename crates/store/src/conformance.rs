@@ -15,7 +15,7 @@ mod sessions;
 mod turns;
 
 use crate::{
-    AccountLease, AgentCommand, AgentRow, AgentStore, AuditEntry, DaemonCommand, Due, LeaseHolder,
+    AccountLease, AgentCommand, AgentRow, AgentStore, About, AuditEntry, DaemonCommand, Due, LeaseHolder,
     Lifecycle, Reserved, Seq, Store, StoreError,
 };
 use async_trait::async_trait;
@@ -65,6 +65,7 @@ pub fn entry(kind: &str) -> AuditEntry {
     AuditEntry {
         at: Timestamp::from_millis(1_794_708_747_004),
         actor: "cli:local".into(),
+        about: About::Agent,
         kind: kind.into(),
         generation: 3,
         content: format!("{{\"of\":\"{kind}\"}}"),

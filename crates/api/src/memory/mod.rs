@@ -19,7 +19,7 @@ use insula_domain::ScopeName;
 use insula_domain::{Scope, ScopeError, scope_rule};
 use insula_memory::{MemoryError, Seen, Share};
 use insula_registry::AgentContext;
-use insula_store::{Forget, FragmentId, MemoryOrigin, MemorySource, SessionId, SessionRef};
+use insula_store::{About, Forget, FragmentId, MemoryOrigin, MemorySource, SessionId, SessionRef};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use utoipa::{IntoParams, ToSchema};
@@ -270,7 +270,7 @@ pub async fn share(
     let share = Share { fragment: FragmentId(fragment), to };
     let new = agent.remembered().share(&share, &origin).await?;
     let content = serde_json::json!({ "fragment": fragment, "to": told, "as": new.0 });
-    agent.audit.append(&caller.actor(), "memory.shared", content).await?;
+    agent.audit.append(About::Agent, &caller.actor(), "memory.shared", content).await?;
     Ok(Json(Shared { fragment: new.0 }))
 }
 
@@ -305,6 +305,11 @@ pub async fn forget(
             return Err(ApiError::invalid(message));
         }
     };
+    // What names a fragment, a session or a person may reach into several scopes.
+    let about = match &what {
+        Forget::Scope(scope) => About::Scope(scope.clone()),
+        Forget::Fragment(_) | Forget::Session(_) | Forget::Principal(_) => About::Agent,
+    };
     let by = match &what {
         Forget::Fragment(_) => "fragment",
         Forget::Session(_) => "session",
@@ -326,7 +331,7 @@ pub async fn forget(
         .collect();
     let files: Vec<&str> = remains.iter().map(|it| it.file.as_str()).collect();
     let content = serde_json::json!({ "by": by, "fragments": forgotten, "left_in": files });
-    agent.audit.append(&caller.actor(), "memory.forgotten", content).await?;
+    agent.audit.append(about, &caller.actor(), "memory.forgotten", content).await?;
     Ok(Json(Gone { forgotten, remains }))
 }
 

@@ -6,6 +6,7 @@ mod anchors;
 mod apply;
 mod approvals;
 mod audit;
+mod audit_reads;
 mod busy;
 mod daemon;
 mod directory;
@@ -43,6 +44,8 @@ mod values;
 
 #[cfg(test)]
 mod power_tests;
+#[cfg(test)]
+mod audit_tests;
 #[cfg(test)]
 mod tests;
 
