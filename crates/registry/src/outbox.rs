@@ -8,7 +8,8 @@ use crate::context::AgentContext;
 use crate::trail::Trail;
 use insula_domain::{Actor, AgentId};
 use insula_store::{
-    About, AgentCommand, Delivery, DeliveryId, Feed, FeedChange, OutboxCommand, StoreError, Subscription,
+    About, AgentCommand, Delivery, DeliveryId, Feed, FeedChange, OutboxCommand, StoreError,
+    Subscription,
 };
 use insula_world::{Clock, World};
 use serde_json::json;

@@ -15,8 +15,8 @@ mod sessions;
 mod turns;
 
 use crate::{
-    AccountLease, AgentCommand, AgentRow, AgentStore, About, AuditEntry, DaemonCommand, Due, LeaseHolder,
-    Lifecycle, Reserved, Seq, Store, StoreError,
+    About, AccountLease, AgentCommand, AgentRow, AgentStore, AuditEntry, DaemonCommand, Due,
+    LeaseHolder, Lifecycle, Reserved, Seq, Store, StoreError,
 };
 use async_trait::async_trait;
 use insula_domain::Platform;

@@ -55,7 +55,8 @@ pub mod usage;
 pub use agent::{AgentCommand, CommandOutcome, Committed};
 pub use approval::{Approval, ApprovalDecision, Grant};
 pub use audit::{
-    About, AuditEntry, AuditFilter, AuditPart, AuditRecord, AuditReport, KindFilter, ScopeFilter, Seq,
+    About, AuditEntry, AuditFilter, AuditPart, AuditRecord, AuditReport, KindFilter, ScopeFilter,
+    Seq,
 };
 pub use daemon::{AgentRow, DaemonCommand, Due, EventKey, Lifecycle, Reserved, Spending};
 pub use error::{Result, StoreError};

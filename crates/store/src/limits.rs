@@ -2,7 +2,7 @@
 
 use crate::agent::{AgentCommand, BATCH_MAX};
 use crate::approval::APPROVAL_BYTES_MAX;
-use crate::audit::{About, AUDIT_CONTENT_BYTES_MAX, AUDIT_NAME_BYTES_MAX, AuditEntry};
+use crate::audit::{AUDIT_CONTENT_BYTES_MAX, AUDIT_NAME_BYTES_MAX, About, AuditEntry};
 use crate::error::{Result, StoreError};
 use crate::foreign::FOREIGN_PATH_BYTES_MAX;
 use crate::memory::{

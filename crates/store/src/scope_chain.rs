@@ -90,6 +90,14 @@ impl Told {
     }
 }
 
+impl Seals {
+    /// What the tenant of a record is told of its content: no number that counts others, and no
+    /// name of another place.
+    pub fn told(&self, content: &str) -> String {
+        told(self, content).unwrap_or_else(|| content.to_owned())
+    }
+}
+
 /// The fields of an object, each as it was written, in the order of their names; `None` for what
 /// is no object.
 fn told(seals: &Seals, content: &str) -> Option<String> {
@@ -142,7 +150,10 @@ mod tests {
             assert_eq!(told_of(content), content);
         }
         // A key of a conversation is no number of it.
-        assert_eq!(told_of(r#"{"session":"agent:a:x","turn":null}"#), r#"{"session":"agent:a:x","turn":null}"#);
+        assert_eq!(
+            told_of(r#"{"session":"agent:a:x","turn":null}"#),
+            r#"{"session":"agent:a:x","turn":null}"#
+        );
     }
 
     #[test]

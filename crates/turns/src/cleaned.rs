@@ -1,8 +1,8 @@
 //! Takes out of what is said to an agent what no reader sees, wherever it comes in.
 
 use crate::submit::{Around, Inbound};
-use insula_domain::{Actor, SessionKey};
 use insula_domain::clean::{Removed, replace};
+use insula_domain::{Actor, SessionKey};
 use insula_registry::context::AgentContext;
 use insula_registry::trail::Trail;
 use insula_store::{About, AgentCommand, Part};

@@ -18,8 +18,8 @@ pub use value::expression_value;
 use crate::Capabilities;
 use insula_config::hook::{Hook, HookOwner, HookWay, OnFailure};
 use insula_domain::Actor;
-use insula_domain::{ScopeName, SessionKey};
 use insula_domain::hook::{HookEvent, HookPower};
+use insula_domain::{ScopeName, SessionKey};
 use insula_registry::context::AgentContext;
 use insula_registry::tokens::Verb;
 use insula_store::{About, SessionId};
@@ -166,8 +166,11 @@ pub async fn ask_of(
             "tool": payload.get("tool_name"),
             "answers": records,
         });
-        let written =
-            occasion.agent.audit.append(occasion.about(), occasion.principal, "hook", content).await;
+        let written = occasion
+            .agent
+            .audit
+            .append(occasion.about(), occasion.principal, "hook", content)
+            .await;
         if let Err(error) = written {
             tracing::error!(agent = %occasion.agent.id, %error, "the answer of a hook could not be recorded");
             // What can't be audited does not happen.

@@ -183,7 +183,8 @@ impl Capabilities {
         let content = serde_json::json!({ "files": files });
         let scope = scoped.writes().clone().into();
         let about = About::Conversation { scope, key: asking.session.to_string().into() };
-        let noted = asking.agent.audit.append(about, asking.principal, "memory.left", content).await;
+        let noted =
+            asking.agent.audit.append(about, asking.principal, "memory.left", content).await;
         noted.map_err(MemoryError::from)?;
         Ok(Forgot::Partly(count))
     }

@@ -11,7 +11,9 @@ use insula_tools::shell::End;
 pub(super) async fn note((audit, principal, session): &(AuditLog, Actor, SessionId), over: Over) {
     let mut content = over.record();
     content["session"] = session.0.into();
-    if let Err(error) = audit.append(About::Session(*session), principal, "sandbox.disk", content).await {
+    if let Err(error) =
+        audit.append(About::Session(*session), principal, "sandbox.disk", content).await
+    {
         tracing::error!(%error, "that a program was ended could not be recorded");
     }
 }

@@ -10,8 +10,8 @@ mod turns;
 
 use insula_domain::id::AgentId;
 use insula_store::{
-    AgentCommand, AgentRow, About, AuditEntry, AuditKey, DaemonCommand, Durability, Lifecycle, Store,
-    StoreOptions,
+    About, AgentCommand, AgentRow, AuditEntry, AuditKey, DaemonCommand, Durability, Lifecycle,
+    Store, StoreOptions,
 };
 use insula_world::{Timestamp, World};
 use std::io::{Seek as _, Write as _};

@@ -25,8 +25,8 @@ use crate::session::{Session, SessionRef};
 use crate::turn::{ChildTurn, Step, Turn, UnfinishedTurn};
 use crate::usage::{Totals, UsageOf, UsageReport};
 use async_trait::async_trait;
-use insula_domain::{AuditScope, ScopeName};
 use insula_domain::id::AgentId;
+use insula_domain::{AuditScope, ScopeName};
 use insula_world::Timestamp;
 use std::sync::Arc;
 use std::time::Duration;
@@ -104,6 +104,14 @@ pub trait AgentBackend: MemoryBackend + OutboxBackend + IngressBackend + Send + 
 
     /// Sessions, newest first.
     async fn sessions(&self, before: Option<SessionId>, limit: usize) -> Result<Vec<Session>>;
+
+    /// Sessions of one scope, newest first.
+    async fn sessions_in(
+        &self,
+        scope: &ScopeName,
+        before: Option<SessionId>,
+        limit: usize,
+    ) -> Result<Vec<Session>>;
 
     /// The end of a session.
     async fn messages_tail(&self, session: SessionId, window: Window) -> Result<Vec<Message>>;

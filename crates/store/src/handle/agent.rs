@@ -103,6 +103,16 @@ impl AgentStore {
         self.backend.sessions(before, limit).await
     }
 
+    /// Sessions of one scope begun before this one, newest first, at most `limit`.
+    pub async fn sessions_in(
+        &self,
+        scope: &ScopeName,
+        before: Option<SessionId>,
+        limit: usize,
+    ) -> Result<Vec<Session>> {
+        self.backend.sessions_in(scope, before, limit).await
+    }
+
     /// The end of a session, oldest first, without turns that were replaced. Costs what it
     /// returns, however long the session.
     pub async fn messages_tail(&self, session: SessionId, window: Window) -> Result<Vec<Message>> {

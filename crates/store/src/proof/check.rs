@@ -18,7 +18,9 @@ pub enum ProofError {
         line: u64,
     },
     /// the first line is none
-    #[error("it does not begin as an audit export does; make one by `insula audit export AGENT --scope SCOPE --out FILE`")]
+    #[error(
+        "it does not begin as an audit export does; make one by `insula audit export AGENT --scope SCOPE --out FILE`"
+    )]
     NoBeginning,
     /// the last line is missing
     #[error("it is cut off: the last line, which is signed, is missing")]
@@ -50,7 +52,9 @@ pub enum ProofError {
         seq: u64,
     },
     /// the records end elsewhere than is signed
-    #[error("the end is not the one that was signed: the last record here is {found}, not {signed}")]
+    #[error(
+        "the end is not the one that was signed: the last record here is {found}, not {signed}"
+    )]
     End {
         /// Where they end.
         found: u64,
@@ -157,7 +161,11 @@ impl Checker {
         self.lines += 1;
         let line = self.lines;
         let Some(read) = read(text) else {
-            return Err(if line == 1 { ProofError::NoBeginning } else { ProofError::Line { line } });
+            return Err(if line == 1 {
+                ProofError::NoBeginning
+            } else {
+                ProofError::Line { line }
+            });
         };
         if self.ended.is_some() {
             return Err(ProofError::Misplaced { line });
@@ -171,7 +179,15 @@ impl Checker {
                 };
                 let (records, erased, left_out, link) = (0, 0, 0, before);
                 self.begun = Some(Begun {
-                    agent, scope, first, before, last, link, records, erased, left_out,
+                    agent,
+                    scope,
+                    first,
+                    before,
+                    last,
+                    link,
+                    records,
+                    erased,
+                    left_out,
                 });
                 self.compare()
             }

@@ -290,8 +290,7 @@ fn who_signed_is_looked_at() {
     let statement = check(&lines).unwrap().statement;
     let signature = forger.sign(&statement).unwrap();
     let mut forged = lines.clone();
-    *forged.last_mut().unwrap() =
-        end_line(&statement, &forger.public_key().unwrap(), &signature);
+    *forged.last_mut().unwrap() = end_line(&statement, &forger.public_key().unwrap(), &signature);
     assert!(check(&forged).is_ok(), "that a key signed says nothing of whose it is");
     assert!(matches!(check_by(&forged, Some(&own), None), Err(ProofError::Key { .. })));
     let earlier = check(&lines).unwrap().end();

@@ -9,7 +9,9 @@ use super::anchors::ToAnchor;
 use super::group::{self, Answers, Waiting};
 use super::open::Absent;
 use super::pool::{Pool, Slot, SlotGuard};
-use super::{approvals, audit, audit_reads, find, foreign, lineage, messages, sessions, turn_reads, usage};
+use super::{
+    approvals, audit, audit_reads, find, foreign, lineage, messages, sessions, turn_reads, usage,
+};
 use crate::agent::{AgentCommand, Committed};
 use crate::approval::{Approval, Grant};
 use crate::audit::{AuditFilter, AuditPart, AuditRecord, AuditReport};
@@ -289,6 +291,16 @@ impl AgentBackend for SqliteAgent {
 
     async fn sessions(&self, before: Option<SessionId>, limit: usize) -> Result<Vec<Session>> {
         self.read(move |sql| sessions::page(sql, before, limit)).await
+    }
+
+    async fn sessions_in(
+        &self,
+        scope: &ScopeName,
+        before: Option<SessionId>,
+        limit: usize,
+    ) -> Result<Vec<Session>> {
+        let scope = scope.clone();
+        self.read(move |sql| sessions::page_in(sql, &scope, before, limit)).await
     }
 
     async fn messages_tail(&self, session: SessionId, window: Window) -> Result<Vec<Message>> {

@@ -13,7 +13,8 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 
 /// Everything that is stored of a record, in the order of the table.
-pub(crate) const COLUMNS: &str = "seq, at, actor, kind, generation, content, salt, commitment, prev, mac,
+pub(crate) const COLUMNS: &str =
+    "seq, at, actor, kind, generation, content, salt, commitment, prev, mac,
     form, scope, session, scope_seq, told, scope_link";
 
 /// The forms of records: the first says nothing of whose matter it is.
@@ -54,7 +55,8 @@ fn place(sql: &Connection, about: &About) -> rusqlite::Result<RecordPlace> {
              JOIN scope ON scope.id = session.scope WHERE {clause}"
         )
     };
-    let read = |row: &Row<'_>| Ok((AuditScope::Of(scopes::read(row, 0)?), row.get::<_, Box<str>>(1)?));
+    let read =
+        |row: &Row<'_>| Ok((AuditScope::Of(scopes::read(row, 0)?), row.get::<_, Box<str>>(1)?));
     let (scope, session) = match about {
         About::Daemon => (AuditScope::Daemon, None),
         About::Agent => (AuditScope::Agent, None),
@@ -236,8 +238,8 @@ fn stored(row: &Row<'_>) -> Option<Stored> {
     let noted = match number(10)? {
         // Nobody said whose it is: it can't have been said since.
         FORM_OLD => {
-            let is_bare = text(11)? == AuditScope::Unknown.as_str().as_bytes()
-                && (12..=15).all(is_null);
+            let is_bare =
+                text(11)? == AuditScope::Unknown.as_str().as_bytes() && (12..=15).all(is_null);
             is_bare.then_some(None)?
         }
         FORM => Some(Noted {

@@ -91,9 +91,8 @@ fn records_of_an_older_file_hold_and_are_nobodys_that_is_known() {
     let path = folder.path().join("agent.db");
     old(&path);
     let mut db = open(&path, &AGENT, Durability::Process, Absent::Create).unwrap().unwrap();
-    let verify = |db: &super::sql::Db| {
-        db.read(|sql| audit::verify(sql, &chain(), Anchor::None)).unwrap().0
-    };
+    let verify =
+        |db: &super::sql::Db| db.read(|sql| audit::verify(sql, &chain(), Anchor::None)).unwrap().0;
     assert_eq!((verify(&db).ok, verify(&db).records), (true, 3));
     let about = AuditEntry { about: About::Scope(scope("custom:x")), ..entry("four") };
     let random = Random::from_seed([1; 32]);
@@ -114,7 +113,10 @@ fn records_of_an_older_file_hold_and_are_nobodys_that_is_known() {
         ("UPDATE audit SET scope_seq = 1 WHERE seq = 3", 3),
         ("UPDATE audit SET form = 2 WHERE seq = 1", 1),
         ("UPDATE audit SET form = 1 WHERE seq = 4", 4),
-        ("UPDATE audit SET form = 1, scope = 'unknown', session = NULL, scope_seq = NULL, told = NULL, scope_link = NULL WHERE seq = 4", 4),
+        (
+            "UPDATE audit SET form = 1, scope = 'unknown', session = NULL, scope_seq = NULL, told = NULL, scope_link = NULL WHERE seq = 4",
+            4,
+        ),
         ("UPDATE audit SET scope = 'custom:y' WHERE seq = 4", 4),
         ("UPDATE audit SET form = 3 WHERE seq = 4", 4),
     ] {
@@ -164,10 +166,8 @@ async fn a_session_says_whose_its_records_are() {
         owner.daemon().commit(vec![DaemonCommand::QueueAudit(agent("a"), waits)]).await.unwrap();
     }
     let records = a.audit_tail(99).await.unwrap();
-    let told: Vec<(&str, Option<&str>, Option<u64>)> = records
-        .iter()
-        .map(|it| (it.scope.as_str(), it.session.as_deref(), it.scope_seq))
-        .collect();
+    let told: Vec<(&str, Option<&str>, Option<u64>)> =
+        records.iter().map(|it| (it.scope.as_str(), it.session.as_deref(), it.scope_seq)).collect();
     assert_eq!(
         told,
         [
@@ -183,7 +183,11 @@ async fn a_session_says_whose_its_records_are() {
         ]
     );
     assert!(a.audit_verify().await.unwrap().ok);
-    owner.daemon().commit(vec![DaemonCommand::Audit(AuditEntry { about: About::Daemon, ..entry("d") })]).await.unwrap();
+    owner
+        .daemon()
+        .commit(vec![DaemonCommand::Audit(AuditEntry { about: About::Daemon, ..entry("d") })])
+        .await
+        .unwrap();
     assert_eq!(store.daemon().audit_tail(1).await.unwrap()[0].scope, AuditScope::Daemon);
     // What a tenant gets of it holds by itself, and its content is theirs.
     let own = a.audit_of_scope(AuditScope::Of(scope("custom:x")), 1, 9).await.unwrap();
@@ -279,7 +283,8 @@ fn a_filter_by_one_thing_reads_no_more_than_it_has_to() {
         ("actor = 'x'", "audit_by_actor"),
         ("kind = 'x'", "audit_by_kind"),
     ] {
-        let plan = format!("EXPLAIN QUERY PLAN SELECT * FROM audit WHERE {clause} ORDER BY seq DESC");
+        let plan =
+            format!("EXPLAIN QUERY PLAN SELECT * FROM audit WHERE {clause} ORDER BY seq DESC");
         let detail: String = db.read(|sql| sql.query_row(&plan, [], |row| row.get(3))).unwrap();
         assert!(detail.contains(index), "{clause}: {detail}");
     }

@@ -43,9 +43,9 @@ mod usage;
 mod values;
 
 #[cfg(test)]
-mod power_tests;
-#[cfg(test)]
 mod audit_tests;
+#[cfg(test)]
+mod power_tests;
 #[cfg(test)]
 mod tests;
 

@@ -45,9 +45,6 @@ pub(crate) const DAEMON: Format = Format {
         include_str!("migrations/daemon_3.sql"),
         include_str!("migrations/daemon_4.sql"),
         include_str!("migrations/daemon_5.sql"),
-        concat!(
-            include_str!("migrations/audit_2.sql"),
-            include_str!("migrations/daemon_6.sql"),
-        ),
+        concat!(include_str!("migrations/audit_2.sql"), include_str!("migrations/daemon_6.sql"),),
     ],
 };

@@ -14,7 +14,9 @@ use crate::chain::{Anchor, Anchored, Chain, Head};
 use crate::conformance::{self, Opener, agent, entry};
 use crate::key::AuditKey;
 use crate::options::Durability;
-use crate::{About, AgentCommand, AuditEntry, DaemonCommand, Lease, Owned, Store, StoreError, StoreOptions};
+use crate::{
+    About, AgentCommand, AuditEntry, DaemonCommand, Lease, Owned, Store, StoreError, StoreOptions,
+};
 use async_trait::async_trait;
 use insula_world::{Random, World};
 use rusqlite::Connection;

@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test binary uses a part")]
 
 use insula_domain::id::AgentId;
-use insula_store::{AgentCommand, About, AuditEntry, AuditKey, Durability, Store, StoreOptions};
+use insula_store::{About, AgentCommand, AuditEntry, AuditKey, Durability, Store, StoreOptions};
 use insula_world::{Timestamp, World};
 use std::path::{Path, PathBuf};
 
