@@ -6,9 +6,9 @@ use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use axum::http::StatusCode;
 use insula_api::{ApiError, ErrorBody, Id};
-use insula_domain::AgentId;
+use insula_domain::{AgentId, ScopeError};
 use insula_registry::Actor;
-use insula_registry::tokens::{Token, Verb};
+use insula_registry::tokens::{Token, TokenReach, Verb};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use utoipa::ToSchema;
@@ -18,9 +18,11 @@ use utoipa::ToSchema;
 #[serde(deny_unknown_fields)]
 pub struct CreateToken {
     agents: Vec<String>,
-    /// `chat` alone where nothing is said.
+    /// `chat` alone where nothing is said; `read` for one that sees one scope.
     verbs: Option<Vec<String>>,
     note: Option<String>,
+    /// The one scope that it sees, such as `chat:telegram:main:5`; it only reads then.
+    scope: Option<String>,
     /// Values for hooks and expressions.
     #[serde(default)]
     metadata: BTreeMap<String, String>,
@@ -39,6 +41,8 @@ pub struct TokenView {
     id: String,
     agents: Vec<String>,
     verbs: Vec<&'static str>,
+    /// The one scope that it sees; null for the whole of its agents.
+    scope: Option<String>,
     note: Option<String>,
     created: String,
     metadata: BTreeMap<String, String>,
@@ -50,6 +54,7 @@ impl TokenView {
             id: token.id.to_string(),
             agents: token.agents.iter().map(ToString::to_string).collect(),
             verbs: token.verbs.iter().map(|verb| verb.as_str()).collect(),
+            scope: token.scope().map(ToString::to_string),
             note: token.note.as_deref().map(Into::into),
             created: token.created.to_string(),
             metadata: token
@@ -75,7 +80,14 @@ pub async fn create(
         .iter()
         .map(|id| AgentId::new(id).map_err(|_| ApiError::no_agent(id)))
         .collect();
-    let verbs = asked.verbs.unwrap_or_else(|| vec!["chat".to_owned()]);
+    let reach = match &asked.scope {
+        None => TokenReach::Whole,
+        Some(scope) => TokenReach::Scope(scope.parse().map_err(|error: ScopeError| {
+            ApiError::invalid(format!("`{}`: {error}", scope.escape_debug()))
+        })?),
+    };
+    let usual = if reach == TokenReach::Whole { "chat" } else { "read" };
+    let verbs = asked.verbs.unwrap_or_else(|| vec![usual.to_owned()]);
     let verbs: Result<BTreeSet<Verb>, ApiError> = verbs
         .iter()
         .map(|verb| {
@@ -87,9 +99,9 @@ pub async fn create(
     let note = asked.note.map(Into::into);
     let metadata = asked.metadata.into_iter().map(|(key, value)| (key.into(), value.into()));
     let actor = &Actor::CommandLine;
-    let made =
-        server.daemon.create_token_with(agents?, verbs?, note, metadata.collect(), actor).await;
-    let (token, text) = made?;
+    let (agents, verbs, metadata) = (agents?, verbs?, metadata.collect());
+    let made = server.daemon.create_token_for(reach, agents, verbs, note, metadata, actor);
+    let (token, text) = made.await?;
     Ok((StatusCode::CREATED, Json(CreatedToken { id: token.id.to_string(), token: text })))
 }
 

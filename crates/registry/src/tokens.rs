@@ -4,7 +4,7 @@
 
 use crate::signal::{Changes, Signal};
 use arc_swap::ArcSwap;
-use insula_domain::{AgentId, Metadata};
+use insula_domain::{AgentId, Metadata, ScopeName};
 use insula_store::{Feed, FeedChange, Subscription};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,6 +53,16 @@ impl Verb {
     }
 }
 
+/// How much of its agents a token is for.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum TokenReach {
+    /// Them as a whole, by its verbs.
+    #[default]
+    Whole,
+    /// What one scope of its one agent may read, and nothing else: no verb of it holds elsewhere.
+    Scope(ScopeName),
+}
+
 /// A token, without the part that is secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
@@ -63,6 +73,8 @@ pub struct Token {
     pub agents: BTreeSet<AgentId>,
     /// What it may do with them.
     pub verbs: BTreeSet<Verb>,
+    /// How much of them it is for.
+    pub reach: TokenReach,
     /// What it is for, in its maker's words.
     pub note: Option<Box<str>>,
     /// When it was made.
@@ -72,10 +84,20 @@ pub struct Token {
 }
 
 impl Token {
-    /// Whether it lets its bearer do `verb` with `agent`.
+    /// Whether it lets its bearer do `verb` with `agent` as a whole. One for a scope never does:
+    /// where nobody looks for its scope it opens nothing.
     pub fn allows(&self, agent: &AgentId, verb: Verb) -> bool {
-        self.agents.contains(agent)
+        self.reach == TokenReach::Whole
+            && self.agents.contains(agent)
             && (self.verbs.contains(&verb) || self.verbs.contains(&Verb::Admin))
+    }
+
+    /// The one scope it is for, if it is for one.
+    pub fn scope(&self) -> Option<&ScopeName> {
+        match &self.reach {
+            TokenReach::Whole => None,
+            TokenReach::Scope(scope) => Some(scope),
+        }
     }
 
     /// A key that only this token leads to, for what is to be read back only by its bearer.
@@ -88,6 +110,7 @@ impl Token {
             "hash": self.hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>(),
             "agents": self.agents.iter().map(AgentId::as_str).collect::<Vec<_>>(),
             "verbs": self.verbs.iter().map(|verb| verb.as_str()).collect::<Vec<_>>(),
+            "scope": self.scope().map(ScopeName::as_str),
             "note": self.note,
             "created": self.created,
             "metadata": self.metadata,
@@ -107,6 +130,11 @@ impl Token {
             hash: bytes?.try_into().ok()?,
             agents: texts("agents").map(AgentId::new).collect::<Result<_, _>>().ok()?,
             verbs: texts("verbs").map(Verb::parse).collect::<Option<_>>()?,
+            // Of an older version it is of the whole; what is no scope opens nothing.
+            reach: match value.get("scope") {
+                None | Some(Value::Null) => TokenReach::Whole,
+                Some(scope) => TokenReach::Scope(scope.as_str()?.parse().ok()?),
+            },
             note: value["note"].as_str().map(Into::into),
             created: value["created"].as_str()?.into(),
             metadata: value["metadata"]

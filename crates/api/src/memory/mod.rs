@@ -7,7 +7,7 @@ mod view;
 pub use view::{FragmentView, ProvenanceView};
 
 use crate::Api;
-use crate::caller::Caller;
+use crate::caller::{Caller, Within};
 use crate::error::{ApiError, ErrorBody};
 use crate::id::{Id, kept};
 use crate::numbers::Numbers;
@@ -145,11 +145,28 @@ async fn known_scope(agent: &AgentContext, text: &str) -> Result<Scope, ApiError
     if agent.remembered().knows(&scope).await? {
         return Ok(scope);
     }
+    Err(no_scope(agent, &scope))
+}
+
+fn no_scope(agent: &AgentContext, scope: &Scope) -> ApiError {
     let id = &agent.id;
     let message = format!(
         "nothing was ever remembered in `{scope}`; `insula memory list {id}` shows the scopes there are"
     );
-    Err(ApiError::new(StatusCode::NOT_FOUND, "no_such_scope", message))
+    ApiError::new(StatusCode::NOT_FOUND, "no_such_scope", message)
+}
+
+/// The same, for somebody to whom other scopes than their own are not there.
+async fn seen_scope(
+    agent: &AgentContext,
+    within: Within<'_>,
+    text: &str,
+) -> Result<Scope, ApiError> {
+    let named = scope(text)?;
+    match within.sees(&named.clone().into()) {
+        true => known_scope(agent, text).await,
+        false => Err(no_scope(agent, &named)),
+    }
 }
 
 fn number(numbers: &Numbers, text: &str) -> Result<FragmentId, ApiError> {
@@ -168,9 +185,10 @@ pub async fn list(
 ) -> Result<Json<Vec<FragmentView>>, ApiError> {
     let agent = kept(&api, &id)?;
     let Query(Which { scope }) = which?;
-    let scope = match scope {
-        Some(text) => Some(known_scope(&agent, &text).await?.to_string()),
-        None => None,
+    let scope = match (scope, caller.within()) {
+        (Some(text), within) => Some(seen_scope(&agent, within, &text).await?.to_string()),
+        (None, Within::Scope(own)) => Some(own.to_string()),
+        (None, Within::Whole) => None,
     };
     let memory = agent.remembered();
     // Where memory is off, or no daemon runs, a look changes nothing: what people wrote into
@@ -189,7 +207,8 @@ pub async fn list(
         .into_iter()
         .filter(|it| scope.as_deref().is_none_or(|scope| it.scope().as_str() == scope));
     let numbers = Numbers::of(&caller, &agent.store);
-    Ok(Json(wanted.map(|it| seen(&api, &numbers, &agent, it)).collect()))
+    let views = wanted.map(|it| seen(&api, &numbers, &agent, it).within(caller.within()));
+    Ok(Json(views.collect()))
 }
 
 /// One fragment, and all it came from.
@@ -222,9 +241,12 @@ pub async fn search(
     let Query(Wanted { q, scope, limit }) = wanted?;
     let limit = limit.unwrap_or(FINDS);
     let memory = agent.remembered();
-    let scopes: BTreeSet<ScopeName> = match scope {
-        Some(text) => BTreeSet::from([known_scope(&agent, &text).await?.into()]),
-        None => memory.known().await?.into_iter().map(|(fragment, _)| fragment.scope).collect(),
+    let scopes: BTreeSet<ScopeName> = match (scope, caller.within()) {
+        (Some(text), within) => BTreeSet::from([seen_scope(&agent, within, &text).await?.into()]),
+        (None, Within::Scope(own)) => BTreeSet::from([own.clone()]),
+        (None, Within::Whole) => {
+            memory.known().await?.into_iter().map(|(fragment, _)| fragment.scope).collect()
+        }
     };
     let mut hits = Vec::new();
     for scope in scopes {

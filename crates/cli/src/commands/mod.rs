@@ -4,6 +4,7 @@ mod agents;
 mod agents_set;
 pub mod approvals;
 mod audit;
+mod audit_file;
 mod check;
 mod context;
 mod deliveries;
@@ -25,8 +26,8 @@ mod turns;
 mod usage;
 
 use crate::arguments::{
-    Agents, Approvals, Arguments, Command, Config, Files, Mcp, Memory, Model, Pairing, Secret,
-    Sessions, Skills, Token,
+    Agents, Approvals, Arguments, Audit, Command, Config, Files, Mcp, Memory, Model, Pairing,
+    Secret, Sessions, Skills, Token,
 };
 use crate::daemon::{self, Follow, Options};
 use crate::failure::Failure;
@@ -90,6 +91,11 @@ async fn dispatch(command: Command, setting: Setting) -> Result<u8, Failure> {
         }
         Command::Check(check) => check::run(&setting, &check).await,
         Command::Model(Model::Try(wish)) => model::run(&setting, &wish).await,
+        Command::Audit(Audit::Verify(wish)) if wish.file().is_some() => {
+            // Whoever has an export need have no home.
+            let file = wish.file().unwrap_or_default();
+            audit_file::run(setting.answer, &wish, &file)
+        }
         // The file is the operator's, whether or not a daemon runs.
         Command::Agents(Agents::Set(wish)) => agents_set::run(&setting, &wish),
         command => {
@@ -138,7 +144,7 @@ async fn over(reach: &Reach, command: Command, setting: &Setting) -> Result<u8, 
         Command::Context(context) => context::run(reach, answer, context).await,
         Command::Tools(tools) => tools::run(reach, answer, tools).await,
         Command::Mcp(mcp) => mcp::run(reach, setting, mcp).await,
-        Command::Audit(audit) => audit::run(reach, answer, audit).await,
+        Command::Audit(audit) => audit::run(reach, setting, audit).await,
         Command::Chat(chat) => crate::chat::run(reach, setting, chat).await,
         Command::Sessions(sessions) => sessions::run(reach, setting, sessions).await,
         Command::Turns(turns) => turns::run(reach, setting, turns).await,

@@ -8,10 +8,19 @@ use crate::reach::{Reach, part};
 use crate::setting::Answer;
 use serde_json::{Value, json};
 
+/// What a token may do, and where it is for one scope alone, in which.
+fn may(token: &Value) -> String {
+    let verbs = super::list(&token["verbs"]);
+    match token["scope"].as_str() {
+        Some(scope) => format!("{verbs} in {}", output::clean(scope)),
+        None => verbs,
+    }
+}
+
 /// Runs it.
 pub async fn run(reach: &Reach, answer: Answer, command: Token) -> Result<u8, Failure> {
     match command {
-        Token::Create { agents, verbs, note, metadata } => {
+        Token::Create { agents, verbs, scope, note, metadata } => {
             let verbs = if verbs.is_empty() { Value::Null } else { json!(verbs) };
             let mut values = serde_json::Map::new();
             for pair in metadata {
@@ -21,8 +30,11 @@ pub async fn run(reach: &Reach, answer: Answer, command: Token) -> Result<u8, Fa
                 };
                 values.insert(key.to_owned(), json!(value));
             }
-            let body =
+            let mut body =
                 json!({ "agents": agents, "verbs": verbs, "note": note, "metadata": values });
+            if let Some(scope) = scope {
+                body["scope"] = scope.into();
+            }
             let made = reach.post("/api/tokens", Some(body)).await?;
             answer.give(&made, |made| {
                 output::line(&text(made, "token"));
@@ -37,7 +49,7 @@ pub async fn run(reach: &Reach, answer: Answer, command: Token) -> Result<u8, Fa
                     vec![
                         text(token, "id"),
                         super::list(&token["agents"]),
-                        super::list(&token["verbs"]),
+                        may(token),
                         text(token, "created"),
                         text(token, "note"),
                     ]

@@ -4,7 +4,7 @@ use super::lifecycle::wrong_state;
 use super::{Actor, Daemon};
 use crate::error::RuntimeError;
 use crate::registry::AgentState;
-use crate::tokens::{KEPT, PREFIX, Token, Tokens, Verb, kept};
+use crate::tokens::{KEPT, PREFIX, Token, TokenReach, Tokens, Verb, kept};
 use insula_config::rules::is_identifier;
 use insula_domain::{AgentId, Metadata};
 use insula_store::DaemonCommand;
@@ -33,6 +33,31 @@ impl Daemon {
         metadata: Metadata,
         actor: &Actor,
     ) -> Result<(Arc<Token>, String), RuntimeError> {
+        self.create_token_for(TokenReach::Whole, agents, verbs, note, metadata, actor).await
+    }
+
+    /// The same, for a part of its agents. One for a scope is of one agent and only reads.
+    pub async fn create_token_for(
+        &self,
+        reach: TokenReach,
+        agents: BTreeSet<AgentId>,
+        verbs: BTreeSet<Verb>,
+        note: Option<Box<str>>,
+        metadata: Metadata,
+        actor: &Actor,
+    ) -> Result<(Arc<Token>, String), RuntimeError> {
+        if let TokenReach::Scope(_) = &reach {
+            let wrong = if agents.len() > 1 {
+                Some("a scope is inside one agent: a token for a scope is for that agent alone")
+            } else if verbs.iter().any(|verb| *verb != Verb::Read) {
+                Some("a token for a scope can only read: give it the verb `read` and no other")
+            } else {
+                None
+            };
+            if let Some(wrong) = wrong {
+                return Err(RuntimeError::Invalid(wrong.to_owned()));
+            }
+        }
         let _changes = self.change().await;
         let snapshot = self.snapshot();
         if let Some(missing) = agents.iter().find(|id| !snapshot.agents.contains_key(*id)) {
@@ -76,6 +101,7 @@ impl Daemon {
             hash: *blake3::hash(secret.as_bytes()).as_bytes(),
             agents,
             verbs,
+            reach,
             note,
             created: now.to_string().into(),
             metadata,
@@ -104,7 +130,10 @@ impl Daemon {
         actor: &Actor,
     ) -> Result<(), RuntimeError> {
         let agents: Vec<&str> = token.agents.iter().map(AgentId::as_str).collect();
-        let content = json!({ "token": &*token.id, "agents": agents });
+        let mut content = json!({ "token": &*token.id, "agents": agents });
+        if let Some(scope) = token.scope() {
+            content["scope"] = scope.as_str().into();
+        }
         let batch = vec![
             DaemonCommand::PutValue { key: KEPT.into(), value: kept(&known) },
             DaemonCommand::Audit(self.parts.trail.entry(actor, kind, 0, content)),

@@ -20,7 +20,7 @@ use axum::response::{IntoResponse as _, Response};
 use body::{About, Item, Status};
 use insula_domain::{AgentId, SessionKey};
 use insula_registry::{AgentContext, AgentState as Standing};
-use insula_store::{About, SessionRef, SessionState, StoreError, TurnId};
+use insula_store::{SessionRef, SessionState, StoreError, TurnId};
 use insula_turns::{SubmitError, TurnEnd, TurnEvent, one_off};
 use request::{ResponseRequest, SessionChoice};
 use serde_json::json;
@@ -140,7 +140,8 @@ pub async fn forget(
     }
     engine.forget(&agent, turn.session).await.map_err(failed)?;
     let content = json!({ "session": turn.session.0 });
-    let noted = agent.audit.append(About::Session(turn.session), &caller.actor(), "session.forgotten", content).await;
+    let whose = insula_store::About::Session(turn.session);
+    let noted = agent.audit.append(whose, &caller.actor(), "session.forgotten", content).await;
     noted.map_err(failed)?;
     Ok(Json(json!({ "id": id, "object": "response", "deleted": true })).into_response())
 }
