@@ -65,6 +65,7 @@ fn answers_in_scope(method: &Method, path: &str) -> bool {
 pub async fn require(
     caller: Result<Caller, ApiError>,
     place: RequestSlot,
+    original: OriginalUri,
     matched: MatchedPath,
     id: Result<Id, ApiError>,
     request: Request,
@@ -79,7 +80,7 @@ pub async fn require(
         let is_there = answers_in_scope(request.method(), matched.as_str());
         let id = id.ok().and_then(|Id(id)| AgentId::new(&id).ok());
         let known = id.filter(|id| is_there && token.agents.contains(id));
-        let Some(id) = known else { return not_found(OriginalUri(request.uri().clone())).await };
+        let Some(id) = known else { return not_found(original).await };
         return match place.about(&id) {
             Ok(()) => next.run(request).await,
             Err(full) => refused_for_good(request.uri().path(), full),

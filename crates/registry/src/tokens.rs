@@ -236,3 +236,41 @@ fn read(text: Option<&str>) -> BTreeMap<Box<str>, Arc<Token>> {
     });
     known.collect()
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+mod tests {
+    use super::*;
+
+    fn token(scope: &Value) -> Option<Arc<Token>> {
+        let hash = "00".repeat(32);
+        let mut one = json!({ "hash": hash, "agents": ["a"], "verbs": ["read"], "created": "x" });
+        if *scope != Value::Null {
+            one["scope"] = scope.clone();
+        }
+        let all = json!({ "t": one }).to_string();
+        Tokens::load(Some(&all)).get("t")
+    }
+
+    #[test]
+    fn rule_04_a_token_for_a_scope_opens_nothing_where_nobody_looks_for_its_scope() {
+        let (agent, other) = (AgentId::new("a").unwrap(), AgentId::new("b").unwrap());
+        let whole = token(&Value::Null).unwrap();
+        assert!(whole.allows(&agent, Verb::Read) && whole.scope().is_none());
+        assert!(!whole.allows(&other, Verb::Read));
+        let one = token(&json!("custom:acme")).unwrap();
+        assert_eq!(one.scope().map(ScopeName::as_str), Some("custom:acme"));
+        assert!(Verb::ALL.iter().all(|verb| !one.allows(&agent, *verb)));
+    }
+
+    #[test]
+    fn a_kept_token_whose_scope_is_none_is_nobodys() {
+        for scope in [json!("everything"), json!(""), json!(7), json!(["global"]), json!({})] {
+            assert_eq!(token(&scope), None, "{scope}");
+        }
+        // What is written is what is read.
+        let one = token(&json!("custom:acme")).unwrap();
+        let kept = kept(&BTreeMap::from([(one.id.clone(), one.clone())]));
+        assert_eq!(Tokens::load(Some(&kept)).get("t"), Some(one));
+    }
+}

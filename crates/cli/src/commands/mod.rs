@@ -59,6 +59,12 @@ pub fn run(arguments: Arguments, environment: Environment) -> Result<u8, Failure
             output::json(&insula_config::json_schema::schema());
             return Ok(0);
         }
+        Command::Audit(Audit::Verify(wish)) => {
+            // Whoever has an export need have no home.
+            if let Some(file) = wish.file() {
+                return audit_file::run(arguments.answer(), wish, &file);
+            }
+        }
         _ => {}
     }
     let setting = Setting {
@@ -91,11 +97,6 @@ async fn dispatch(command: Command, setting: Setting) -> Result<u8, Failure> {
         }
         Command::Check(check) => check::run(&setting, &check).await,
         Command::Model(Model::Try(wish)) => model::run(&setting, &wish).await,
-        Command::Audit(Audit::Verify(wish)) if wish.file().is_some() => {
-            // Whoever has an export need have no home.
-            let file = wish.file().unwrap_or_default();
-            audit_file::run(setting.answer, &wish, &file)
-        }
         // The file is the operator's, whether or not a daemon runs.
         Command::Agents(Agents::Set(wish)) => agents_set::run(&setting, &wish),
         command => {
