@@ -10,15 +10,15 @@
 //! Records of one scope are linked among themselves too (`scope_chain`), so that their tenant can
 //! check them without the key and without anybody else's; the link here covers that one.
 
+pub(crate) use crate::digest::Bytes32;
+
 use crate::audit::{About, AuditEntry, AuditReport, TAIL_LOST};
+use crate::digest::{commitment, sized};
 use crate::key::AuditKey;
 use crate::scope_chain::{self, Fields, Told};
 use crate::seal::Seals;
 use insula_domain::{Actor, AuditScope};
 use insula_world::{Random, Timestamp};
-
-/// The bytes of a link, a commitment and a salt.
-pub(crate) type Bytes32 = [u8; 32];
 
 /// The newest record of a chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -255,17 +255,6 @@ impl LostTail {
         let anchored = Head { seq: field("anchored")?.parse().ok()?, mac };
         Some(Self { anchored, records: field("lost")?.parse().ok()? })
     }
-}
-
-/// Its length first, so that no two records have the same bytes in all.
-pub(crate) fn sized(hasher: &mut blake3::Hasher, text: &[u8]) {
-    hasher.update(&(text.len() as u64).to_le_bytes());
-    hasher.update(text);
-}
-
-/// What stands for a content in a chain.
-pub(crate) fn commitment(salt: &Bytes32, content: &[u8]) -> Bytes32 {
-    *blake3::Hasher::new().update(salt).update(content).finalize().as_bytes()
 }
 
 /// Where a chain ends, as it was noted elsewhere.

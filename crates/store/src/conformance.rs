@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a suite of tests: a broken promise is a panic")]
 
 mod approvals;
+mod audit;
 mod foreign;
 mod ingress;
 mod lease;
@@ -45,6 +46,7 @@ pub async fn run(opener: &dyn Opener) {
     a_retired_handle_stays_retired(opener).await;
     values_and_rows_survive_a_restart(opener).await;
     agents_do_not_see_each_other(opener).await;
+    audit::run(opener).await;
     sessions::run(opener).await;
     search::run(opener).await;
     turns::run(opener).await;

@@ -20,6 +20,7 @@ mod chain;
 #[cfg(test)]
 mod conformance;
 pub mod daemon;
+mod digest;
 pub mod error;
 pub mod feed;
 mod files;

@@ -6,7 +6,7 @@
 //! left out of a part can stand there by its body alone, and nobody can guess from that what it
 //! was. The beginning is bound to the agent and the scope. Knows no database.
 
-use crate::chain::{Bytes32, commitment, sized};
+use crate::digest::{Bytes32, commitment, sized};
 use crate::seal::{Counted, Seals};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;

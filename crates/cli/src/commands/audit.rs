@@ -115,8 +115,8 @@ async fn export(reach: &Reach, answer: Answer, wish: &Export) -> Result<(), Fail
                 let mut told = summary;
                 told["file"] = file.display().to_string().into();
                 answer.give(&told, |told| {
-                    let (records, file) = (text(told, "records"), file.display());
-                    output::line(&format!("{records} records in {file}"));
+                    let records = told["records"].as_u64().unwrap_or_default();
+                    say_written(records, file);
                     output::line(&format!("signed by {}", text(told, "key")));
                 });
                 Ok(())
@@ -136,8 +136,13 @@ async fn export(reach: &Reach, answer: Answer, wish: &Export) -> Result<(), Fail
     let Some(file) = &wish.out else { return Ok(()) };
     write(file, &lines)?;
     let told = json!({ "file": file.display().to_string(), "records": count });
-    answer.give(&told, |_| output::line(&format!("{count} records in {}", file.display())));
+    answer.give(&told, |_| say_written(count, file));
     Ok(())
+}
+
+fn say_written(records: u64, file: &Path) {
+    let records = output::count(usize::try_from(records).unwrap_or(usize::MAX), "record");
+    output::line(&format!("{records} in {}", file.display()));
 }
 
 fn write(file: &Path, text: &str) -> Result<(), Failure> {

@@ -121,8 +121,8 @@ fn say(file: &Path, verified: &Verified, is_known: bool, goes_on: bool) {
         }
     };
     let mut facts = vec![
-        ("agent", statement.agent.to_string()),
-        ("scope", statement.scope.to_string()),
+        ("agent", output::clean(&statement.agent)),
+        ("scope", output::clean(&statement.scope)),
         ("records", records),
         ("signed at", statement.at.to_string()),
         ("signed by", hex(&verified.key)),

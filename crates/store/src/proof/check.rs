@@ -4,7 +4,7 @@
 
 use super::text::{Line, ShownRecord, read};
 use super::{Signature, Statement};
-use crate::chain::{Bytes32, commitment};
+use crate::digest::{Bytes32, commitment};
 use crate::scope_chain::{self, Fields};
 use insula_world::Timestamp;
 

@@ -11,7 +11,7 @@ pub use check::{Checker, Earlier, ProofError, Verified};
 pub use text::{LINE_BYTES_MAX, begin_line, end_line, left_out_line, record_line};
 
 use crate::audit::AuditRecord;
-use crate::chain::{Bytes32, sized};
+use crate::digest::{Bytes32, sized};
 use crate::error::{Result, StoreError};
 use crate::key::AuditKey;
 use crate::scope_chain;

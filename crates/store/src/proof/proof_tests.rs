@@ -139,7 +139,10 @@ fn check_by(
 }
 
 fn happenings() -> impl Strategy<Value = Vec<Happened>> {
-    prop::collection::vec((0..4_u8, 0..4_u8, 0..3_u8, "[ -~é\"\\\\]{0,12}"), 1..24)
+    prop::collection::vec(
+        (0..4_u8, 0..4_u8, 0..3_u8, "[ -~é\"\\\\\u{202e}\u{7f}\u{1f600}\n]{0,12}"),
+        1..24,
+    )
 }
 
 proptest! {
@@ -148,6 +151,7 @@ proptest! {
         for (scope, records) in trail(&happened) {
             for first in 0..=records.len() {
                 let lines = export(&scope, &records, first, |_| true);
+                prop_assert!(lines.iter().all(|it| it.bytes().all(|it| (32..127).contains(&it))));
                 let verified = check(&lines).unwrap();
                 prop_assert_eq!(verified.records as usize, records.len() - first);
                 prop_assert_eq!(verified.left_out, 0);

@@ -1,11 +1,12 @@
 //! Proofs as text: one JSON object a line, each in the one way it can be written.
 //!
 //! A line that was not written exactly so is refused, so that no two readers of it can see
-//! different things: no other order, no field twice, none besides.
+//! different things: no other order, no field twice, none besides. All of it is ASCII: a terminal
+//! shows it as it is, and nothing on its way has a reason to change it.
 
 use super::{ScopeRecord, Signature, Statement, Words};
 use crate::audit::AUDIT_CONTENT_BYTES_MAX;
-use crate::chain::Bytes32;
+use crate::digest::Bytes32;
 use insula_world::Timestamp;
 use serde_json::{Value, json};
 
@@ -49,16 +50,31 @@ fn bytes<const N: usize>(value: &Value) -> Option<[u8; N]> {
     Some(bytes)
 }
 
+/// JSON in ASCII.
+fn line(value: &Value) -> String {
+    let mut line = String::new();
+    for letter in value.to_string().chars() {
+        match letter {
+            ' '..='~' => line.push(letter),
+            other => {
+                let units = &mut [0; 2];
+                let units = other.encode_utf16(units).iter();
+                units.for_each(|unit| line.push_str(&format!("\\u{unit:04x}")));
+            }
+        }
+    }
+    line
+}
+
 /// The first line: whose records follow, and from where on.
 pub fn begin_line(agent: &str, scope: &str, first: u64, before: &Bytes32) -> String {
-    json!({
+    line(&json!({
         "insula_audit_proof": VERSION,
         "agent": agent,
         "scope": scope,
         "first": first,
         "before": hex(before),
-    })
-    .to_string()
+    }))
 }
 
 /// A record.
@@ -78,7 +94,7 @@ pub fn record_line(of: &ScopeRecord) -> String {
 }
 
 fn shown_line(record: &ShownRecord) -> String {
-    json!({
+    line(&json!({
         "seq": record.seq,
         "at": record.at.to_string(),
         "at_ms": record.at.as_millis(),
@@ -90,26 +106,24 @@ fn shown_line(record: &ShownRecord) -> String {
         "salt": record.words.as_ref().map(|words| hex(&words.salt)),
         "commitment": hex(&record.commitment),
         "link": hex(&record.link),
-    })
-    .to_string()
+    }))
 }
 
 /// A record of the same scope that is not shown.
 pub fn left_out_line(seq: u64, body: &Bytes32, link: &Bytes32) -> String {
-    json!({ "seq": seq, "left_out": hex(body), "link": hex(link) }).to_string()
+    line(&json!({ "seq": seq, "left_out": hex(body), "link": hex(link) }))
 }
 
 /// The last line: where the records end, and who says so.
 pub fn end_line(statement: &Statement, key: &Bytes32, signature: &Signature) -> String {
-    json!({
+    line(&json!({
         "last": statement.last,
         "head": hex(&statement.head),
         "at": statement.at.to_string(),
         "at_ms": statement.at.as_millis(),
         "key": hex(key),
         "signature": hex(signature),
-    })
-    .to_string()
+    }))
 }
 
 /// Reads a line; `None` for one that is none of these, or written otherwise.
