@@ -104,13 +104,14 @@ fn every_record_says_whose_matter_it_is() {
         assert_eq!(is_agents, record["scope"] == "agent" && record["session"].is_null());
     }
     for (scope, key, number) in sessions.values() {
+        let number: u64 = number.parse().unwrap();
         let calls: Vec<&Value> = records
             .iter()
             .filter(|it| it["kind"] == "tool.call" && it["scope"] == **scope)
             .collect();
         assert_eq!(calls.len(), 2, "{records:#?}");
         assert!(calls.iter().all(|it| it["session"] == **key), "{calls:#?}");
-        assert!(calls.iter().all(|it| it["content"]["session"].to_string() == *number));
+        assert!(calls.iter().all(|it| it["content"]["session"] == number));
     }
     let own = json(&tenants.home, &["audit", "tail"]);
     assert!(own.as_array().unwrap().iter().all(|it| it["scope"] == "daemon"), "{own:#}");

@@ -72,7 +72,7 @@ fn trail(happened: &[Happened]) -> BTreeMap<AuditScope, Vec<ScopeRecord>> {
             body: body.body(),
             commitment: noted.told,
             // Every fifth one was erased.
-            words: (number % 5 != 4).then(|| Words { text: told.text, salt: told.salt }),
+            words: (number % 5 != 4).then_some(Words { text: told.text, salt: told.salt }),
             link: noted.link,
             record: AuditRecord {
                 seq: crate::Seq(next.seq),
