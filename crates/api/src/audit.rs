@@ -1,15 +1,21 @@
 //! Audit chains of agents: read and verify; and how any chain is shown.
 
 use crate::Api;
-use crate::caller::Caller;
+use crate::caller::{Caller, Within};
 use crate::error::{ApiError, ErrorBody};
 use crate::id::Id;
 use crate::numbers::Numbers;
+use crate::since;
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
-use insula_domain::AgentId;
-use insula_store::{AgentStore, AuditRecord, AuditReport, Seq, StoreError};
+use insula_domain::{Actor, AgentId, AuditScope, ScopeError};
+use insula_store::audit::KindError;
+use insula_store::{
+    AgentStore, AuditFilter, AuditPart, AuditRecord, AuditReport, KindFilter, ScopeFilter, Seals,
+    Seq, SessionRef, StoreError,
+};
+use insula_world::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
@@ -17,8 +23,8 @@ use utoipa::{IntoParams, ToSchema};
 /// Records a page holds unless asked for fewer or more.
 const PAGE: usize = 50;
 
-/// Which records.
-#[derive(Debug, Deserialize, IntoParams)]
+/// Which records. All that is given has to hold.
+#[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub struct Page {
@@ -26,6 +32,16 @@ pub struct Page {
     after: Option<u64>,
     /// How many at the most.
     limit: Option<usize>,
+    /// Whose matter it is: a scope, or `agent`, `daemon` or `unknown`.
+    scope: Option<String>,
+    /// Who did it, such as `telegram:12345`, `api:TOKEN` or `cli:local`.
+    user: Option<String>,
+    /// The conversation: its key, or the number of one of its sessions.
+    session: Option<String>,
+    /// The kind, such as `tool.call`, or `tool.*` for all that begin so.
+    kind: Option<String>,
+    /// Not before: how long ago, such as `2h` or `7d`, or a day or a time in RFC 3339.
+    since: Option<String>,
 }
 
 /// One record.
@@ -34,29 +50,56 @@ pub struct RecordView {
     seq: u64,
     at: String,
     actor: String,
+    /// Whose matter it is: a scope, `agent`, `daemon`, or `unknown` for what is older than this.
+    scope: String,
+    /// The key of the conversation; null where it was in none.
+    session: Option<String>,
     kind: String,
     generation: u64,
     /// Details; null once erased.
     #[schema(value_type = Option<Object>)]
     content: Value,
-    mac: String,
+    /// Its link in the chain; null for whoever sees one scope, whose links are in its export.
+    mac: Option<String>,
 }
 
 impl RecordView {
     fn of(numbers: &Numbers, record: AuditRecord) -> Self {
-        let mut content =
-            record.content.map(|text| serde_json::from_str(&text).unwrap_or(Value::String(text)));
+        let mut content = record.content.map(read);
         content.iter_mut().for_each(|content| numbers.details(content));
+        let mac = record.mac.iter().map(|byte| format!("{byte:02x}")).collect();
         Self {
             seq: record.seq.0,
             at: record.at.to_string(),
             actor: record.actor.to_string(),
+            scope: record.scope.to_string(),
+            session: record.session.map(Into::into),
             kind: record.kind.into(),
             generation: record.generation,
             content: content.unwrap_or(Value::Null),
-            mac: record.mac.iter().map(|byte| format!("{byte:02x}")).collect(),
+            mac: Some(mac),
         }
     }
+
+    /// As the tenant of its scope sees it: by its place among theirs, and told no more than that.
+    fn told(seals: &Seals, record: AuditRecord) -> Self {
+        let content = record.content.as_deref().map(|text| read(seals.told(text)));
+        Self {
+            seq: record.scope_seq.unwrap_or_default(),
+            at: record.at.to_string(),
+            actor: record.actor.to_string(),
+            scope: record.scope.to_string(),
+            session: record.session.map(Into::into),
+            kind: record.kind.into(),
+            generation: record.generation,
+            content: content.unwrap_or(Value::Null),
+            mac: None,
+        }
+    }
+}
+
+fn read(text: String) -> Value {
+    serde_json::from_str(&text).unwrap_or(Value::String(text))
 }
 
 /// What a verification found.
@@ -94,9 +137,95 @@ impl From<Result<AuditReport, StoreError>> for ReportView {
 }
 
 impl Page {
-    /// Which records these are of a chain.
-    pub fn part(&self) -> (Option<Seq>, usize) {
-        (self.after.map(Seq), self.limit.unwrap_or(PAGE))
+    /// Which part of the records these are, and how many at the most.
+    pub fn part(&self) -> (AuditPart, usize) {
+        let part = self.after.map_or(AuditPart::Newest, |after| AuditPart::After(Seq(after)));
+        (part, self.limit.unwrap_or(PAGE))
+    }
+
+    /// Whether a part is asked for by its place.
+    pub(crate) fn is_paged(&self) -> bool {
+        self.after.is_some() || self.limit.is_some()
+    }
+
+    /// Which records are meant. What a session is called has to be told by who knows its agent.
+    pub fn filter(&self, now: Timestamp) -> Result<AuditFilter, ApiError> {
+        let wrong = |what: &str, why: String| ApiError::invalid(format!("`{what}`: {why}"));
+        let scope = match &self.scope {
+            None => ScopeFilter::Any,
+            Some(text) => ScopeFilter::Only(text.parse().map_err(|error: ScopeError| {
+                let text = text.escape_debug();
+                let why = format!("`{text}` is {error}, or agent, daemon or unknown");
+                wrong("scope", why)
+            })?),
+        };
+        let kind = match &self.kind {
+            None => KindFilter::Any,
+            Some(text) => {
+                text.parse().map_err(|error: KindError| wrong("kind", error.to_string()))?
+            }
+        };
+        if let Some(user) = &self.user
+            && let Actor::Other(_) = Actor::from(user.as_str())
+        {
+            let user = user.escape_debug();
+            let why = format!(
+                "`{user}` is nobody that records name: write PLATFORM:USER, api:TOKEN or cli:local"
+            );
+            return Err(wrong("user", why));
+        }
+        let since = self.since.as_deref().map(|text| since::read(text, now)).transpose();
+        Ok(AuditFilter {
+            scope,
+            kind,
+            actor: self.user.as_deref().map(Into::into),
+            session: self.session.as_deref().map(Into::into),
+            since: since.map_err(|why| wrong("since", why))?,
+        })
+    }
+}
+
+/// Which records of an agent somebody asks for and may see; `None` where there can be none.
+pub(crate) async fn meant(
+    api: &Api,
+    caller: &Caller,
+    store: &AgentStore,
+    page: &Page,
+) -> Result<Option<AuditFilter>, ApiError> {
+    let mut filter = page.filter(api.world.clock.now())?;
+    if let Some(asked) = filter.session.take() {
+        filter.session = Some(key_of(caller, store, &asked).await?);
+    }
+    if let Within::Scope(own) = caller.within() {
+        let own = AuditScope::Of(own.clone());
+        if let ScopeFilter::Only(asked) = &filter.scope
+            && *asked != own
+        {
+            return Ok(None);
+        }
+        filter.scope = ScopeFilter::Only(own);
+    }
+    Ok(Some(filter))
+}
+
+/// The key of a conversation, by itself or by one of its sessions.
+async fn key_of(caller: &Caller, store: &AgentStore, asked: &str) -> Result<Box<str>, ApiError> {
+    // Every key has one, and no number or name of one does.
+    if asked.contains(':') {
+        return Ok(asked.into());
+    }
+    let missing = || {
+        let asked = asked.escape_debug();
+        let message = format!(
+            "`session`: there is no session `{asked}`; write its number or its key, as `insula sessions list` shows them"
+        );
+        ApiError::invalid(message)
+    };
+    let id = Numbers::of(caller, store).read_session(asked).ok_or_else(missing)?;
+    let session = store.session(SessionRef::Id(id)).await?.ok_or_else(missing)?;
+    match caller.within().sees(&session.scope) {
+        true => Ok(session.key),
+        false => Err(missing()),
     }
 }
 
@@ -111,7 +240,7 @@ pub fn plain(records: Vec<AuditRecord>) -> Json<Vec<RecordView>> {
 
 /// The handle on an agent's store. Failed agents have one too, and those that nobody names
 /// any more: their trail is still there.
-fn store(api: &Api, id: &str) -> Result<AgentStore, ApiError> {
+pub(crate) fn store(api: &Api, id: &str) -> Result<AgentStore, ApiError> {
     let id = AgentId::new(id).map_err(|_| ApiError::no_agent(id))?;
     let snapshot = api.registry.snapshot();
     match snapshot.agents.get(&id).map(|entry| entry.state.context()) {
@@ -123,7 +252,7 @@ fn store(api: &Api, id: &str) -> Result<AgentStore, ApiError> {
 
 /// An agent's chain.
 #[utoipa::path(get, path = "/api/agents/{id}/audit", params(("id" = String, Path), Page),
-    responses((status = 200, body = [RecordView]), (status = 404, body = ErrorBody)), security(("token" = [])))]
+    responses((status = 200, body = [RecordView]), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)), security(("token" = [])))]
 pub async fn agent(
     State(api): State<Api>,
     caller: Caller,
@@ -132,10 +261,17 @@ pub async fn agent(
 ) -> Result<Json<Vec<RecordView>>, ApiError> {
     let Query(page) = page?;
     let store = store(&api, &id)?;
-    let records = match page.part() {
-        (Some(after), limit) => store.audit_after(after, limit).await?,
-        (None, limit) => store.audit_tail(limit).await?,
+    let Some(filter) = meant(&api, &caller, &store, &page).await? else {
+        return Ok(Json(Vec::new()));
     };
+    let (part, limit) = page.part();
+    if let Within::Scope(_) = caller.within() {
+        // Its places are those among its own: how many there are of others is not told.
+        let part = page.after.map_or(AuditPart::Newest, AuditPart::AfterInScope);
+        let (records, seals) = (store.audit(filter, part, limit).await?, store.seals());
+        return Ok(Json(records.into_iter().map(|it| RecordView::told(&seals, it)).collect()));
+    }
+    let records = store.audit(filter, part, limit).await?;
     Ok(views(&Numbers::of(&caller, &store), records))
 }
 

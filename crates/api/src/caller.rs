@@ -4,7 +4,9 @@ use crate::error::ApiError;
 use axum::extract::FromRequestParts;
 use axum::http::StatusCode;
 use axum::http::request::Parts;
-use insula_domain::{AccountId, Address, AgentId, ChatId, ChatType, IdError, Platform, UserId};
+use insula_domain::{
+    AccountId, Address, AgentId, ChatId, ChatType, IdError, Platform, ScopeName, UserId,
+};
 use insula_registry::Actor;
 use insula_registry::tokens::{Token, Verb};
 use std::ops::Deref;
@@ -18,6 +20,25 @@ pub enum Caller {
     Local,
     /// The bearer of a token.
     Token(Bearer),
+}
+
+/// How much of an agent somebody sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Within<'c> {
+    /// All that their rights cover.
+    Whole,
+    /// What is of this scope.
+    Scope(&'c ScopeName),
+}
+
+impl Within<'_> {
+    /// Whether what is of a scope is seen.
+    pub fn sees(self, scope: &ScopeName) -> bool {
+        match self {
+            Self::Whole => true,
+            Self::Scope(own) => own == scope,
+        }
+    }
 }
 
 /// Comes when a right is lost.
@@ -66,6 +87,14 @@ impl Caller {
         match self {
             Self::Local => true,
             Self::Token(token) => token.allows(agent, verb),
+        }
+    }
+
+    /// How much of an agent it sees.
+    pub fn within(&self) -> Within<'_> {
+        match self {
+            Self::Local => Within::Whole,
+            Self::Token(token) => token.scope().map_or(Within::Whole, Within::Scope),
         }
     }
 

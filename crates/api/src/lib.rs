@@ -6,6 +6,7 @@
 
 mod approvals;
 pub mod audit;
+mod audit_export;
 mod body;
 mod caller;
 mod context;
@@ -30,6 +31,7 @@ mod refusal;
 mod rights;
 pub mod secrets;
 mod sessions;
+mod since;
 mod skills;
 mod submit;
 mod tools;
@@ -153,6 +155,8 @@ pub fn router(state: Api) -> Router {
         .route("/agents/{id}/secrets/{name}", put(secrets::set).merge(delete(secrets::remove)))
         .route("/agents/{id}/audit", get(audit::agent))
         .route("/agents/{id}/audit/verify", get(audit::verify_agent))
+        .route("/agents/{id}/audit/export", get(audit_export::export))
+        .route("/agents/{id}/audit/key", get(audit_export::key))
         .route("/agents/{id}/usage", get(usage::agent))
         .route("/usage", get(usage::all))
         .method_not_allowed_fallback(wrong_method)

@@ -130,6 +130,7 @@ impl Numbers {
         let counted = [
             ("session", Counted::Session),
             ("turn", Counted::Turn),
+            ("parent", Counted::Turn),
             ("delivery", Counted::Delivery),
             ("fragment", Counted::Fragment),
         ];

@@ -1,8 +1,8 @@
 //! The description of an owner's routes, for the one of the whole API.
 
 use crate::{
-    approvals, audit, context, deliveries, events, files, grants, mcp, mcp_servers, memory,
-    messages, pairing, secrets, sessions, skills, tools, turns, usage, v1,
+    approvals, audit, audit_export, context, deliveries, events, files, grants, mcp, mcp_servers,
+    memory, messages, pairing, secrets, sessions, skills, tools, turns, usage, v1,
 };
 use utoipa::OpenApi;
 
@@ -10,6 +10,8 @@ use utoipa::OpenApi;
 #[openapi(paths(
     audit::agent,
     audit::verify_agent,
+    audit_export::export,
+    audit_export::key,
     mcp_servers::list,
     mcp_servers::test,
     mcp_servers::approve,

@@ -5,8 +5,8 @@ use crate::caller::Caller;
 use crate::error::ApiError;
 use crate::front::RequestSlot;
 use crate::id::Id;
-use crate::refusal::refused_for_good;
-use axum::extract::{MatchedPath, Request};
+use crate::refusal::{not_found, refused_for_good};
+use axum::extract::{MatchedPath, OriginalUri, Request};
 use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
@@ -42,11 +42,30 @@ fn verb(method: &Method, path: &str) -> Option<Verb> {
     }
 }
 
+/// Whether a route answers a token that sees one scope: those that say of each thing which scope it
+/// is of, and leave out all but one. To such a token nothing else is there.
+fn answers_in_scope(method: &Method, path: &str) -> bool {
+    let reads = method == Method::GET || method == Method::HEAD;
+    let rest = path.strip_prefix("/api/agents/{id}");
+    let listed = [
+        "/audit",
+        "/audit/export",
+        "/audit/key",
+        "/sessions",
+        "/sessions/search",
+        "/sessions/{session}",
+        "/memory",
+        "/memory/search",
+    ];
+    reads && rest.is_some_and(|rest| listed.contains(&rest))
+}
+
 /// Lets the admin through everywhere, and a token where it covers what is asked. To a token,
 /// an agent of somebody else's is one that does not exist, before anything else is looked at.
 pub async fn require(
     caller: Result<Caller, ApiError>,
     place: RequestSlot,
+    original: OriginalUri,
     matched: MatchedPath,
     id: Result<Id, ApiError>,
     request: Request,
@@ -57,6 +76,16 @@ pub async fn require(
         Ok(Caller::Local) => return next.run(request).await,
         Err(stranger) => return stranger.into_response(),
     };
+    if token.scope().is_some() {
+        let is_there = answers_in_scope(request.method(), matched.as_str());
+        let id = id.ok().and_then(|Id(id)| AgentId::new(&id).ok());
+        let known = id.filter(|id| is_there && token.agents.contains(id));
+        let Some(id) = known else { return not_found(original).await };
+        return match place.about(&id) {
+            Ok(()) => next.run(request).await,
+            Err(full) => refused_for_good(request.uri().path(), full),
+        };
+    }
     let Some(verb) = verb(request.method(), matched.as_str()) else {
         let message =
             "only the admin of this daemon may; the local token is in run/admin.token of the home";
@@ -84,12 +113,40 @@ mod tests {
     use super::*;
 
     #[test]
+    fn rule_04_a_token_for_a_scope_reads_what_is_listed_and_nothing_else() {
+        for path in ["/audit", "/audit/export", "/sessions", "/sessions/{session}", "/memory"] {
+            let path = format!("/api/agents/{{id}}{path}");
+            assert!(answers_in_scope(&Method::GET, &path), "{path}");
+            assert_eq!(verb(&Method::GET, &path), Some(Verb::Read), "{path}");
+            for method in [Method::POST, Method::PUT, Method::DELETE, Method::PATCH] {
+                assert!(!answers_in_scope(&method, &path), "{method} {path}");
+            }
+        }
+        for path in [
+            "/api/agents/{id}",
+            "/api/agents/{id}/audit/verify",
+            "/api/agents/{id}/events",
+            "/api/agents/{id}/turns",
+            "/api/agents/{id}/memory/{fragment}",
+            "/api/agents/{id}/memory/export",
+            "/api/agents/{id}/usage",
+            "/api/agents",
+            "/api/audit",
+            "/api/approvals",
+        ] {
+            assert!(!answers_in_scope(&Method::GET, path), "{path}");
+        }
+    }
+
+    #[test]
     fn a_route_about_an_agent_needs_the_verb_that_covers_it() {
         let (get, post, delete) = (Method::GET, Method::POST, Method::DELETE);
         for (method, path, expected) in [
             (&get, "/api/agents/{id}", Some(Verb::Read)),
             (&get, "/api/agents/{id}/context", Some(Verb::Read)),
             (&get, "/api/agents/{id}/audit/verify", Some(Verb::Read)),
+            (&get, "/api/agents/{id}/audit/export", Some(Verb::Read)),
+            (&get, "/api/agents/{id}/audit/key", Some(Verb::Read)),
             (&get, "/api/agents/{id}/sessions/{session}", Some(Verb::Read)),
             (&Method::HEAD, "/api/agents/{id}/events", Some(Verb::Read)),
             (&post, "/api/agents/{id}/messages", Some(Verb::Chat)),

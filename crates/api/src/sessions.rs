@@ -1,7 +1,7 @@
 //! The sessions of an agent: which there are, what was said, and forgetting it.
 
 use crate::Api;
-use crate::caller::Caller;
+use crate::caller::{Caller, Within};
 use crate::error::{ApiError, ErrorBody};
 use crate::id::{Id, kept};
 use crate::numbers::{Number, Numbers};
@@ -12,7 +12,7 @@ use axum::http::StatusCode;
 use insula_domain::ScopeName;
 use insula_registry::AgentContext;
 use insula_store::{
-    Message, MessageSeq, Part, Session, SessionId, SessionRef, SessionState, TurnStatus,
+    About, Message, MessageSeq, Part, Session, SessionId, SessionRef, SessionState, TurnStatus,
 };
 use insula_turns::messages::text_of;
 use serde::{Deserialize, Serialize};
@@ -207,7 +207,10 @@ pub(crate) async fn listed(
     let missing = |before: &str| no_session(&before.escape_debug());
     let read = |before| numbers.read_session(before).ok_or_else(|| missing(before));
     let before = before.map(read).transpose()?;
-    let sessions = agent.store.sessions(before, limit).await?;
+    let sessions = match caller.within() {
+        Within::Whole => agent.store.sessions(before, limit).await?,
+        Within::Scope(scope) => agent.store.sessions_in(scope, before, limit).await?,
+    };
     // Of a forgotten session a row without words is left: nothing to show.
     let there = sessions.into_iter().filter(|it| it.state != SessionState::Forgotten);
     Ok(there.map(|session| SessionView::of(&numbers, session)).collect())
@@ -249,11 +252,15 @@ pub(crate) async fn transcript(
         Some(turn) => there(agent, turn.session, session).await?,
         None => find(&numbers, agent, session).await?,
     };
+    if !caller.within().sees(&found.scope) {
+        return Err(no_session(&session.escape_debug()));
+    }
     let before = before.and_then(|before| u64::try_from(before).ok());
     // Of a turn that is asked for, its own message is the first.
     let first = named.as_ref().map(|turn| turn.message.0.saturating_add(limit as u64));
     let before = before.or(first).map_or(MessageSeq::END, MessageSeq);
-    let messages = agent.store.messages_before(found.id, before, limit).await?;
+    let mut messages = agent.store.messages_before(found.id, before, limit).await?;
+    messages.retain(|message| caller.within().sees(&message.scope));
     let secrets = api.secrets.known();
     let messages = messages.iter().map(|message| {
         let view = MessageView::of(&numbers, message);
@@ -307,10 +314,14 @@ pub(crate) async fn found(
     scope: Option<String>,
     limit: usize,
 ) -> Result<Vec<Found>, ApiError> {
-    let scopes: BTreeSet<ScopeName> = match scope {
-        // Nothing was said in what is no scope.
-        Some(scope) => scope.parse().into_iter().collect(),
-        None => {
+    let scopes: BTreeSet<ScopeName> = match (scope, caller.within()) {
+        // Nothing was said in what is no scope, nor for whoever sees another one.
+        (Some(scope), within) => {
+            let named = scope.parse().into_iter();
+            named.filter(|scope| within.sees(scope)).collect()
+        }
+        (None, Within::Scope(own)) => BTreeSet::from([own.clone()]),
+        (None, Within::Whole) => {
             let sessions = agent.store.sessions(None, SCOPES_SEARCHED).await?;
             sessions.into_iter().map(|session| session.scope).collect()
         }
@@ -354,6 +365,9 @@ pub async fn forget(
     let engine = api.engine.clone().ok_or_else(ApiError::no_daemon)?;
     engine.forget(&agent, found.id).await?;
     let content = serde_json::json!({ "session": found.id.0 });
-    agent.audit.append(&caller.actor(), "session.forgotten", content).await?;
+    agent
+        .audit
+        .append(About::Session(found.id), &caller.actor(), "session.forgotten", content)
+        .await?;
     Ok(StatusCode::NO_CONTENT)
 }

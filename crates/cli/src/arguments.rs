@@ -1,10 +1,12 @@
 //! What can be typed.
 
 mod access;
+mod audit;
 mod conversation;
 mod policies;
 
 pub use access::{Deliveries, Less, Mcp, McpServe, OneSecret, Pairing, Secret, Skills, Token};
+pub use audit::{Audit, Export, Filters, Tail, Verify};
 use conversation::CHAT_HELP;
 pub use conversation::{Approvals, Chat, Files, Forgetting, Memory, Sessions, Turns};
 pub use policies::Policies;
@@ -327,29 +329,6 @@ pub struct Add {
 pub enum Context {
     /// Print the context as the runtime holds it, secrets by name only
     Show(OneAgent),
-}
-
-/// Read and verify audit chains.
-#[derive(Debug, Subcommand)]
-pub enum Audit {
-    /// Show the newest records
-    Tail {
-        /// The agent; without it, the daemon's own chain
-        agent: Option<String>,
-        /// How many
-        #[arg(long, short = 'n', default_value_t = 20)]
-        lines: usize,
-    },
-    /// Check that a chain is intact; exit 1 when it is not
-    Verify {
-        /// The agent; without it, every chain there is
-        agent: Option<String>,
-    },
-    /// Write a whole chain to standard output, one JSON record a line
-    Export {
-        /// The agent; without it, the daemon's own chain
-        agent: Option<String>,
-    },
 }
 
 /// Work with the configuration format.

@@ -96,6 +96,42 @@ pub fn open_log(path: &Path) -> std::io::Result<std::fs::File> {
     std::fs::OpenOptions::new().create(true).append(true).mode(0o600).open(path)
 }
 
+/// Makes a file that only its owner can read. One that is there is left as it is.
+pub fn write_new(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    use std::io::Write as _;
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let mut file =
+        std::fs::OpenOptions::new().create_new(true).write(true).mode(0o600).open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+/// The lines of a file that somebody gave, none of them longer than this.
+pub fn lines(
+    path: &Path,
+    bytes_max: usize,
+) -> std::io::Result<impl Iterator<Item = std::io::Result<String>> + use<>> {
+    use std::io::{BufRead as _, Error, ErrorKind, Read as _};
+    let mut file = std::io::BufReader::new(std::fs::File::open(path)?);
+    Ok(std::iter::from_fn(move || {
+        let mut line = Vec::new();
+        let part = file.by_ref().take(bytes_max as u64 + 1).read_until(b'\n', &mut line);
+        if let Err(error) = part {
+            return Some(Err(error));
+        }
+        if line.is_empty() {
+            return None;
+        }
+        if line.last() == Some(&b'\n') {
+            line.pop();
+        } else if line.len() > bytes_max {
+            return Some(Err(Error::new(ErrorKind::InvalidData, "a line of it is too long")));
+        }
+        let no_text = |_| Error::new(ErrorKind::InvalidData, "it is no text");
+        Some(String::from_utf8(line).map_err(no_text))
+    }))
+}
+
 /// A path without the links in it, where there is something.
 pub fn real(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())

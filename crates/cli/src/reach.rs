@@ -161,6 +161,15 @@ impl Reach {
         self.request(Method::GET, path, None).await
     }
 
+    /// Reads what is no JSON.
+    pub async fn get_text(&self, path: &str) -> Result<String, Failure> {
+        let (status, bytes) = self.exchange(Method::GET, path, None).await?;
+        if !status.is_success() {
+            answer(status, &bytes)?;
+        }
+        String::from_utf8(bytes).map_err(|_| Failure::Failed("the answer is no text".to_owned()))
+    }
+
     /// Changes, or asks with a body.
     pub async fn post(&self, path: &str, body: Option<Value>) -> Result<Value, Failure> {
         self.request(Method::POST, path, body).await

@@ -15,6 +15,7 @@ pub mod access;
 pub mod actor;
 pub mod address;
 pub mod argument;
+pub mod audit_scope;
 pub mod binding;
 pub mod boundary;
 pub mod child;
@@ -59,6 +60,7 @@ pub use access::{
 pub use actor::{Actor, Bearer, PlatformIdentity};
 pub use address::{Address, ChatType, Community};
 pub use argument::{ArgumentRule, ArgumentRules};
+pub use audit_scope::AuditScope;
 pub use binding::{Binding, Field, Match, Metadata, Tier};
 pub use boundary::{
     AccessMode, ApprovalMode, ApprovalRule, Axis, Boundary, Budget, BudgetLimits, ChildApprovals,

@@ -17,11 +17,10 @@ pub async fn daemon(
 ) -> Result<Json<Vec<RecordView>>, ApiError> {
     let Query(page) = page?;
     let store = server.front.records();
+    let filter = page.filter(server.world.clock.now())?;
+    let (part, limit) = page.part();
     // Only the admin gets here.
-    Ok(plain(match page.part() {
-        (Some(after), limit) => store.audit_after(after, limit).await?,
-        (None, limit) => store.audit_tail(limit).await?,
-    }))
+    Ok(plain(store.audit(filter, part, limit).await?))
 }
 
 /// Whether the daemon's chain is intact.

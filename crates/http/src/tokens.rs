@@ -6,10 +6,10 @@ use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use axum::http::StatusCode;
 use insula_api::{ApiError, ErrorBody, Id};
-use insula_domain::AgentId;
+use insula_domain::{AgentId, ScopeError};
 use insula_registry::Actor;
 use insula_registry::daemon::NewToken;
-use insula_registry::tokens::{Token, Verb};
+use insula_registry::tokens::{Token, TokenReach, Verb};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,9 +20,11 @@ use utoipa::ToSchema;
 #[serde(deny_unknown_fields)]
 pub struct CreateToken {
     agents: Vec<String>,
-    /// `chat` alone where nothing is said.
+    /// `chat` alone where nothing is said; `read` for one that sees one scope.
     verbs: Option<Vec<String>>,
     note: Option<String>,
+    /// The one scope that it sees, such as `chat:telegram:main:5`; it only reads then.
+    scope: Option<String>,
     /// Values for hooks and expressions.
     #[serde(default)]
     metadata: BTreeMap<String, String>,
@@ -44,6 +46,8 @@ pub struct TokenView {
     id: String,
     agents: Vec<String>,
     verbs: Vec<&'static str>,
+    /// The one scope that it sees; null for the whole of its agents.
+    scope: Option<String>,
     note: Option<String>,
     created: String,
     metadata: BTreeMap<String, String>,
@@ -57,6 +61,7 @@ impl TokenView {
             id: token.id.to_string(),
             agents: token.agents.iter().map(ToString::to_string).collect(),
             verbs: token.verbs.iter().map(|verb| verb.as_str()).collect(),
+            scope: token.scope().map(ToString::to_string),
             note: token.note.as_deref().map(Into::into),
             created: token.created.to_string(),
             metadata: token
@@ -87,7 +92,14 @@ pub async fn create(
         .iter()
         .map(|id| AgentId::new(id).map_err(|_| ApiError::no_agent(id)))
         .collect();
-    let verbs = asked.verbs.unwrap_or_else(|| vec!["chat".to_owned()]);
+    let reach = match &asked.scope {
+        None => TokenReach::Whole,
+        Some(scope) => TokenReach::Scope(scope.parse().map_err(|error: ScopeError| {
+            ApiError::invalid(format!("`{}`: {error}", scope.escape_debug()))
+        })?),
+    };
+    let usual = if reach == TokenReach::Whole { "chat" } else { "read" };
+    let verbs = asked.verbs.unwrap_or_else(|| vec![usual.to_owned()]);
     let verbs: Result<BTreeSet<Verb>, ApiError> = verbs
         .iter()
         .map(|verb| {
@@ -104,7 +116,14 @@ pub async fn create(
         Value::String(text) => Some(text.into()),
         less => Some(less.to_string().into()),
     });
-    let new = NewToken { agents: agents?, verbs: verbs?, note, metadata: metadata.collect(), less };
+    let new = NewToken {
+        reach,
+        agents: agents?,
+        verbs: verbs?,
+        note,
+        metadata: metadata.collect(),
+        less,
+    };
     let made = server.daemon.create_token_with(new, &Actor::CommandLine).await;
     let (token, text) = made?;
     Ok((StatusCode::CREATED, Json(CreatedToken { id: token.id.to_string(), token: text })))

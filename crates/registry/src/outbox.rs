@@ -8,7 +8,8 @@ use crate::context::AgentContext;
 use crate::trail::Trail;
 use insula_domain::{Actor, AgentId};
 use insula_store::{
-    AgentCommand, Delivery, DeliveryId, Feed, FeedChange, OutboxCommand, StoreError, Subscription,
+    About, AgentCommand, Delivery, DeliveryId, Feed, FeedChange, OutboxCommand, StoreError,
+    Subscription,
 };
 use insula_world::{Clock, World};
 use serde_json::json;
@@ -143,7 +144,9 @@ impl Outbox {
         actor: &Actor,
     ) -> Result<(), StoreError> {
         let content = json!({ "delivery": id.0 });
-        let entry = self.trail.record(agent, actor, kind, content);
+        let delivery = agent.store.delivery(id).await?;
+        let about = delivery.map_or(About::Agent, |delivery| about(&delivery));
+        let entry = self.trail.record(agent, about, actor, kind, content);
         let batch = vec![AgentCommand::Outbox(command), AgentCommand::Audit(entry)];
         agent.store.commit(batch).await.map(drop)
     }
@@ -167,8 +170,14 @@ impl Outbox {
             "part": delivery.sent.len() + 1,
             "why": why,
         });
-        AgentCommand::Audit(self.trail.record(agent, &Actor::Daemon, kind, content))
+        let about = about(delivery);
+        AgentCommand::Audit(self.trail.record(agent, about, &Actor::Daemon, kind, content))
     }
+}
+
+/// Whose matter a delivery is: that of the conversation it comes from.
+fn about(delivery: &Delivery) -> About {
+    delivery.session.map_or(About::Agent, About::Session)
 }
 
 #[cfg(test)]

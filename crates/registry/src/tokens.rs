@@ -5,7 +5,7 @@
 use crate::signal::{Changes, Signal};
 use arc_swap::ArcSwap;
 use insula_config::way_in;
-use insula_domain::{AgentId, Metadata, Narrowing};
+use insula_domain::{AgentId, Metadata, Narrowing, ScopeName};
 use insula_store::{Feed, FeedChange, Subscription};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -54,6 +54,16 @@ impl Verb {
     }
 }
 
+/// How much of its agents a token is for.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum TokenReach {
+    /// Them as a whole, by its verbs.
+    #[default]
+    Whole,
+    /// What one scope of its one agent may read, and nothing else: no verb of it holds elsewhere.
+    Scope(ScopeName),
+}
+
 /// A token, without the part that is secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
@@ -64,6 +74,8 @@ pub struct Token {
     pub agents: BTreeSet<AgentId>,
     /// What it may do with them.
     pub verbs: BTreeSet<Verb>,
+    /// How much of them it is for.
+    pub reach: TokenReach,
     /// What it is for, in its maker's words.
     pub note: Option<Box<str>>,
     /// When it was made.
@@ -77,10 +89,20 @@ pub struct Token {
 }
 
 impl Token {
-    /// Whether it lets its bearer do `verb` with `agent`.
+    /// Whether it lets its bearer do `verb` with `agent` as a whole. One for a scope never does:
+    /// where nobody looks for its scope it opens nothing.
     pub fn allows(&self, agent: &AgentId, verb: Verb) -> bool {
-        self.agents.contains(agent)
+        self.reach == TokenReach::Whole
+            && self.agents.contains(agent)
             && (self.verbs.contains(&verb) || self.verbs.contains(&Verb::Admin))
+    }
+
+    /// The one scope it is for, if it is for one.
+    pub fn scope(&self) -> Option<&ScopeName> {
+        match &self.reach {
+            TokenReach::Whole => None,
+            TokenReach::Scope(scope) => Some(scope),
+        }
     }
 
     /// A key that only this token leads to, for what is to be read back only by its bearer.
@@ -93,6 +115,7 @@ impl Token {
             "hash": self.hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>(),
             "agents": self.agents.iter().map(AgentId::as_str).collect::<Vec<_>>(),
             "verbs": self.verbs.iter().map(|verb| verb.as_str()).collect::<Vec<_>>(),
+            "scope": self.scope().map(ScopeName::as_str),
             "note": self.note,
             "created": self.created,
             "metadata": self.metadata,
@@ -117,6 +140,11 @@ impl Token {
             hash: bytes?.try_into().ok()?,
             agents: texts("agents").map(AgentId::new).collect::<Result<_, _>>().ok()?,
             verbs: texts("verbs").map(Verb::parse).collect::<Option<_>>()?,
+            // Of an older version it is of the whole; what is no scope opens nothing.
+            reach: match value.get("scope") {
+                None | Some(Value::Null) => TokenReach::Whole,
+                Some(scope) => TokenReach::Scope(scope.as_str()?.parse().ok()?),
+            },
             note: value["note"].as_str().map(Into::into),
             created: value["created"].as_str()?.into(),
             metadata: value["metadata"]
@@ -223,4 +251,42 @@ fn read(text: Option<&str>) -> BTreeMap<Box<str>, Arc<Token>> {
         Some((id.as_str().into(), Arc::new(Token::from_json(id, value)?)))
     });
     known.collect()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+mod tests {
+    use super::*;
+
+    fn token(scope: &Value) -> Option<Arc<Token>> {
+        let hash = "00".repeat(32);
+        let mut one = json!({ "hash": hash, "agents": ["a"], "verbs": ["read"], "created": "x" });
+        if *scope != Value::Null {
+            one["scope"] = scope.clone();
+        }
+        let all = json!({ "t": one }).to_string();
+        Tokens::load(Some(&all)).get("t")
+    }
+
+    #[test]
+    fn rule_04_a_token_for_a_scope_opens_nothing_where_nobody_looks_for_its_scope() {
+        let (agent, other) = (AgentId::new("a").unwrap(), AgentId::new("b").unwrap());
+        let whole = token(&Value::Null).unwrap();
+        assert!(whole.allows(&agent, Verb::Read) && whole.scope().is_none());
+        assert!(!whole.allows(&other, Verb::Read));
+        let one = token(&json!("custom:acme")).unwrap();
+        assert_eq!(one.scope().map(ScopeName::as_str), Some("custom:acme"));
+        assert!(Verb::ALL.iter().all(|verb| !one.allows(&agent, *verb)));
+    }
+
+    #[test]
+    fn a_kept_token_whose_scope_is_none_is_nobodys() {
+        for scope in [json!("everything"), json!(""), json!(7), json!(["global"]), json!({})] {
+            assert_eq!(token(&scope), None, "{scope}");
+        }
+        // What is written is what is read.
+        let one = token(&json!("custom:acme")).unwrap();
+        let kept = kept(&BTreeMap::from([(one.id.clone(), one.clone())]));
+        assert_eq!(Tokens::load(Some(&kept)).get("t"), Some(one));
+    }
 }

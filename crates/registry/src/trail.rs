@@ -1,9 +1,11 @@
 //! Makes records for the audit trails, with secrets taken out.
+//!
+//! Whoever makes one says what it is about ([`About`]): there is no record without.
 
 use crate::context::AgentContext;
 use crate::secrets::SecretBook;
 use insula_domain::{Actor, AgentId};
-use insula_store::AuditEntry;
+use insula_store::{About, AuditEntry};
 use insula_world::{Clock, World};
 use serde_json::Value;
 use std::sync::Arc;
@@ -24,14 +26,16 @@ impl Trail {
     pub fn record(
         &self,
         agent: &AgentContext,
+        about: About,
         actor: &Actor,
         kind: &str,
         content: Value,
     ) -> AuditEntry {
-        self.entry_of(&agent.id, actor, kind, agent.generation.0, content)
+        let content = self.secrets.known().redact_record_of(&agent.id, content);
+        self.made(about, actor, kind, agent.generation.0, &content)
     }
 
-    /// A record for the trail of one agent, whether or not it serves.
+    /// A record about one agent as a whole, for its trail, whether or not it serves.
     pub(crate) fn entry_of(
         &self,
         agent: &AgentId,
@@ -41,7 +45,7 @@ impl Trail {
         content: Value,
     ) -> AuditEntry {
         let content = self.secrets.known().redact_record_of(agent, content);
-        self.made(actor, kind, generation, &content)
+        self.made(About::Agent, actor, kind, generation, &content)
     }
 
     /// A record for the daemon's own trail.
@@ -53,13 +57,21 @@ impl Trail {
         content: Value,
     ) -> AuditEntry {
         let content = self.secrets.known().redact_record(content);
-        self.made(actor, kind, generation, &content)
+        self.made(About::Daemon, actor, kind, generation, &content)
     }
 
-    fn made(&self, actor: &Actor, kind: &str, generation: u64, content: &Value) -> AuditEntry {
+    fn made(
+        &self,
+        about: About,
+        actor: &Actor,
+        kind: &str,
+        generation: u64,
+        content: &Value,
+    ) -> AuditEntry {
         AuditEntry {
             at: self.clock.now(),
             actor: actor.clone(),
+            about,
             kind: kind.into(),
             generation,
             content: content.to_string(),

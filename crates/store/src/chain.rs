@@ -6,14 +6,19 @@
 //! covers only a salted hash: with content and salt erased, nobody can guess what it was, and
 //! the chain still holds. A cut tail is not visible in what is left; for that the head is
 //! anchored in another file, under a seal made with the same key.
+//!
+//! Records of one scope are linked among themselves too (`scope_chain`), so that their tenant can
+//! check them without the key and without anybody else's; the link here covers that one.
 
-use crate::audit::{AuditEntry, AuditReport, TAIL_LOST};
+pub(crate) use crate::digest::Bytes32;
+
+use crate::audit::{About, AuditEntry, AuditReport, TAIL_LOST};
+use crate::digest::{commitment, sized};
 use crate::key::AuditKey;
-use insula_domain::Actor;
+use crate::scope_chain::{self, Fields, Told};
+use crate::seal::Seals;
+use insula_domain::{Actor, AuditScope};
 use insula_world::{Random, Timestamp};
-
-/// The bytes of a link, a commitment and a salt.
-pub(crate) type Bytes32 = [u8; 32];
 
 /// The newest record of a chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +39,8 @@ pub(crate) struct Stored {
     pub(crate) actor: Vec<u8>,
     pub(crate) kind: Vec<u8>,
     pub(crate) generation: u64,
+    /// Whose matter it is; `None` in records that were written before that was noted.
+    pub(crate) noted: Option<Noted>,
     /// Content and salt; `None` once erased.
     pub(crate) content: Option<(Vec<u8>, Bytes32)>,
     pub(crate) commitment: Bytes32,
@@ -41,42 +48,95 @@ pub(crate) struct Stored {
     pub(crate) mac: Bytes32,
 }
 
+/// Whose matter a record is, and its place among theirs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Noted {
+    pub(crate) scope: Vec<u8>,
+    pub(crate) session: Option<Vec<u8>>,
+    /// Its position among those of the scope, from 1.
+    pub(crate) seq: u64,
+    /// The salted hash of what its tenant is told of the content.
+    pub(crate) told: Bytes32,
+    /// Its link among those of the scope.
+    pub(crate) link: Bytes32,
+}
+
+/// Where a record goes: whose matter it is, and the newest before it of the same.
+pub(crate) struct RecordPlace {
+    pub(crate) scope: AuditScope,
+    pub(crate) session: Option<Box<str>>,
+    /// The newest of the scope; `None` where there is none.
+    pub(crate) head: Option<Head>,
+}
+
 /// One chain: whose it is, and its key.
 pub(crate) struct Chain {
     owner: String,
     key: Bytes32,
+    /// How numbers are told outside; `None` for the daemon's own, which leaves it to nobody.
+    seals: Option<Seals>,
 }
 
 impl Chain {
     /// The chain of an agent. Agent ids have no `:`, so no agent is called `daemon:`.
     pub(crate) fn of_agent(key: &AuditKey, agent: &str) -> Self {
-        Self::new(key, format!("agent:{agent}"))
+        Self::new(key, scope_chain::owner_of(agent), Some(Seals::of_agent(key, agent)))
     }
 
     /// The daemon's own chain.
     pub(crate) fn of_daemon(key: &AuditKey) -> Self {
-        Self::new(key, "daemon:".to_owned())
+        Self::new(key, "daemon:".to_owned(), None)
     }
 
-    fn new(key: &AuditKey, owner: String) -> Self {
-        Self { key: key.of_chain(&owner), owner }
+    fn new(key: &AuditKey, owner: String, seals: Option<Seals>) -> Self {
+        Self { key: key.of_chain(&owner), owner, seals }
+    }
+
+    /// What the tenant of a record is told of its content, and under which salt.
+    pub(crate) fn told(&self, content: &str, salt: &Bytes32) -> Told {
+        Told::of(self.seals.as_ref(), content, salt)
+    }
+
+    /// What the first record of a scope follows.
+    pub(crate) fn scope_start(&self, scope: &str) -> Bytes32 {
+        scope_chain::start(&self.owner, scope)
     }
 
     /// The record that follows `head`.
-    pub(crate) fn follow(&self, head: Head, entry: AuditEntry, random: &Random) -> (Head, Stored) {
+    pub(crate) fn follow(
+        &self,
+        head: Head,
+        place: RecordPlace,
+        entry: AuditEntry,
+        random: &Random,
+    ) -> (Head, Stored) {
         let seq = head.seq + 1;
         let at = entry.at.as_millis();
-        let content = entry.content.into_bytes();
         // The link before and the time are part of the purpose, so that a chain that begins
         // again under the same name in the same run does not use the same salts.
         let before = blake3::Hash::from_bytes(head.mac).to_hex();
         let purpose = ["audit", &self.owner, "salt", &seq.to_string(), &at.to_string(), &before];
         let salt = random.stream(&purpose).bytes();
+        let told = self.told(&entry.content, &salt).commitment();
+        let content = entry.content.into_bytes();
+        let (actor, kind) = (entry.actor.as_str().as_bytes(), entry.kind.as_bytes());
+        let session = place.session.as_deref().map(str::as_bytes);
+        let body = Fields { at, actor, kind, session, generation: entry.generation, told }.body();
+        let start = Head { seq: 0, mac: self.scope_start(place.scope.as_str()) };
+        let before = place.head.unwrap_or(start);
+        let noted = Noted {
+            scope: place.scope.as_str().as_bytes().to_vec(),
+            session: session.map(<[u8]>::to_vec),
+            seq: before.seq + 1,
+            told,
+            link: scope_chain::link(&before.mac, before.seq + 1, &body),
+        };
         let mut record = Stored {
             at,
-            actor: entry.actor.as_str().as_bytes().to_vec(),
-            kind: entry.kind.into_string().into_bytes(),
+            actor: actor.to_vec(),
+            kind: kind.to_vec(),
             generation: entry.generation,
+            noted: Some(noted),
             commitment: commitment(&salt, &content),
             content: Some((content, salt)),
             prev: head.mac,
@@ -88,13 +148,19 @@ impl Chain {
 
     fn link(&self, seq: u64, record: &Stored) -> Bytes32 {
         let mut hasher = blake3::Hasher::new_keyed(&self.key);
-        hasher.update(b"link");
+        hasher.update(if record.noted.is_some() { &b"link 2"[..] } else { b"link" });
         hasher.update(&seq.to_le_bytes());
         hasher.update(&record.at.to_le_bytes());
         for text in [&record.actor, &record.kind] {
-            // The length first, so that no two records have the same bytes in all.
-            hasher.update(&(text.len() as u64).to_le_bytes());
-            hasher.update(text);
+            sized(&mut hasher, text);
+        }
+        if let Some(Noted { scope, session, seq, told, link }) = &record.noted {
+            sized(&mut hasher, scope);
+            hasher.update(&[u8::from(session.is_some())]);
+            sized(&mut hasher, session.as_deref().unwrap_or_default());
+            hasher.update(&seq.to_le_bytes());
+            hasher.update(told);
+            hasher.update(link);
         }
         hasher.update(&record.generation.to_le_bytes());
         hasher.update(&record.commitment);
@@ -167,6 +233,7 @@ impl LostTail {
         AuditEntry {
             at,
             actor: Actor::Daemon,
+            about: About::Agent,
             kind: TAIL_LOST.into(),
             generation: 0,
             content: format!(
@@ -188,10 +255,6 @@ impl LostTail {
         let anchored = Head { seq: field("anchored")?.parse().ok()?, mac };
         Some(Self { anchored, records: field("lost")?.parse().ok()? })
     }
-}
-
-fn commitment(salt: &Bytes32, content: &[u8]) -> Bytes32 {
-    *blake3::Hasher::new().update(salt).update(content).finalize().as_bytes()
 }
 
 /// Where a chain ends, as it was noted elsewhere.

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a suite of tests: a broken promise is a panic")]
 
 mod approvals;
+mod audit;
 mod foreign;
 mod ingress;
 mod lease;
@@ -15,8 +16,8 @@ mod sessions;
 mod turns;
 
 use crate::{
-    AccountLease, AgentCommand, AgentRow, AgentStore, AuditEntry, DaemonCommand, Due, LeaseHolder,
-    Lifecycle, Reserved, Seq, Store, StoreError,
+    About, AccountLease, AgentCommand, AgentRow, AgentStore, AuditEntry, DaemonCommand, Due,
+    LeaseHolder, Lifecycle, Reserved, Seq, Store, StoreError,
 };
 use async_trait::async_trait;
 use insula_domain::Platform;
@@ -45,6 +46,7 @@ pub async fn run(opener: &dyn Opener) {
     a_retired_handle_stays_retired(opener).await;
     values_and_rows_survive_a_restart(opener).await;
     agents_do_not_see_each_other(opener).await;
+    audit::run(opener).await;
     sessions::run(opener).await;
     search::run(opener).await;
     turns::run(opener).await;
@@ -65,6 +67,7 @@ pub fn entry(kind: &str) -> AuditEntry {
     AuditEntry {
         at: Timestamp::from_millis(1_794_708_747_004),
         actor: "cli:local".into(),
+        about: About::Agent,
         kind: kind.into(),
         generation: 3,
         content: format!("{{\"of\":\"{kind}\"}}"),

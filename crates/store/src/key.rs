@@ -64,6 +64,14 @@ impl AuditKey {
         *hasher.finalize().as_bytes()
     }
 
+    /// The seed of the key by which parts of one chain are signed for those who have no key.
+    pub(crate) fn of_signatures(&self, owner: &str) -> [u8; 32] {
+        let mut hasher = blake3::Hasher::new_derive_key("insula store 2026 audit signatures v1");
+        hasher.update(&self.0);
+        hasher.update(owner.as_bytes());
+        *hasher.finalize().as_bytes()
+    }
+
     /// The key of the names that an agent's numbers have outside its store.
     pub(crate) fn of_names(&self, agent: &str) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new_derive_key("insula store 2026 names of numbers v1");

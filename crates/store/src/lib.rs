@@ -20,6 +20,7 @@ mod chain;
 #[cfg(test)]
 mod conformance;
 pub mod daemon;
+mod digest;
 pub mod error;
 pub mod feed;
 mod files;
@@ -38,7 +39,9 @@ pub mod message;
 mod options;
 pub mod outbox;
 mod parts;
+pub mod proof;
 mod query;
+mod scope_chain;
 pub mod seal;
 pub mod search;
 pub mod session;
@@ -52,7 +55,10 @@ pub mod usage;
 
 pub use agent::{AgentCommand, CommandOutcome, Committed};
 pub use approval::{Approval, ApprovalDecision, Grant};
-pub use audit::{AuditEntry, AuditRecord, AuditReport, Seq};
+pub use audit::{
+    About, AuditEntry, AuditFilter, AuditPart, AuditRecord, AuditReport, KindFilter, ScopeFilter,
+    Seq,
+};
 pub use daemon::{AgentRow, DaemonCommand, Due, EventKey, Lifecycle, Reserved, Spending};
 pub use error::{Result, StoreError};
 pub use feed::{Feed, FeedChange, Subscription};

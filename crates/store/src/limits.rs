@@ -2,7 +2,7 @@
 
 use crate::agent::{AgentCommand, BATCH_MAX};
 use crate::approval::APPROVAL_BYTES_MAX;
-use crate::audit::{AUDIT_CONTENT_BYTES_MAX, AUDIT_NAME_BYTES_MAX, AuditEntry};
+use crate::audit::{AUDIT_CONTENT_BYTES_MAX, AUDIT_NAME_BYTES_MAX, About, AuditEntry};
 use crate::error::{Result, StoreError};
 use crate::foreign::FOREIGN_PATH_BYTES_MAX;
 use crate::memory::{
@@ -191,6 +191,15 @@ fn buttons(buttons: &[NewButton]) -> Result<()> {
 pub(crate) fn audit(entry: &AuditEntry) -> Result<()> {
     within("the actor of an audit record", entry.actor.as_str().len(), AUDIT_NAME_BYTES_MAX)?;
     within("the kind of an audit record", entry.kind.len(), AUDIT_NAME_BYTES_MAX)?;
+    let (scope, session) = match &entry.about {
+        About::Daemon | About::Agent | About::Session(_) => (None, None),
+        About::Scope(scope) => (Some(scope), None),
+        About::Conversation { scope, key } => (Some(scope), Some(key)),
+        About::Key(key) => (None, Some(key)),
+    };
+    let scope_len = scope.map_or(0, |scope| scope.as_str().len());
+    within("the scope of an audit record", scope_len, NAME_BYTES_MAX)?;
+    within("the session of an audit record", session.map_or(0, |key| key.len()), NAME_BYTES_MAX)?;
     within("the content of an audit record", entry.content.len(), AUDIT_CONTENT_BYTES_MAX)
 }
 

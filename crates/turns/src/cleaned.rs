@@ -1,11 +1,11 @@
 //! Takes out of what is said to an agent what no reader sees, wherever it comes in.
 
 use crate::submit::{Around, Inbound};
-use insula_domain::Actor;
 use insula_domain::clean::{Removed, replace};
+use insula_domain::{Actor, SessionKey};
 use insula_registry::context::AgentContext;
 use insula_registry::trail::Trail;
-use insula_store::{AgentCommand, Part};
+use insula_store::{About, AgentCommand, Part};
 use serde_json::{Map, Value, json};
 
 /// Makes a message and what stands around it clean. What came by a platform was cleaned when it
@@ -20,7 +20,8 @@ pub(crate) fn clean(inbound: &mut Inbound, around: &mut Around, trail: &Trail) {
         replace(context, &mut removed);
     }
     if !removed.is_empty() {
-        around.first.push(cleaned(trail, &inbound.agent, &inbound.principal, &removed));
+        let (agent, who) = (&inbound.agent, &inbound.principal);
+        around.first.push(cleaned(trail, agent, &inbound.session, who, &removed));
     }
 }
 
@@ -42,11 +43,13 @@ fn clean_part(part: &mut Part, removed: &mut Removed) {
 pub fn cleaned(
     trail: &Trail,
     agent: &AgentContext,
+    session: &SessionKey,
     actor: &Actor,
     removed: &Removed,
 ) -> AgentCommand {
     let counts: Map<String, Value> =
         removed.counts().map(|(kind, count)| (kind.as_str().to_owned(), count.into())).collect();
     let content = json!({ "removed": counts, "examples": removed.examples() });
-    AgentCommand::Audit(trail.record(agent, actor, "message.cleaned", content))
+    let about = About::Key(session.to_string().into());
+    AgentCommand::Audit(trail.record(agent, about, actor, "message.cleaned", content))
 }

@@ -4,7 +4,7 @@ use crate::approvals::AnswerError;
 use insula_registry::context::AgentContext;
 use insula_registry::trail::Trail;
 use insula_registry::{Access, Actor};
-use insula_store::{AgentCommand, ForeignFile};
+use insula_store::{About, AgentCommand, ForeignFile};
 use serde_json::json;
 
 /// Files that one commit forgets.
@@ -49,6 +49,6 @@ fn forget(
     actor: &Actor,
 ) -> [AgentCommand; 2] {
     let content = json!({ "path": &*file.path, "integrity": file.integrity.to_string() });
-    let record = trail.record(agent, actor, "integrity.trusted", content);
+    let record = trail.record(agent, About::Agent, actor, "integrity.trusted", content);
     [AgentCommand::ForgetForeign { path: file.path.clone() }, AgentCommand::Audit(record)]
 }

@@ -355,7 +355,13 @@ impl Turn<'_> {
             content["sandbox"] = json!({ "optional": programs.optional });
         }
         let (cx, trail) = (self.cx, &self.shop.trail);
-        AgentCommand::Audit(trail.record(&cx.agent, &cx.principal, "tool.call", content))
+        AgentCommand::Audit(trail.record(
+            &cx.agent,
+            cx.about(),
+            &cx.principal,
+            "tool.call",
+            content,
+        ))
     }
 }
 

@@ -42,7 +42,13 @@ impl<'c> TurnOutbox<'c> {
             "session": cx.session.0,
         });
         let trail = &self.shop.trail;
-        AgentCommand::Audit(trail.record(&cx.agent, &cx.principal, "message.send", content))
+        AgentCommand::Audit(trail.record(
+            &cx.agent,
+            cx.about(),
+            &cx.principal,
+            "message.send",
+            content,
+        ))
     }
 
     async fn commit(&self, batch: Vec<AgentCommand>) -> Result<(), ToolError> {

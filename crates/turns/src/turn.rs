@@ -18,7 +18,7 @@ use insula_registry::Access;
 use insula_registry::context::{AgentContext, Whereabouts};
 use insula_registry::tokens::Verb;
 use insula_registry::whole::Whole;
-use insula_store::{Message, MessageSeq, NewMessage, SessionId, StoreError, TurnId, Usage};
+use insula_store::{About, Message, MessageSeq, NewMessage, SessionId, StoreError, TurnId, Usage};
 use insula_tools::Files;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -57,6 +57,11 @@ pub(crate) struct TurnContext {
 }
 
 impl TurnContext {
+    /// What records of it are about.
+    pub(crate) fn about(&self) -> About {
+        About::Session(self.session)
+    }
+
     /// It sees words of others, unless the operator takes them for their own.
     pub(crate) fn see_words_of(&self, source: Source) {
         let integrity = self.agent.boundary.integrity.untrusted(&Integrity::of(source));

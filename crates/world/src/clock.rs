@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use std::fmt;
+use std::str::FromStr;
 use std::time::Duration;
 
 /// A moment, in milliseconds since the Unix epoch.
@@ -30,6 +31,22 @@ impl fmt::Display for Timestamp {
     }
 }
 
+/// A text that names no moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NoMoment;
+
+impl FromStr for Timestamp {
+    type Err = NoMoment;
+
+    /// Reads RFC 3339, or a day, which begins at midnight in UTC.
+    fn from_str(text: &str) -> Result<Self, NoMoment> {
+        let is_day = text.len() == "2026-11-15".len();
+        let midnight = || format!("{text}T00:00:00Z");
+        let read = if is_day { midnight().parse() } else { text.parse::<jiff::Timestamp>() };
+        read.map(|moment| Self(moment.as_millisecond())).map_err(|_| NoMoment)
+    }
+}
+
 /// What time it is, and how to wait.
 #[async_trait]
 pub trait Clock: Send + Sync {
@@ -46,6 +63,21 @@ pub trait Clock: Send + Sync {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn moments_and_days_are_read() {
+        let read = |text: &str| text.parse::<Timestamp>().map(|it| it.to_string());
+        for (text, moment) in [
+            ("2026-11-15T02:12:27.004Z", "2026-11-15T02:12:27.004Z"),
+            ("2026-11-15T02:12:27+01:00", "2026-11-15T01:12:27.000Z"),
+            ("2026-11-15", "2026-11-15T00:00:00.000Z"),
+        ] {
+            assert_eq!(read(text), Ok(moment.to_owned()));
+        }
+        for text in ["", "now", "2026-13-15", "2026-11-15T02:12:27", "15.11.2026", "1794708747"] {
+            assert_eq!(read(text), Err(NoMoment), "{text}");
+        }
+    }
 
     #[test]
     fn timestamps_print_as_rfc_3339_in_utc() {

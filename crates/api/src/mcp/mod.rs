@@ -23,7 +23,7 @@ mod version;
 pub use sessions::Sessions;
 
 use crate::Api;
-use crate::caller::Caller;
+use crate::caller::{Caller, Within};
 use crate::error::{ApiError, ErrorBody};
 use crate::front::RequestSlot;
 use axum::Extension;
@@ -125,6 +125,9 @@ fn agent(
         }
         (one, other) => one.or(other),
     };
+    if let Within::Scope(_) = caller.within() {
+        return Err(ApiError::no_agent(named.unwrap_or_default()));
+    }
     let is_own = |id: &AgentId| match caller {
         Caller::Local => true,
         Caller::Token(token) => token.agents.contains(id),

@@ -7,7 +7,7 @@ mod view;
 pub use view::{FragmentView, ProvenanceView};
 
 use crate::Api;
-use crate::caller::Caller;
+use crate::caller::{Caller, Within};
 use crate::error::{ApiError, ErrorBody};
 use crate::id::{Id, kept};
 use crate::numbers::Numbers;
@@ -19,7 +19,7 @@ use insula_domain::ScopeName;
 use insula_domain::{Scope, ScopeError, scope_rule};
 use insula_memory::{MemoryError, Seen, Share};
 use insula_registry::AgentContext;
-use insula_store::{Forget, FragmentId, MemoryOrigin, MemorySource, SessionId, SessionRef};
+use insula_store::{About, Forget, FragmentId, MemoryOrigin, MemorySource, SessionId, SessionRef};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use utoipa::{IntoParams, ToSchema};
@@ -145,11 +145,28 @@ async fn known_scope(agent: &AgentContext, text: &str) -> Result<Scope, ApiError
     if agent.remembered().knows(&scope).await? {
         return Ok(scope);
     }
+    Err(no_scope(agent, &scope))
+}
+
+fn no_scope(agent: &AgentContext, scope: &Scope) -> ApiError {
     let id = &agent.id;
     let message = format!(
         "nothing was ever remembered in `{scope}`; `insula memory list {id}` shows the scopes there are"
     );
-    Err(ApiError::new(StatusCode::NOT_FOUND, "no_such_scope", message))
+    ApiError::new(StatusCode::NOT_FOUND, "no_such_scope", message)
+}
+
+/// The same, for somebody to whom other scopes than their own are not there.
+async fn seen_scope(
+    agent: &AgentContext,
+    within: Within<'_>,
+    text: &str,
+) -> Result<Scope, ApiError> {
+    let named = scope(text)?;
+    match within.sees(&named.clone().into()) {
+        true => known_scope(agent, text).await,
+        false => Err(no_scope(agent, &named)),
+    }
 }
 
 fn number(numbers: &Numbers, text: &str) -> Result<FragmentId, ApiError> {
@@ -168,9 +185,10 @@ pub async fn list(
 ) -> Result<Json<Vec<FragmentView>>, ApiError> {
     let agent = kept(&api, &id)?;
     let Query(Which { scope }) = which?;
-    let scope = match scope {
-        Some(text) => Some(known_scope(&agent, &text).await?.to_string()),
-        None => None,
+    let scope = match (scope, caller.within()) {
+        (Some(text), within) => Some(seen_scope(&agent, within, &text).await?.to_string()),
+        (None, Within::Scope(own)) => Some(own.to_string()),
+        (None, Within::Whole) => None,
     };
     let memory = agent.remembered();
     // Where memory is off, or no daemon runs, a look changes nothing: what people wrote into
@@ -189,7 +207,8 @@ pub async fn list(
         .into_iter()
         .filter(|it| scope.as_deref().is_none_or(|scope| it.scope().as_str() == scope));
     let numbers = Numbers::of(&caller, &agent.store);
-    Ok(Json(wanted.map(|it| seen(&api, &numbers, &agent, it)).collect()))
+    let views = wanted.map(|it| seen(&api, &numbers, &agent, it).within(caller.within()));
+    Ok(Json(views.collect()))
 }
 
 /// One fragment, and all it came from.
@@ -222,9 +241,12 @@ pub async fn search(
     let Query(Wanted { q, scope, limit }) = wanted?;
     let limit = limit.unwrap_or(FINDS);
     let memory = agent.remembered();
-    let scopes: BTreeSet<ScopeName> = match scope {
-        Some(text) => BTreeSet::from([known_scope(&agent, &text).await?.into()]),
-        None => memory.known().await?.into_iter().map(|(fragment, _)| fragment.scope).collect(),
+    let scopes: BTreeSet<ScopeName> = match (scope, caller.within()) {
+        (Some(text), within) => BTreeSet::from([seen_scope(&agent, within, &text).await?.into()]),
+        (None, Within::Scope(own)) => BTreeSet::from([own.clone()]),
+        (None, Within::Whole) => {
+            memory.known().await?.into_iter().map(|(fragment, _)| fragment.scope).collect()
+        }
     };
     let mut hits = Vec::new();
     for scope in scopes {
@@ -270,7 +292,7 @@ pub async fn share(
     let share = Share { fragment: FragmentId(fragment), to };
     let new = agent.remembered().share(&share, &origin).await?;
     let content = serde_json::json!({ "fragment": fragment, "to": told, "as": new.0 });
-    agent.audit.append(&caller.actor(), "memory.shared", content).await?;
+    agent.audit.append(About::Agent, &caller.actor(), "memory.shared", content).await?;
     Ok(Json(Shared { fragment: new.0 }))
 }
 
@@ -305,6 +327,11 @@ pub async fn forget(
             return Err(ApiError::invalid(message));
         }
     };
+    // What names a fragment, a session or a person may reach into several scopes.
+    let about = match &what {
+        Forget::Scope(scope) => About::Scope(scope.clone()),
+        Forget::Fragment(_) | Forget::Session(_) | Forget::Principal(_) => About::Agent,
+    };
     let by = match &what {
         Forget::Fragment(_) => "fragment",
         Forget::Session(_) => "session",
@@ -326,7 +353,7 @@ pub async fn forget(
         .collect();
     let files: Vec<&str> = remains.iter().map(|it| it.file.as_str()).collect();
     let content = serde_json::json!({ "by": by, "fragments": forgotten, "left_in": files });
-    agent.audit.append(&caller.actor(), "memory.forgotten", content).await?;
+    agent.audit.append(about, &caller.actor(), "memory.forgotten", content).await?;
     Ok(Json(Gone { forgotten, remains }))
 }
 

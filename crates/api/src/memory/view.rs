@@ -1,6 +1,7 @@
 //! Fragments and where they came from, as they are shown.
 
 use crate::Api;
+use crate::caller::Within;
 use crate::numbers::{Number, Numbers};
 use insula_memory::Seen;
 use insula_registry::AgentContext;
@@ -71,6 +72,16 @@ impl ProvenanceView {
             from: record.parents.iter().map(|id| numbers.fragment(*id)).collect(),
             hash: Some(hex(&record.mac)),
             previous: Some(hex(&record.prev)),
+        }
+    }
+}
+
+impl FragmentView {
+    /// As somebody sees it who sees so much: where words came from may be another scope.
+    pub(super) fn within(self, within: Within<'_>) -> Self {
+        match within {
+            Within::Whole => self,
+            Within::Scope(_) => Self { provenance: None, ..self },
         }
     }
 }

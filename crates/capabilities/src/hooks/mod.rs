@@ -18,12 +18,11 @@ pub use value::expression_value;
 use crate::Capabilities;
 use insula_config::hook::{Hook, HookOwner, HookWay, OnFailure};
 use insula_domain::Actor;
-use insula_domain::SessionKey;
 use insula_domain::hook::{HookEvent, HookPower};
-use insula_domain::{PLACE_FACTS, Place, PlaceFact};
+use insula_domain::{PLACE_FACTS, Place, PlaceFact, ScopeName, SessionKey};
 use insula_registry::context::{AgentContext, Whereabouts};
 use insula_registry::tokens::Verb;
-use insula_store::SessionId;
+use insula_store::{About, SessionId};
 use insula_tools::Files;
 use serde_json::{Map, Value, json};
 
@@ -44,6 +43,21 @@ pub struct Occasion<'o> {
     pub at: Option<&'o Whereabouts>,
     /// The files of the conversation, in which a program can run.
     pub files: Option<&'o Files>,
+}
+
+impl Occasion<'_> {
+    /// What records of it are about. Where the scope is not decided yet it is that of the
+    /// conversation as it stands, or the agent's matter.
+    fn about(&self) -> About {
+        let scope = self.scope.and_then(|scope| scope.parse::<ScopeName>().ok());
+        let key = self.session.map(|(key, _)| key.into());
+        match (scope, key) {
+            (Some(scope), Some(key)) => About::Conversation { scope, key },
+            (Some(scope), None) => About::Scope(scope),
+            (None, Some(key)) => About::Key(key),
+            (None, None) => About::Agent,
+        }
+    }
 }
 
 /// What the hooks of an event come to.
@@ -153,7 +167,11 @@ pub async fn ask_of(
             "tool": payload.get("tool_name"),
             "answers": records,
         });
-        let written = occasion.agent.audit.append(occasion.principal, "hook", content).await;
+        let written = occasion
+            .agent
+            .audit
+            .append(occasion.about(), occasion.principal, "hook", content)
+            .await;
         if let Err(error) = written {
             tracing::error!(agent = %occasion.agent.id, %error, "the answer of a hook could not be recorded");
             // What can't be audited does not happen.

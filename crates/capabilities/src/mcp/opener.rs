@@ -11,6 +11,7 @@ use insula_domain::Actor;
 use insula_mcp::{Link, Opener, Way};
 use insula_registry::context::AgentContext;
 use insula_sandbox::{Capture, Output, Pace, Stdin};
+use insula_store::About;
 use insula_tools::shell::Printed;
 use std::collections::BTreeMap;
 use tokio_util::sync::CancellationToken;
@@ -102,7 +103,8 @@ impl AgentOpener<'_> {
             // Whatever came first, the program ends here.
             drop((child, proxy));
             if let Some(over) = over
-                && let Err(error) = audit.append(&actor, "sandbox.disk", over.record()).await
+                && let Err(error) =
+                    audit.append(About::Agent, &actor, "sandbox.disk", over.record()).await
             {
                 tracing::error!(%error, "the end of an MCP server could not be recorded");
             }

@@ -9,6 +9,7 @@ use insula_mcp::{Patience, Pins, ServerError, ServerPins, ToolChangeKind, revise
 use insula_registry::context::AgentContext;
 use insula_registry::daemon::Actor;
 use insula_registry::registry::AgentState;
+use insula_store::About;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -155,7 +156,8 @@ pub(crate) async fn refresh(
         .collect();
     let kind = if is_first { "mcp.pinned" } else { "mcp.changed" };
     let content = json!({ "server": &*config.name, "tools": after.tools.len(), "changes": told });
-    agent.audit.append(&Actor::Daemon, kind, content).await.map_err(|error| error.to_string())?;
+    let written = agent.audit.append(About::Agent, &Actor::Daemon, kind, content).await;
+    written.map_err(|error| error.to_string())?;
     for change in &changes {
         let (agent, server, tool) = (&agent.id, &config.name, &change.tool);
         match &change.kind {
@@ -209,7 +211,7 @@ pub(super) async fn approve(
     }
     write(caps, agent, &pins).await?;
     let content = json!({ "server": &*config.name, "tools": approved });
-    let recorded = agent.audit.append(actor, "mcp.approved", content).await;
+    let recorded = agent.audit.append(About::Agent, actor, "mcp.approved", content).await;
     recorded.map_err(|error| error.to_string())?;
     apply(caps, agent).await?;
     Ok(approved)

@@ -11,7 +11,7 @@ use insula_domain::{
 use insula_memory::{ListView, MemoryError, Scoped, audience};
 use insula_registry::context::AgentContext;
 use insula_registry::context::Whereabouts;
-use insula_store::{Fragment, MemoryOrigin, MemorySource, SessionId, SessionRef};
+use insula_store::{About, Fragment, MemoryOrigin, MemorySource, SessionId, SessionRef};
 
 pub struct Asking<'a> {
     pub agent: &'a AgentContext,
@@ -182,7 +182,10 @@ impl Capabilities {
         }
         let files: Vec<String> = remains.iter().map(ToString::to_string).collect();
         let content = serde_json::json!({ "files": files });
-        let noted = asking.agent.audit.append(asking.principal, "memory.left", content).await;
+        let scope = scoped.writes().clone().into();
+        let about = About::Conversation { scope, key: asking.session.to_string().into() };
+        let noted =
+            asking.agent.audit.append(about, asking.principal, "memory.left", content).await;
         noted.map_err(MemoryError::from)?;
         Ok(Forgot::Partly(count))
     }

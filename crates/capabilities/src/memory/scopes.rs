@@ -10,6 +10,7 @@ use insula_domain::{
 };
 use insula_registry::context::{AgentContext, Whereabouts};
 use insula_registry::registry::Snapshot;
+use insula_store::About;
 use std::sync::Arc;
 
 /// What an operation may touch.
@@ -81,7 +82,11 @@ impl Capabilities {
                 "session": session.to_string(),
                 "reason": told,
             });
-            if let Err(error) = agent.audit.append(&Actor::Daemon, "memory.denied", content).await {
+            // None could be had: it is said of the conversation's own, as what is journalled is.
+            let scope = at.fallback(session).into();
+            let about = About::Conversation { scope, key: session.to_string().into() };
+            let written = agent.audit.append(about, &Actor::Daemon, "memory.denied", content);
+            if let Err(error) = written.await {
                 tracing::error!(agent = %agent.id, %error, "a refusal could not be recorded");
             }
         }

@@ -5,7 +5,7 @@ use insula_domain::{Actor, Integrity, IntegrityRule, Source, SourceKind};
 use insula_registry::context::{AgentContext, AuditLog};
 use insula_sandbox::Spec;
 use insula_sandbox::egress::{EgressDecision, EgressVerdict, Ending, Ledger, Traffic, Unrecorded};
-use insula_store::{AgentCommand, AgentLease, ForeignFile, SessionId, StoreError};
+use insula_store::{About, AgentCommand, AgentLease, ForeignFile, SessionId, StoreError};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -70,6 +70,11 @@ impl KeptFolders {
 }
 
 impl Audited {
+    /// Whose matter it is. What a server of the agent's does is done for no conversation alone.
+    fn whose(&self) -> About {
+        self.session.map_or(About::Agent, About::Session)
+    }
+
     fn about(&self, decision: &EgressDecision) -> Value {
         let place = decision.destination.as_ref();
         json!({
@@ -103,7 +108,7 @@ impl Ledger for Audited {
                 content["reason"] = json!(refusal.to_string());
             }
         }
-        let written = self.audit.append(&self.principal, "egress", content).await;
+        let written = self.audit.append(self.whose(), &self.principal, "egress", content).await;
         written.map(drop).map_err(unrecorded)
     }
 
@@ -119,7 +124,8 @@ impl Ledger for Audited {
             Ending::Refused => "refused",
             Ending::Stopped => "stopped",
         });
-        if let Err(error) = self.audit.append(&self.principal, "egress.ended", content).await {
+        let written = self.audit.append(self.whose(), &self.principal, "egress.ended", content);
+        if let Err(error) = written.await {
             tracing::error!(%error, "the end of a connection could not be recorded");
         }
     }

@@ -4,14 +4,16 @@ use super::watchdog::Over;
 use insula_domain::Actor;
 use insula_registry::context::AuditLog;
 use insula_sandbox::{ChildLimits, Error, Exit, ExitOutcome, Limit};
-use insula_store::SessionId;
+use insula_store::{About, SessionId};
 use insula_tools::shell::End;
 
 /// Records that a program was ended for what it did to a disk.
 pub(super) async fn note((audit, principal, session): &(AuditLog, Actor, SessionId), over: Over) {
     let mut content = over.record();
     content["session"] = session.0.into();
-    if let Err(error) = audit.append(principal, "sandbox.disk", content).await {
+    if let Err(error) =
+        audit.append(About::Session(*session), principal, "sandbox.disk", content).await
+    {
         tracing::error!(%error, "that a program was ended could not be recorded");
     }
 }

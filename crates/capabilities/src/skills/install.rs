@@ -12,6 +12,7 @@ use insula_domain::scan::reveal;
 use insula_registry::context::AgentContext;
 use insula_registry::daemon::Actor;
 use insula_registry::error::RuntimeError;
+use insula_store::About;
 use serde_json::json;
 use std::collections::BTreeSet;
 
@@ -239,7 +240,7 @@ impl Capabilities {
             return Err(RuntimeError::Invalid(reasons.join("; ")));
         }
         let told = json!({ "skills": names, "source": source });
-        agent.audit.append(actor, "skills.installed", told).await?;
+        agent.audit.append(About::Agent, actor, "skills.installed", told).await?;
         self.daemon.reload(Some(id), actor).await?;
         Ok(Installed { names, skipped })
     }
@@ -282,7 +283,7 @@ impl Capabilities {
         })
         .await?;
         drop(changes);
-        agent.audit.append(actor, "skills.removed", told).await?;
+        agent.audit.append(About::Agent, actor, "skills.removed", told).await?;
         self.daemon.reload(Some(id), actor).await?;
         Ok(())
     }

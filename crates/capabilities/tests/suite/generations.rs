@@ -4,7 +4,7 @@
 
 use insula_domain::{AccountId, Address, AgentId, ChatId, ChatType, Platform, SessionKey, UserId};
 use insula_registry::{Actor, AgentContext, AgentState, Generation, RuntimeError};
-use insula_store::StoreError;
+use insula_store::{About, StoreError};
 use insula_testdaemon::TestDaemon;
 use insula_testkit::{Handles, world};
 use std::sync::Arc;
@@ -83,8 +83,14 @@ async fn a_turn_holds_its_generation_to_the_end() {
     assert!(now.tools().exposed().any(|tool| tool == "terminal"));
     assert_eq!(&*now.identity.soul.text, "somebody else");
     // It still works: its records say under which generation they were made.
-    turn.audit.append(&"telegram:5".into(), "turn.ended", serde_json::json!({})).await.unwrap();
-    now.audit.append(&"telegram:5".into(), "turn.ended", serde_json::json!({})).await.unwrap();
+    turn.audit
+        .append(About::Agent, &"telegram:5".into(), "turn.ended", serde_json::json!({}))
+        .await
+        .unwrap();
+    now.audit
+        .append(About::Agent, &"telegram:5".into(), "turn.ended", serde_json::json!({}))
+        .await
+        .unwrap();
     let records = now.store.audit_tail(2).await.unwrap();
     let generations: Vec<u64> = records.iter().map(|record| record.generation).collect();
     assert_eq!(generations, [1, 2]);
@@ -123,7 +129,10 @@ async fn a_turn_under_way_outlives_a_pause_and_no_new_one_begins() {
     daemon.pause(&id("a"), &Actor::CommandLine).await.unwrap();
     assert!(matches!(daemon.snapshot().agents[&id("a")].state, AgentState::Paused(_)));
     assert!(daemon.snapshot().route(&message()).is_err());
-    turn.audit.append(&"telegram:5".into(), "turn.ended", serde_json::json!({})).await.unwrap();
+    turn.audit
+        .append(About::Agent, &"telegram:5".into(), "turn.ended", serde_json::json!({}))
+        .await
+        .unwrap();
 }
 
 #[tokio::test]
@@ -132,15 +141,24 @@ async fn a_handle_that_outlives_its_agent_answers_retired() {
     files.write("agents/a/agent.yaml", "{}").unwrap();
     daemon.reload(None, &Actor::Signal).await.unwrap();
     let turn = held(daemon, "a");
-    turn.audit.append(&"telegram:5".into(), "turn.began", serde_json::json!({})).await.unwrap();
+    turn.audit
+        .append(About::Agent, &"telegram:5".into(), "turn.began", serde_json::json!({}))
+        .await
+        .unwrap();
     daemon.delete(&id("a"), &Actor::CommandLine).await.unwrap();
-    let late = turn.audit.append(&"telegram:5".into(), "turn.ended", serde_json::json!({})).await;
+    let late = turn
+        .audit
+        .append(About::Agent, &"telegram:5".into(), "turn.ended", serde_json::json!({}))
+        .await;
     assert!(matches!(late, Err(StoreError::Retired { .. })), "{late:?}");
     assert!(matches!(turn.store.audit_tail(9).await, Err(StoreError::Retired { .. })));
     assert!(!files.has("agents/a"), "nothing it does brings its folder back");
     // Nor does it reach whoever bears its name next.
     daemon.add(&id("a"), &Default::default(), &Actor::CommandLine).await.unwrap();
-    let late = turn.audit.append(&"telegram:5".into(), "turn.ended", serde_json::json!({})).await;
+    let late = turn
+        .audit
+        .append(About::Agent, &"telegram:5".into(), "turn.ended", serde_json::json!({}))
+        .await;
     assert!(matches!(late, Err(StoreError::Retired { .. })), "{late:?}");
     let next = held(daemon, "a");
     assert_eq!(next.generation, Generation(1));

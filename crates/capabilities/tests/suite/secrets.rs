@@ -99,7 +99,7 @@ async fn rule_12_an_agents_trail_does_not_tell_whether_a_word_is_anothers_secret
     assert_eq!(tried(&daemon, "c"), "is it [secret]?");
     agent(&daemon, "b")
         .audit
-        .append(&"api:x".into(), "test", serde_json::json!(["4711"]))
+        .append(insula_store::About::Agent, &"api:x".into(), "test", serde_json::json!(["4711"]))
         .await
         .unwrap();
     let kept = daemon.store_of(&id("b")).audit_tail(1).await.unwrap();

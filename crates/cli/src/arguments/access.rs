@@ -96,6 +96,9 @@ pub enum Token {
         /// What it may do: chat, read, approve, manage, admin [default: chat]
         #[arg(long = "verb", value_name = "VERB")]
         verbs: Vec<String>,
+        /// The one scope that it sees, such as `chat:telegram:main:5`; it only reads then
+        #[arg(long)]
+        scope: Option<String>,
         /// What it is for, in your words
         #[arg(long, allow_hyphen_values = true)]
         note: Option<String>,

@@ -1,26 +1,77 @@
 //! `insula audit …`
 
-use super::{flat, text};
-use crate::arguments::Audit;
+use super::{audit_file, flat, text};
+use crate::arguments::{Audit, Export, Filters, Tail, Verify};
 use crate::failure::{FAILED, Failure};
-use crate::output;
 use crate::reach::{Reach, part};
-use crate::setting::Answer;
+use crate::setting::{Answer, Setting};
+use crate::{output, process};
 use serde_json::{Value, json};
+use std::path::Path;
+use std::time::Duration;
 
 /// Records fetched at a time by `export`.
 const PAGE: usize = 1_000;
+/// How often is looked for new records.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// Runs it.
-pub async fn run(reach: &Reach, answer: Answer, command: Audit) -> Result<u8, Failure> {
+pub async fn run(reach: &Reach, setting: &Setting, command: Audit) -> Result<u8, Failure> {
+    let answer = setting.answer;
     match command {
-        Audit::Tail { agent, lines } => {
-            let records = reach.get(&format!("{}?limit={lines}", chain(agent.as_deref()))).await?;
-            answer.give(&records, tail);
+        Audit::Tail(wish) if wish.follow => follow(reach, setting, &wish).await,
+        Audit::Tail(Tail { agent, lines, filters, .. }) => {
+            let path = format!("{}?limit={lines}{}", chain(agent.as_deref()), query(&filters));
+            answer.give(&reach.get(&path).await?, tail);
             Ok(0)
         }
-        Audit::Export { agent } => export(reach, &chain(agent.as_deref())).await.map(|()| 0),
-        Audit::Verify { agent } => verify(reach, answer, agent).await,
+        Audit::Export(wish) => export(reach, answer, &wish).await.map(|()| 0),
+        Audit::Verify(Verify { what, .. }) => verify(reach, answer, what).await,
+        Audit::Key { agent } => {
+            let key = reach.get(&format!("{}/key", chain(Some(&agent)))).await?;
+            answer.give(&key, |key| output::line(&text(key, "key")));
+            Ok(0)
+        }
+    }
+}
+
+/// Filters as parts of a request.
+fn query(filters: &Filters) -> String {
+    let Filters { scope, user, session, kind, since } = filters;
+    let parts =
+        [("scope", scope), ("user", user), ("session", session), ("kind", kind), ("since", since)];
+    let given = parts.iter().filter_map(|(name, value)| Some((name, value.as_deref()?)));
+    given.map(|(name, value)| format!("&{name}={}", part(value))).collect()
+}
+
+/// Shows the newest records and then those that come, until it is interrupted.
+async fn follow(reach: &Reach, setting: &Setting, wish: &Tail) -> Result<u8, Failure> {
+    if !reach.is_daemon() {
+        let why = "no daemon runs in this home, and nothing is recorded meanwhile; start it with `insula up`";
+        return Err(Failure::Failed(why.to_owned()));
+    }
+    let (chain, filters) = (chain(wish.agent.as_deref()), query(&wish.filters));
+    let last_of = |records: &Value| {
+        let last = records.as_array().and_then(|records| records.last());
+        last.and_then(|record| record["seq"].as_u64())
+    };
+    // Before the first look: what is recorded between the two is not missed.
+    let head = last_of(&reach.get(&format!("{chain}?limit=1")).await?).unwrap_or_default();
+    let mut records = reach.get(&format!("{chain}?limit={}{filters}", wish.lines)).await?;
+    let mut after = head;
+    loop {
+        for record in records.as_array().into_iter().flatten() {
+            match setting.answer {
+                Answer::Json => output::line(&record.to_string()),
+                Answer::Text => output::line(&row(record).join("  ")),
+            }
+        }
+        let last = last_of(&records);
+        after = after.max(last.unwrap_or_default());
+        if last.is_none() {
+            setting.world.clock.sleep(LOOK_EVERY).await;
+        }
+        records = reach.get(&format!("{chain}?after={after}&limit={PAGE}{filters}")).await?;
     }
 }
 
@@ -32,30 +83,91 @@ fn chain(agent: Option<&str>) -> String {
 }
 
 fn tail(records: &Value) {
-    let rows = records.as_array().into_iter().flatten().map(|record| {
-        let content = match &record["content"] {
-            Value::Null => "(erased)".to_owned(),
-            content => flat(content),
-        };
-        vec![
-            text(record, "seq"),
-            text(record, "at"),
-            text(record, "actor"),
-            text(record, "kind"),
-            content,
-        ]
-    });
-    output::table(&["seq", "at", "actor", "what", "details"], rows);
+    let rows = records.as_array().into_iter().flatten().map(row);
+    output::table(&["seq", "at", "actor", "scope", "what", "details"], rows);
 }
 
-async fn export(reach: &Reach, chain: &str) -> Result<(), Failure> {
+fn row(record: &Value) -> Vec<String> {
+    let content = match &record["content"] {
+        Value::Null => "(erased)".to_owned(),
+        content => flat(content),
+    };
+    let mut row: Vec<String> =
+        ["seq", "at", "actor", "scope", "kind"].iter().map(|name| text(record, name)).collect();
+    row.push(content);
+    row
+}
+
+/// Of one scope of an agent the proof, otherwise the records.
+async fn export(reach: &Reach, answer: Answer, wish: &Export) -> Result<(), Failure> {
+    let (chain, filters) = (chain(wish.agent.as_deref()), query(&wish.filters));
+    if wish.agent.is_some() && wish.filters.scope.is_some() {
+        let path = format!("{chain}/export?{}", filters.trim_start_matches('&'));
+        let proof = reach.get_text(&path).await?;
+        let summary = audit_file::summary(&proof)?;
+        return match &wish.out {
+            None => {
+                proof.lines().for_each(output::line);
+                Ok(())
+            }
+            Some(file) => {
+                write(file, &proof)?;
+                let mut told = summary;
+                told["file"] = file.display().to_string().into();
+                answer.give(&told, |told| {
+                    let records = told["records"].as_u64().unwrap_or_default();
+                    say_written(records, file);
+                    output::line(&format!("signed by {}", text(told, "key")));
+                });
+                Ok(())
+            }
+        };
+    }
+    let mut lines = String::new();
+    let mut count = 0_u64;
+    each(reach, &chain, &filters, |record| {
+        count += 1;
+        match wish.out {
+            None => output::line(&record),
+            Some(_) => lines += &(record + "\n"),
+        }
+    })
+    .await?;
+    let Some(file) = &wish.out else { return Ok(()) };
+    write(file, &lines)?;
+    let told = json!({ "file": file.display().to_string(), "records": count });
+    answer.give(&told, |_| say_written(count, file));
+    Ok(())
+}
+
+fn say_written(records: u64, file: &Path) {
+    let records = output::count(usize::try_from(records).unwrap_or(usize::MAX), "record");
+    output::line(&format!("{records} in {}", file.display()));
+}
+
+fn write(file: &Path, text: &str) -> Result<(), Failure> {
+    process::write_new(file, text.as_bytes()).map_err(|error| {
+        let file = file.display();
+        let why = match error.kind() {
+            std::io::ErrorKind::AlreadyExists => "there is such a file already".to_owned(),
+            _ => error.to_string(),
+        };
+        Failure::Failed(format!("{file} can't be written: {why}"))
+    })
+}
+
+/// Every record that the filters admit, as a line.
+async fn each(
+    reach: &Reach,
+    chain: &str,
+    filters: &str,
+    mut take: impl FnMut(String),
+) -> Result<(), Failure> {
     let mut after = 0;
     loop {
-        let page = reach.get(&format!("{chain}?after={after}&limit={PAGE}")).await?;
+        let page = reach.get(&format!("{chain}?after={after}&limit={PAGE}{filters}")).await?;
         let records = page.as_array().map_or(&[][..], Vec::as_slice);
-        for record in records {
-            output::line(&record.to_string());
-        }
+        records.iter().for_each(|record| take(record.to_string()));
         match records.last().and_then(|record| record["seq"].as_u64()) {
             Some(last) => after = last,
             None => return Ok(()),

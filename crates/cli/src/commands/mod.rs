@@ -4,6 +4,7 @@ mod agents;
 mod agents_set;
 pub mod approvals;
 mod audit;
+mod audit_file;
 mod check;
 mod context;
 mod deliveries;
@@ -26,8 +27,8 @@ mod turns;
 mod usage;
 
 use crate::arguments::{
-    Agents, Approvals, Arguments, Command, Config, Files, Mcp, Memory, Model, Pairing, Secret,
-    Sessions, Skills, Token,
+    Agents, Approvals, Arguments, Audit, Command, Config, Files, Mcp, Memory, Model, Pairing,
+    Secret, Sessions, Skills, Token,
 };
 use crate::daemon::{self, Follow, Options};
 use crate::failure::Failure;
@@ -58,6 +59,12 @@ pub fn run(arguments: Arguments, environment: Environment) -> Result<u8, Failure
         Command::Config(Config::Schema) => {
             output::json(&insula_config::json_schema::schema());
             return Ok(0);
+        }
+        Command::Audit(Audit::Verify(wish)) => {
+            // Whoever has an export need have no home.
+            if let Some(file) = wish.file() {
+                return audit_file::run(arguments.answer(), wish, &file);
+            }
         }
         _ => {}
     }
@@ -140,7 +147,7 @@ async fn over(reach: &Reach, command: Command, setting: &Setting) -> Result<u8, 
         Command::Context(context) => context::run(reach, answer, context).await,
         Command::Tools(tools) => tools::run(reach, answer, tools).await,
         Command::Mcp(mcp) => mcp::run(reach, setting, mcp).await,
-        Command::Audit(audit) => audit::run(reach, answer, audit).await,
+        Command::Audit(audit) => audit::run(reach, setting, audit).await,
         Command::Chat(chat) => crate::chat::run(reach, setting, chat).await,
         Command::Sessions(sessions) => sessions::run(reach, setting, sessions).await,
         Command::Turns(turns) => turns::run(reach, setting, turns).await,

@@ -48,10 +48,19 @@ fn settings(less: &Less) -> Result<Option<String>, Failure> {
     Ok((!all.is_empty()).then_some(all))
 }
 
+/// What a token may do, and where it is for one scope alone, in which.
+fn may(token: &Value) -> String {
+    let verbs = super::list(&token["verbs"]);
+    match token["scope"].as_str() {
+        Some(scope) => format!("{verbs} in {}", output::clean(scope)),
+        None => verbs,
+    }
+}
+
 /// Runs it.
 pub async fn run(reach: &Reach, answer: Answer, command: Token) -> Result<u8, Failure> {
     match command {
-        Token::Create { agents, verbs, note, metadata, less } => {
+        Token::Create { agents, verbs, scope, note, metadata, less } => {
             let verbs = if verbs.is_empty() { Value::Null } else { json!(verbs) };
             let mut values = serde_json::Map::new();
             for pair in metadata {
@@ -61,13 +70,16 @@ pub async fn run(reach: &Reach, answer: Answer, command: Token) -> Result<u8, Fa
                 };
                 values.insert(key.to_owned(), json!(value));
             }
-            let body = json!({
+            let mut body = json!({
                 "agents": agents,
                 "verbs": verbs,
                 "note": note,
                 "metadata": values,
                 "less": settings(&less)?,
             });
+            if let Some(scope) = scope {
+                body["scope"] = scope.into();
+            }
             let made = reach.post("/api/tokens", Some(body)).await?;
             answer.give(&made, |made| {
                 output::line(&text(made, "token"));
@@ -82,7 +94,7 @@ pub async fn run(reach: &Reach, answer: Answer, command: Token) -> Result<u8, Fa
                     vec![
                         text(token, "id"),
                         super::list(&token["agents"]),
-                        super::list(&token["verbs"]),
+                        may(token),
                         text(token, "created"),
                         super::list(&token["less"]),
                         text(token, "note"),

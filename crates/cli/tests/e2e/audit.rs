@@ -136,12 +136,14 @@ fn a_changed_record_is_found_and_located() {
         ("UPDATE audit SET actor = 'daemon' WHERE seq = 4", 4),
         ("UPDATE audit SET at = at + 1 WHERE seq = 6", 6),
         ("UPDATE audit SET generation = 9 WHERE seq = 1", 1),
+        ("UPDATE audit SET scope = 'global' WHERE seq = 5", 5),
+        ("UPDATE audit SET session = 'a:b' WHERE seq = 2", 2),
         ("DELETE FROM audit WHERE seq = 3", 3),
         ("DELETE FROM audit WHERE seq = 6", 6),
         ("DELETE FROM audit WHERE seq > 3", 4),
         ("DELETE FROM audit", 1),
         (
-            "INSERT INTO audit SELECT 7, at, actor, kind, generation, content, salt, commitment, prev, mac FROM audit WHERE seq = 6",
+            "INSERT INTO audit SELECT 7, at, actor, kind, generation, content, salt, commitment, prev, mac, form, scope, session, scope_seq, told, scope_link FROM audit WHERE seq = 6",
             7,
         ),
     ] {
@@ -251,7 +253,7 @@ fn a_trail_for_people_reads_well() {
     let text = insula(&home, &["audit", "tail", "a"]).ok().stdout;
     let mut lines = text.lines();
     let head: Vec<&str> = lines.next().unwrap().split_whitespace().collect();
-    assert_eq!(head, ["SEQ", "AT", "ACTOR", "WHAT", "DETAILS"]);
+    assert_eq!(head, ["SEQ", "AT", "ACTOR", "SCOPE", "WHAT", "DETAILS"]);
     let record = lines.next().unwrap();
     assert!(record.contains("agent.failed") && record.contains("unknown key `tolls`"), "{record}");
     let nobody = insula(&home, &["audit", "tail", "nobody"]);

@@ -11,7 +11,7 @@ use insula_testkit::{Home, run_bare};
 use serde_json::{Value, json};
 
 /// Every command there is.
-const COMMANDS: [&str; 91] = [
+const COMMANDS: [&str; 92] = [
     "",
     "up",
     "check",
@@ -43,6 +43,7 @@ const COMMANDS: [&str; 91] = [
     "audit tail",
     "audit verify",
     "audit export",
+    "audit key",
     "chat",
     "sessions",
     "sessions list",

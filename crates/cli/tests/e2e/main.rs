@@ -6,6 +6,7 @@ mod acts_model;
 mod approval_keys;
 mod approvals;
 mod audit;
+mod audit_tenants;
 mod bad_input;
 mod begun;
 mod budgets;

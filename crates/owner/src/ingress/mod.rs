@@ -273,7 +273,7 @@ impl Ingress {
             return Ok(Taken::Done);
         };
         if !removed.is_empty() {
-            let record = cleaned(&self.trail, &agent, &caller.actor(), &removed);
+            let record = cleaned(&self.trail, &agent, &session, &caller.actor(), &removed);
             agent.store.commit(vec![record]).await?;
         }
         let cx = IngressContext { agent: &agent, caller, envelope: &envelope, session, event };

@@ -25,7 +25,7 @@ use insula_domain::{
     Platform, Principal, Roster, Standing, UserId,
 };
 use insula_store::{
-    AgentCommand, Feed, FeedChange, IngressCommand, JoinedChat, StoreError, Subscription,
+    About, AgentCommand, Feed, FeedChange, IngressCommand, JoinedChat, StoreError, Subscription,
 };
 use insula_world::World;
 use serde_json::{Value, json};
@@ -319,7 +319,8 @@ impl Access {
         (actor, kind): (&Actor, &str),
         content: Value,
     ) -> Result<(), StoreError> {
-        let audit = self.trail.record(agent, actor, kind, content);
+        // Whom people let in is the agent's matter: those who are in know nothing of each other.
+        let audit = self.trail.record(agent, About::Agent, actor, kind, content);
         let batch = vec![AgentCommand::Ingress(Box::new(command)), AgentCommand::Audit(audit)];
         let done = agent.store.commit(batch).await;
         self.tell_of_change().await;

@@ -29,7 +29,7 @@ use insula_domain::{
     AccountId, Actor, Address, Admins, AgentId, Boundary, Metadata, Narrowing, Platform, Principal,
     RoleId, ScopeRule, SessionKey, SessionRule, Standing, ToolTable, UserId,
 };
-use insula_store::{AgentCommand, AgentLease, AuditEntry, Seq, StoreError};
+use insula_store::{About, AgentCommand, AgentLease, AuditEntry, Seq, StoreError};
 use insula_tools::workspace::Users;
 use insula_world::{Clock, World};
 use memory::limits;
@@ -422,9 +422,10 @@ pub struct AuditLog {
 }
 
 impl AuditLog {
-    /// Appends a record: who did what, and the details as JSON.
+    /// Appends a record: what it is about, who did what, and the details as JSON.
     pub async fn append(
         &self,
+        about: About,
         actor: &Actor,
         kind: &str,
         content: serde_json::Value,
@@ -432,6 +433,7 @@ impl AuditLog {
         let entry = AuditEntry {
             at: self.clock.now(),
             actor: actor.clone(),
+            about,
             kind: kind.into(),
             generation: self.generation.0,
             content: self.secrets.known().redact_record_of(&self.agent, content).to_string(),

@@ -4,7 +4,7 @@ use super::lifecycle::wrong_state;
 use super::{Actor, Daemon};
 use crate::error::RuntimeError;
 use crate::registry::{AgentState, Snapshot};
-use crate::tokens::{KEPT, PREFIX, Token, Tokens, Verb, kept};
+use crate::tokens::{KEPT, PREFIX, Token, TokenReach, Tokens, Verb, kept};
 use insula_config::rules::is_identifier;
 use insula_config::way_in;
 use insula_domain::{AgentId, Metadata, Narrowing};
@@ -16,6 +16,8 @@ use std::sync::{Arc, PoisonError};
 /// What a token is to be.
 #[derive(Debug, Clone, Default)]
 pub struct NewToken {
+    /// How far into its agents it reaches. One for a scope is of one agent and only reads.
+    pub reach: TokenReach,
     pub agents: BTreeSet<AgentId>,
     pub verbs: BTreeSet<Verb>,
     /// What it is for, in its maker's words.
@@ -45,7 +47,19 @@ impl Daemon {
         new: NewToken,
         actor: &Actor,
     ) -> Result<(Arc<Token>, String), RuntimeError> {
-        let NewToken { agents, verbs, note, metadata, less } = new;
+        let NewToken { reach, agents, verbs, note, metadata, less } = new;
+        if let TokenReach::Scope(_) = &reach {
+            let wrong = if agents.len() > 1 {
+                Some("a scope is inside one agent: a token for a scope is for that agent alone")
+            } else if verbs.iter().any(|verb| *verb != Verb::Read) {
+                Some("a token for a scope can only read: give it the verb `read` and no other")
+            } else {
+                None
+            };
+            if let Some(wrong) = wrong {
+                return Err(RuntimeError::Invalid(wrong.to_owned()));
+            }
+        }
         let _changes = self.change().await;
         let snapshot = self.snapshot();
         if let Some(missing) = agents.iter().find(|id| !snapshot.agents.contains_key(*id)) {
@@ -94,6 +108,7 @@ impl Daemon {
             hash: *blake3::hash(secret.as_bytes()).as_bytes(),
             agents,
             verbs,
+            reach,
             note,
             created: now.to_string().into(),
             metadata,
@@ -149,7 +164,10 @@ impl Daemon {
         actor: &Actor,
     ) -> Result<(), RuntimeError> {
         let agents: Vec<&str> = token.agents.iter().map(AgentId::as_str).collect();
-        let content = json!({ "token": &*token.id, "agents": agents });
+        let mut content = json!({ "token": &*token.id, "agents": agents });
+        if let Some(scope) = token.scope() {
+            content["scope"] = scope.as_str().into();
+        }
         let batch = vec![
             DaemonCommand::PutValue { key: KEPT.into(), value: kept(&known) },
             DaemonCommand::Audit(self.parts.trail.entry(actor, kind, 0, content)),

@@ -10,8 +10,8 @@ mod turns;
 
 use insula_domain::id::AgentId;
 use insula_store::{
-    AgentCommand, AgentRow, AuditEntry, AuditKey, DaemonCommand, Durability, Lifecycle, Store,
-    StoreOptions,
+    About, AgentCommand, AgentRow, AuditEntry, AuditKey, DaemonCommand, Durability, Lifecycle,
+    Store, StoreOptions,
 };
 use insula_world::{Timestamp, World};
 use std::io::{Seek as _, Write as _};
@@ -30,6 +30,7 @@ fn entry() -> AuditEntry {
     AuditEntry {
         at: Timestamp::from_millis(1_794_708_747_004),
         actor: "cli:local".into(),
+        about: About::Agent,
         kind: "agent.created".into(),
         generation: 1,
         content: "{\"digest\":\"0123456789abcdef\"}".to_owned(),

@@ -10,7 +10,7 @@ pub use outbox::OutboxBackend;
 
 use crate::agent::{AgentCommand, Committed};
 use crate::approval::{Approval, Grant};
-use crate::audit::{AuditRecord, AuditReport, Seq};
+use crate::audit::{AuditFilter, AuditPart, AuditRecord, AuditReport, Seq};
 use crate::daemon::{AgentRow, DaemonCommand, Due, EventKey, Reserved, Spending};
 use crate::error::Result;
 use crate::feed::Feed;
@@ -18,14 +18,15 @@ use crate::foreign::ForeignFile;
 use crate::id::{MessageSeq, SessionId, TurnId};
 use crate::lease::{Claim, Lease};
 use crate::message::{Message, Window};
+use crate::proof::{ScopeRecord, Signer};
 use crate::seal::Seals;
 use crate::search::Hit;
 use crate::session::{Session, SessionRef};
 use crate::turn::{ChildTurn, Step, Turn, UnfinishedTurn};
 use crate::usage::{Totals, UsageOf, UsageReport};
 use async_trait::async_trait;
-use insula_domain::ScopeName;
 use insula_domain::id::AgentId;
+use insula_domain::{AuditScope, ScopeName};
 use insula_world::Timestamp;
 use std::sync::Arc;
 use std::time::Duration;
@@ -77,11 +78,24 @@ pub trait AgentBackend: MemoryBackend + OutboxBackend + IngressBackend + Send + 
     /// How the agent's numbers are called outside.
     fn seals(&self) -> Seals;
 
-    /// Audit records after a position.
-    async fn audit_after(&self, after: Seq, limit: usize) -> Result<Vec<AuditRecord>>;
+    /// Some of the audit records.
+    async fn audit(
+        &self,
+        filter: AuditFilter,
+        part: AuditPart,
+        limit: usize,
+    ) -> Result<Vec<AuditRecord>>;
 
-    /// The newest audit records.
-    async fn audit_tail(&self, limit: usize) -> Result<Vec<AuditRecord>>;
+    /// Audit records of one scope after a place, as their tenant may have them.
+    async fn audit_of_scope(
+        &self,
+        scope: AuditScope,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<ScopeRecord>>;
+
+    /// What signs parts of the audit chain.
+    fn signer(&self) -> Signer;
 
     /// Checks the audit chain.
     async fn audit_verify(&self) -> Result<AuditReport>;
@@ -90,6 +104,14 @@ pub trait AgentBackend: MemoryBackend + OutboxBackend + IngressBackend + Send + 
 
     /// Sessions, newest first.
     async fn sessions(&self, before: Option<SessionId>, limit: usize) -> Result<Vec<Session>>;
+
+    /// Sessions of one scope, newest first.
+    async fn sessions_in(
+        &self,
+        scope: &ScopeName,
+        before: Option<SessionId>,
+        limit: usize,
+    ) -> Result<Vec<Session>>;
 
     /// The end of a session.
     async fn messages_tail(&self, session: SessionId, window: Window) -> Result<Vec<Message>>;
@@ -195,11 +217,13 @@ pub trait DaemonBackend: Send + Sync {
     /// Gives an event to another agent.
     async fn move_event(&self, key: EventKey, agent: &AgentId, lease: &Lease) -> Result<()>;
 
-    /// Records of the daemon's chain after a position.
-    async fn audit_after(&self, after: Seq, limit: usize) -> Result<Vec<AuditRecord>>;
-
-    /// The newest records of the daemon's chain.
-    async fn audit_tail(&self, limit: usize) -> Result<Vec<AuditRecord>>;
+    /// Some of the records of the daemon's chain.
+    async fn audit(
+        &self,
+        filter: AuditFilter,
+        part: AuditPart,
+        limit: usize,
+    ) -> Result<Vec<AuditRecord>>;
 
     /// Checks the daemon's chain.
     async fn audit_verify(&self) -> Result<AuditReport>;

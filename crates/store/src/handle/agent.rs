@@ -1,19 +1,20 @@
 //! The handle on one agent's state: what there is to read. Writing takes a lease: `holder`.
 
 use crate::approval::{Approval, Grant};
-use crate::audit::{AuditRecord, AuditReport, Seq};
+use crate::audit::{AuditFilter, AuditPart, AuditRecord, AuditReport, Seq};
 use crate::backend::AgentBackend;
 use crate::error::Result;
 use crate::foreign::ForeignFile;
 use crate::id::{MessageSeq, SessionId, TurnId};
 use crate::limits;
 use crate::message::{Message, Window};
+use crate::proof::{ScopeRecord, Signer};
 use crate::seal::Seals;
 use crate::search::Hit;
 use crate::session::{Session, SessionRef};
 use crate::turn::{ChildTurn, Step, Turn, UnfinishedTurn};
 use crate::usage::{Totals, UsageOf, UsageReport};
-use insula_domain::ScopeName;
+use insula_domain::{AuditScope, ScopeName};
 use insula_world::Timestamp;
 use std::fmt;
 use std::sync::Arc;
@@ -53,12 +54,38 @@ impl AgentStore {
 
     /// Audit records after a position, oldest first, at most `limit` of them.
     pub async fn audit_after(&self, after: Seq, limit: usize) -> Result<Vec<AuditRecord>> {
-        self.backend.audit_after(after, limit).await
+        self.audit(AuditFilter::default(), AuditPart::After(after), limit).await
     }
 
     /// The newest `limit` audit records, oldest first.
     pub async fn audit_tail(&self, limit: usize) -> Result<Vec<AuditRecord>> {
-        self.backend.audit_tail(limit).await
+        self.audit(AuditFilter::default(), AuditPart::Newest, limit).await
+    }
+
+    /// The audit records that a filter admits, or a part of them, oldest first, at most `limit`.
+    pub async fn audit(
+        &self,
+        filter: AuditFilter,
+        part: AuditPart,
+        limit: usize,
+    ) -> Result<Vec<AuditRecord>> {
+        self.backend.audit(filter, part, limit).await
+    }
+
+    /// Audit records of one scope after a place among them, oldest first, at most `limit`, as their
+    /// tenant may have them.
+    pub async fn audit_of_scope(
+        &self,
+        scope: AuditScope,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<ScopeRecord>> {
+        self.backend.audit_of_scope(scope, after, limit).await
+    }
+
+    /// What signs parts of the audit chain for those who can't ask the daemon.
+    pub fn signer(&self) -> Signer {
+        self.backend.signer()
     }
 
     /// Checks the whole audit chain, and that its head is the one anchored elsewhere.
@@ -74,6 +101,16 @@ impl AgentStore {
     /// Sessions begun before this one, newest first, at most `limit`; `None` for the newest.
     pub async fn sessions(&self, before: Option<SessionId>, limit: usize) -> Result<Vec<Session>> {
         self.backend.sessions(before, limit).await
+    }
+
+    /// Sessions of one scope begun before this one, newest first, at most `limit`.
+    pub async fn sessions_in(
+        &self,
+        scope: &ScopeName,
+        before: Option<SessionId>,
+        limit: usize,
+    ) -> Result<Vec<Session>> {
+        self.backend.sessions_in(scope, before, limit).await
     }
 
     /// The end of a session, oldest first, without turns that were replaced. Costs what it

@@ -1,6 +1,6 @@
 //! The handle on the daemon's state: what there is to read. Writing takes a lease: `holder`.
 
-use crate::audit::{AuditRecord, AuditReport, Seq};
+use crate::audit::{AuditFilter, AuditPart, AuditRecord, AuditReport, Seq};
 use crate::backend::DaemonBackend;
 use crate::daemon::{AgentRow, Due, Spending};
 use crate::error::Result;
@@ -57,12 +57,22 @@ impl DaemonStore {
 
     /// Records of the daemon's chain after a position, oldest first, at most `limit`.
     pub async fn audit_after(&self, after: Seq, limit: usize) -> Result<Vec<AuditRecord>> {
-        self.backend.audit_after(after, limit).await
+        self.audit(AuditFilter::default(), AuditPart::After(after), limit).await
     }
 
     /// The newest `limit` records of the daemon's chain, oldest first.
     pub async fn audit_tail(&self, limit: usize) -> Result<Vec<AuditRecord>> {
-        self.backend.audit_tail(limit).await
+        self.audit(AuditFilter::default(), AuditPart::Newest, limit).await
+    }
+
+    /// The records of the daemon's chain that a filter admits, or a part of them, oldest first.
+    pub async fn audit(
+        &self,
+        filter: AuditFilter,
+        part: AuditPart,
+        limit: usize,
+    ) -> Result<Vec<AuditRecord>> {
+        self.backend.audit(filter, part, limit).await
     }
 
     /// Checks the daemon's chain, and that its head is the one anchored beside it.

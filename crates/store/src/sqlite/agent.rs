@@ -9,10 +9,12 @@ use super::anchors::ToAnchor;
 use super::group::{self, Answers, Waiting};
 use super::open::Absent;
 use super::pool::{Pool, Slot, SlotGuard};
-use super::{approvals, audit, find, foreign, lineage, messages, sessions, turn_reads, usage};
+use super::{
+    approvals, audit, audit_reads, find, foreign, lineage, messages, sessions, turn_reads, usage,
+};
 use crate::agent::{AgentCommand, Committed};
 use crate::approval::{Approval, Grant};
-use crate::audit::{AuditRecord, AuditReport, Seq};
+use crate::audit::{AuditFilter, AuditPart, AuditRecord, AuditReport};
 use crate::backend::AgentBackend;
 use crate::chain::{Chain, Walk};
 use crate::error::{Result, StoreError};
@@ -20,13 +22,14 @@ use crate::foreign::ForeignFile;
 use crate::id::{MessageSeq, SessionId, TurnId};
 use crate::lease::{Lease, Owned};
 use crate::message::{Message, Window};
+use crate::proof::{ScopeRecord, Signer};
 use crate::seal::Seals;
 use crate::search::Hit;
 use crate::session::{Session, SessionRef};
 use crate::turn::{ChildTurn, Step, Turn, UnfinishedTurn};
 use crate::usage::{Totals, UsageOf, UsageReport};
 use async_trait::async_trait;
-use insula_domain::ScopeName;
+use insula_domain::{AuditScope, ScopeName};
 use insula_world::{StorageStopped, Timestamp};
 use rusqlite::Connection;
 use std::sync::Arc;
@@ -237,12 +240,29 @@ impl AgentBackend for SqliteAgent {
         Seals::of_agent(self.pool.audit_key(), self.slot.id.as_str())
     }
 
-    async fn audit_after(&self, after: Seq, limit: usize) -> Result<Vec<AuditRecord>> {
-        self.read(move |sql| audit::after(sql, after, limit)).await
+    async fn audit(
+        &self,
+        filter: AuditFilter,
+        part: AuditPart,
+        limit: usize,
+    ) -> Result<Vec<AuditRecord>> {
+        self.read(move |sql| audit_reads::read(sql, &filter, part, limit)).await
     }
 
-    async fn audit_tail(&self, limit: usize) -> Result<Vec<AuditRecord>> {
-        self.read(move |sql| audit::tail(sql, limit)).await
+    async fn audit_of_scope(
+        &self,
+        scope: AuditScope,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<ScopeRecord>> {
+        let read = move |sql: &Connection, chain: &Chain| {
+            audit_reads::of_scope(sql, chain, &scope, after, limit)
+        };
+        Ok(self.read_with_chain(read).await?.unwrap_or_default())
+    }
+
+    fn signer(&self) -> Signer {
+        Signer::of_agent(self.pool.audit_key(), self.slot.id.as_str())
     }
 
     async fn audit_verify(&self) -> Result<AuditReport> {
@@ -271,6 +291,16 @@ impl AgentBackend for SqliteAgent {
 
     async fn sessions(&self, before: Option<SessionId>, limit: usize) -> Result<Vec<Session>> {
         self.read(move |sql| sessions::page(sql, before, limit)).await
+    }
+
+    async fn sessions_in(
+        &self,
+        scope: &ScopeName,
+        before: Option<SessionId>,
+        limit: usize,
+    ) -> Result<Vec<Session>> {
+        let scope = scope.clone();
+        self.read(move |sql| sessions::page_in(sql, &scope, before, limit)).await
     }
 
     async fn messages_tail(&self, session: SessionId, window: Window) -> Result<Vec<Message>> {

@@ -1,15 +1,25 @@
 //! Audit chains in SQLite: the same table in an agent's database and in the daemon's.
 
-use crate::audit::{AUDIT_PAGE_MAX, AuditEntry, AuditRecord, AuditReport, Seq, TAIL_LOST};
-use crate::chain::{Anchor, Anchored, Bytes32, Chain, Head, Link, LostTail, Stored, Walk};
-use crate::sqlite::sql::actor;
-use insula_world::{Random, Timestamp};
+use crate::audit::{About, AuditEntry, AuditReport, Seq, TAIL_LOST};
+use crate::chain::{
+    Anchor, Anchored, Bytes32, Chain, Head, Link, LostTail, Noted, RecordPlace, Stored, Walk,
+};
+use crate::sqlite::scopes;
+use insula_domain::AuditScope;
+use insula_world::Random;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OptionalExtension as _, Row};
 use std::ops::RangeInclusive;
 use std::path::Path;
 
-const COLUMNS: &str = "seq, at, actor, kind, generation, content, salt, commitment, prev, mac";
+/// Everything that is stored of a record, in the order of the table.
+pub(crate) const COLUMNS: &str =
+    "seq, at, actor, kind, generation, content, salt, commitment, prev, mac,
+    form, scope, session, scope_seq, told, scope_link";
+
+/// The forms of records: the first says nothing of whose matter it is.
+const FORM_OLD: i64 = 1;
+const FORM: i64 = 2;
 
 /// Commits with audit records of which one is flushed, where commits need not survive the power:
 /// so many are lost at most.
@@ -25,6 +35,50 @@ pub(crate) fn head(sql: &Connection) -> rusqlite::Result<Head> {
         .map(|head| head.unwrap_or(Head::START))
 }
 
+/// The newest record of a scope.
+fn scope_head(sql: &Connection, scope: &AuditScope) -> rusqlite::Result<Option<Head>> {
+    sql.prepare_cached(
+        "SELECT scope_seq, scope_link FROM audit
+         WHERE scope = ?1 AND scope_seq IS NOT NULL ORDER BY scope_seq DESC LIMIT 1",
+    )?
+    .query_row([scope.as_str()], |row| {
+        Ok(Head { seq: row.get::<_, i64>(0)?.cast_unsigned(), mac: row.get(1)? })
+    })
+    .optional()
+}
+
+/// Whose matter a record is. A session that is not there is nobody's that is known.
+fn place(sql: &Connection, about: &About) -> rusqlite::Result<RecordPlace> {
+    let by = |clause: &str| {
+        format!(
+            "SELECT scope.name, session.key FROM session
+             JOIN scope ON scope.id = session.scope WHERE {clause}"
+        )
+    };
+    let read =
+        |row: &Row<'_>| Ok((AuditScope::Of(scopes::read(row, 0)?), row.get::<_, Box<str>>(1)?));
+    let (scope, session) = match about {
+        About::Daemon => (AuditScope::Daemon, None),
+        About::Agent => (AuditScope::Agent, None),
+        About::Scope(scope) => (AuditScope::Of(scope.clone()), None),
+        About::Conversation { scope, key } => (AuditScope::Of(scope.clone()), Some(key.clone())),
+        About::Session(id) => {
+            let found = sql.prepare_cached(&by("session.id = ?1"))?.query_row([id.0], read);
+            match found.optional()? {
+                Some((scope, key)) => (scope, Some(key)),
+                None => (AuditScope::Unknown, None),
+            }
+        }
+        About::Key(key) => {
+            let current = by("session.key = ?1 AND ended_at IS NULL");
+            let found = sql.prepare_cached(&current)?.query_row([key], read).optional()?;
+            (found.map_or(AuditScope::Agent, |(scope, _)| scope), Some(key.clone()))
+        }
+    };
+    let head = scope_head(sql, &scope)?;
+    Ok(RecordPlace { scope, session, head })
+}
+
 /// Appends a record to the chain, inside the caller's transaction.
 pub(crate) fn append(
     sql: &Connection,
@@ -32,21 +86,31 @@ pub(crate) fn append(
     random: &Random,
     entry: AuditEntry,
 ) -> rusqlite::Result<Seq> {
-    let (head, record) = chain.follow(head(sql)?, entry, random);
+    let place = place(sql, &entry.about)?;
+    let (head, record) = chain.follow(head(sql)?, place, entry, random);
     let (content, salt) = record.content.unzip();
-    sql.prepare_cached("INSERT INTO audit VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?
-        .execute((
-            head.seq.cast_signed(),
-            record.at,
-            text(&record.actor),
-            text(&record.kind),
-            record.generation.cast_signed(),
-            content.as_deref().map(text),
-            salt,
-            record.commitment,
-            record.prev,
-            record.mac,
-        ))?;
+    let noted = record.noted.as_ref();
+    sql.prepare_cached(
+        "INSERT INTO audit VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+    )?
+    .execute((
+        head.seq.cast_signed(),
+        record.at,
+        text(&record.actor),
+        text(&record.kind),
+        record.generation.cast_signed(),
+        content.as_deref().map(text),
+        salt,
+        record.commitment,
+        record.prev,
+        record.mac,
+        FORM,
+        noted.map(|noted| text(&noted.scope)),
+        noted.and_then(|noted| noted.session.as_deref()).map(text),
+        noted.map(|noted| noted.seq.cast_signed()),
+        noted.map(|noted| noted.told),
+        noted.map(|noted| noted.link),
+    ))?;
     Ok(Seq(head.seq))
 }
 
@@ -64,47 +128,6 @@ pub(crate) fn erase(sql: &Connection, range: &RangeInclusive<u64>) -> rusqlite::
         (bound(*range.start()), bound(*range.end())),
     )?;
     Ok(())
-}
-
-/// A page of records after a position.
-pub(crate) fn after(
-    sql: &Connection,
-    after: Seq,
-    limit: usize,
-) -> rusqlite::Result<Vec<AuditRecord>> {
-    let after = i64::try_from(after.0).unwrap_or(i64::MAX);
-    sql.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM audit WHERE seq > ?1 ORDER BY seq LIMIT ?2"
-    ))?
-    .query_map((after, page(limit)), record)?
-    .collect()
-}
-
-/// The newest records.
-pub(crate) fn tail(sql: &Connection, limit: usize) -> rusqlite::Result<Vec<AuditRecord>> {
-    sql.prepare_cached(&format!(
-        "SELECT * FROM (SELECT {COLUMNS} FROM audit ORDER BY seq DESC LIMIT ?1) ORDER BY seq"
-    ))?
-    .query_map([page(limit)], record)?
-    .collect()
-}
-
-fn page(limit: usize) -> i64 {
-    i64::try_from(limit.min(AUDIT_PAGE_MAX)).unwrap_or(i64::MAX)
-}
-
-fn record(row: &Row<'_>) -> rusqlite::Result<AuditRecord> {
-    Ok(AuditRecord {
-        seq: Seq(row.get::<_, i64>(0)?.cast_unsigned()),
-        at: Timestamp::from_millis(row.get(1)?),
-        actor: actor(row, 2)?,
-        kind: row.get(3)?,
-        generation: row.get::<_, i64>(4)?.cast_unsigned(),
-        content: row.get(5)?,
-        commitment: row.get(7)?,
-        prev: row.get(8)?,
-        mac: row.get(9)?,
-    })
 }
 
 /// How the chain stands to its anchor. A first look, which trusts what is stored: only a walk
@@ -207,15 +230,33 @@ fn stored(row: &Row<'_>) -> Option<Stored> {
         ValueRef::Integer(number) => Some(number),
         _ => None,
     };
+    let is_null = |column| matches!(cell(column), Some(ValueRef::Null));
     let content = match (cell(5)?, cell(6)?) {
         (ValueRef::Null, ValueRef::Null) => None,
         _ => Some((text(5)?, bytes(6)?)),
+    };
+    let noted = match number(10)? {
+        // Nobody said whose it is: it can't have been said since.
+        FORM_OLD => {
+            let is_bare =
+                text(11)? == AuditScope::Unknown.as_str().as_bytes() && (12..=15).all(is_null);
+            is_bare.then_some(None)?
+        }
+        FORM => Some(Noted {
+            scope: text(11)?,
+            session: if is_null(12) { None } else { Some(text(12)?) },
+            seq: number(13)?.cast_unsigned(),
+            told: bytes(14)?,
+            link: bytes(15)?,
+        }),
+        _ => return None,
     };
     Some(Stored {
         at: number(1)?,
         actor: text(2)?,
         kind: text(3)?,
         generation: number(4)?.cast_unsigned(),
+        noted,
         content,
         commitment: bytes(7)?,
         prev: bytes(8)?,

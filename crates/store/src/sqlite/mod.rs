@@ -6,6 +6,7 @@ mod anchors;
 mod apply;
 mod approvals;
 mod audit;
+mod audit_reads;
 mod busy;
 mod daemon;
 mod directory;
@@ -41,6 +42,8 @@ mod turns;
 mod usage;
 mod values;
 
+#[cfg(test)]
+mod audit_tests;
 #[cfg(test)]
 mod power_tests;
 #[cfg(test)]

@@ -6,12 +6,14 @@
 
 use super::audit;
 use super::directory::agent_id;
-use crate::audit::AuditEntry;
+use crate::audit::{About, AuditEntry};
 use crate::chain::Chain;
-use crate::sqlite::sql::actor;
+use crate::id::SessionId;
+use crate::sqlite::sql::{actor, bad_value};
+use insula_domain::AuditScope;
 use insula_domain::id::AgentId;
 use insula_world::{Random, Timestamp};
-use rusqlite::Connection;
+use rusqlite::{Connection, Row};
 use std::collections::BTreeSet;
 
 /// Records moved in one transaction; more are moved in several.
@@ -34,8 +36,8 @@ pub(crate) fn push(sql: &Connection, agent: &AgentId, entry: &AuditEntry) -> rus
         )?
         .query_row([agent.as_str()], |row| row.get(0))?;
     sql.prepare_cached(
-        "INSERT INTO audit_queue (agent, id, at, actor, kind, generation, content)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        "INSERT INTO audit_queue (agent, id, at, actor, kind, generation, content, about)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     )?
     .execute((
         agent.as_str(),
@@ -45,8 +47,44 @@ pub(crate) fn push(sql: &Connection, agent: &AgentId, entry: &AuditEntry) -> rus
         &entry.kind,
         entry.generation.cast_signed(),
         &entry.content,
+        about_text(&entry.about),
     ))
     .map(drop)
+}
+
+/// What a waiting record is about, as text. Neither scopes nor keys have a blank in them, and no
+/// scope begins with a sign.
+fn about_text(about: &About) -> String {
+    match about {
+        About::Daemon => AuditScope::Daemon.to_string(),
+        About::Agent => AuditScope::Agent.to_string(),
+        About::Scope(scope) => scope.to_string(),
+        About::Conversation { scope, key } => format!("{scope} {key}"),
+        About::Session(id) => format!("#{id}"),
+        About::Key(key) => format!("@{key}"),
+    }
+}
+
+fn read_about(row: &Row<'_>, column: usize) -> rusqlite::Result<About> {
+    let text: String = row.get(column)?;
+    let read = || -> Option<About> {
+        if let Some(id) = text.strip_prefix('#') {
+            return Some(About::Session(SessionId(id.parse().ok()?)));
+        }
+        if let Some(key) = text.strip_prefix('@') {
+            return Some(About::Key(key.into()));
+        }
+        if let Some((scope, key)) = text.split_once(' ') {
+            return Some(About::Conversation { scope: scope.parse().ok()?, key: key.into() });
+        }
+        match text.parse().ok()? {
+            AuditScope::Daemon => Some(About::Daemon),
+            AuditScope::Agent => Some(About::Agent),
+            AuditScope::Of(scope) => Some(About::Scope(scope)),
+            AuditScope::Unknown => None,
+        }
+    };
+    read().ok_or_else(|| bad_value(column))
 }
 
 /// In the daemon's database: the agents for whom records wait.
@@ -59,7 +97,7 @@ pub(crate) fn agents(sql: &Connection) -> rusqlite::Result<BTreeSet<AgentId>> {
 /// In the daemon's database: an agent's oldest waiting records.
 pub(crate) fn waiting(sql: &Connection, agent: &AgentId) -> rusqlite::Result<Vec<Queued>> {
     sql.prepare_cached(
-        "SELECT id, at, actor, kind, generation, content FROM audit_queue
+        "SELECT id, at, actor, kind, generation, content, about FROM audit_queue
          WHERE agent = ?1 ORDER BY id LIMIT ?2",
     )?
     .query_map((agent.as_str(), MOVED_AT_ONCE_MAX), |row| {
@@ -68,6 +106,7 @@ pub(crate) fn waiting(sql: &Connection, agent: &AgentId) -> rusqlite::Result<Vec
             entry: AuditEntry {
                 at: Timestamp::from_millis(row.get(1)?),
                 actor: actor(row, 2)?,
+                about: read_about(row, 6)?,
                 kind: row.get(3)?,
                 generation: row.get::<_, i64>(4)?.cast_unsigned(),
                 content: row.get(5)?,

@@ -27,6 +27,7 @@ pub(crate) const AGENT: Format = Format {
         include_str!("migrations/agent_8.sql"),
         include_str!("migrations/search_1.sql"),
         include_str!("migrations/agent_9.sql"),
+        include_str!("migrations/audit_2.sql"),
     ],
 };
 
@@ -45,5 +46,6 @@ pub(crate) const DAEMON: Format = Format {
         include_str!("migrations/daemon_3.sql"),
         include_str!("migrations/daemon_4.sql"),
         include_str!("migrations/daemon_5.sql"),
+        concat!(include_str!("migrations/audit_2.sql"), include_str!("migrations/daemon_6.sql"),),
     ],
 };

@@ -10,6 +10,7 @@ use crate::id::{MessageSeq, SessionId};
 use crate::session::{
     OpenSession, SESSION_PAGE_MAX, SESSIONS_MAX, Session, SessionRef, SessionState, Summary,
 };
+use insula_domain::ScopeName;
 use insula_world::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
@@ -173,6 +174,26 @@ pub(crate) fn page(
             "{SELECT} WHERE session.id < ?1 AND parent IS NULL ORDER BY session.id DESC LIMIT ?2"
         ))?
         .query_map((before, limit), read)?
+        .collect::<rusqlite::Result<_>>()?;
+    rows.into_iter().map(|session| with_last(sql, session)).collect()
+}
+
+/// Sessions of one scope, newest first.
+pub(crate) fn page_in(
+    sql: &Connection,
+    scope: &ScopeName,
+    before: Option<SessionId>,
+    limit: usize,
+) -> rusqlite::Result<Vec<Session>> {
+    let Some(scope) = scopes::find(sql, scope.as_str())? else { return Ok(Vec::new()) };
+    let before = before.map_or(i64::MAX, |id| id.0);
+    let limit = i64::try_from(limit.min(SESSION_PAGE_MAX)).unwrap_or(i64::MAX);
+    let rows: Vec<Session> = sql
+        .prepare_cached(&format!(
+            "{SELECT} WHERE session.scope = ?3 AND session.id < ?1 AND parent IS NULL
+             ORDER BY session.id DESC LIMIT ?2"
+        ))?
+        .query_map((before, limit, scope), read)?
         .collect::<rusqlite::Result<_>>()?;
     rows.into_iter().map(|session| with_last(sql, session)).collect()
 }

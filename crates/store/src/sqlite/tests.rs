@@ -14,7 +14,9 @@ use crate::chain::{Anchor, Anchored, Chain, Head};
 use crate::conformance::{self, Opener, agent, entry};
 use crate::key::AuditKey;
 use crate::options::Durability;
-use crate::{AgentCommand, DaemonCommand, Lease, Owned, Store, StoreError, StoreOptions};
+use crate::{
+    About, AgentCommand, AuditEntry, DaemonCommand, Lease, Owned, Store, StoreError, StoreOptions,
+};
 use async_trait::async_trait;
 use insula_world::{Random, World};
 use rusqlite::Connection;
@@ -54,8 +56,14 @@ fn small(folder: &std::path::Path) -> (Db, Head) {
     let mut db = open(&path, &AGENT, Durability::Process, Absent::Create).unwrap().unwrap();
     let random = Random::from_seed([1; 32]);
     db.write_leased(&lease(), |sql| {
-        for kind in ["a.one", "a.two", "a.three", "a.four"] {
-            audit::append(sql, &chain(), &random, entry(kind))?;
+        let key = || "agent:a:x".into();
+        for (kind, about) in [
+            ("a.one", About::Agent),
+            ("a.two", About::Scope("custom:x".parse().unwrap())),
+            ("a.three", About::Conversation { scope: "custom:x".parse().unwrap(), key: key() }),
+            ("a.four", About::Key(key())),
+        ] {
+            audit::append(sql, &chain(), &random, AuditEntry { about, ..entry(kind) })?;
         }
         audit::erase(sql, &(3..=3))
     })
@@ -107,6 +115,12 @@ fn every_flipped_bit_of_every_column_is_found_and_located() {
             "commitment",
             "prev",
             "mac",
+            "form",
+            "scope",
+            "session",
+            "scope_seq",
+            "told",
+            "scope_link",
         ] {
             let select = format!("SELECT {column} FROM audit WHERE seq = ?1");
             let value: Value = db
@@ -145,8 +159,8 @@ fn removed_inserted_swapped_and_cut_records_are_located() {
     let folder = tempfile::tempdir().unwrap();
     let (db, head) = small(folder.path());
     db.read(without_triggers).unwrap();
-    let copy =
-        "SELECT at, actor, kind, generation, content, salt, commitment, prev, mac FROM audit";
+    let copy = "SELECT at, actor, kind, generation, content, salt, commitment, prev, mac,
+        form, scope, session, scope_seq, told, scope_link FROM audit";
     let cases = [
         ("DELETE FROM audit WHERE seq = 1".to_owned(), 1),
         ("DELETE FROM audit WHERE seq = 2".to_owned(), 2),
@@ -181,6 +195,9 @@ fn audit_records_refuse_to_change() {
         "UPDATE audit SET content = 'x' WHERE seq = 1",
         "UPDATE audit SET content = NULL WHERE seq = 1",
         "UPDATE audit SET content = NULL, salt = NULL, mac = x'00' WHERE seq = 1",
+        "UPDATE audit SET content = NULL, salt = NULL, scope = 'global' WHERE seq = 1",
+        "UPDATE audit SET content = NULL, salt = NULL, session = 'x' WHERE seq = 1",
+        "UPDATE audit SET content = NULL, salt = NULL, scope_seq = 7 WHERE seq = 1",
     ] {
         assert!(db.read(|sql| sql.execute_batch(change)).is_err(), "{change}");
     }

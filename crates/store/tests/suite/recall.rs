@@ -75,6 +75,14 @@ async fn a_home_with_an_older_index_finds_the_same() {
             "DELETE FROM posting WHERE term < 'm'; DELETE FROM fragment_posting WHERE term < 'm';
              UPDATE fragment_posting SET term = term || 's'; DROP TABLE search_index;
              ALTER TABLE turn DROP COLUMN said_at; ALTER TABLE turn DROP COLUMN ways;
+             DROP INDEX audit_by_scope; DROP INDEX audit_by_session; DROP INDEX audit_by_actor;
+             DROP INDEX audit_by_kind; DROP INDEX audit_by_time;
+             DROP TRIGGER audit_changes_only_by_erasure;
+             CREATE TRIGGER audit_changes_only_by_erasure BEFORE UPDATE ON audit
+             BEGIN SELECT raise(ABORT, 'no'); END;
+             ALTER TABLE audit DROP COLUMN form; ALTER TABLE audit DROP COLUMN scope;
+             ALTER TABLE audit DROP COLUMN session; ALTER TABLE audit DROP COLUMN scope_seq;
+             ALTER TABLE audit DROP COLUMN told; ALTER TABLE audit DROP COLUMN scope_link;
              PRAGMA user_version = 13;",
         )
         .unwrap();

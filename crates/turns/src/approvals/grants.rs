@@ -6,7 +6,7 @@ use super::{AnswerError, ApprovalDuration, cut, invocation};
 use insula_registry::context::AgentContext;
 use insula_registry::trail::Trail;
 use insula_registry::{Access, Actor};
-use insula_store::{AgentCommand, Grant, StoreError};
+use insula_store::{About, AgentCommand, Grant, StoreError};
 use serde_json::json;
 
 /// For how long a grant holds.
@@ -39,7 +39,9 @@ pub async fn revoke(
         "invocation": invocation::text(&grant.invocation),
         "granted_by": grant.by.as_str(),
     });
-    let audit = AgentCommand::Audit(trail.record(agent, actor, "approval.revoked", content));
+    // What was granted for one conversation is its matter, what holds for all of them the agent's.
+    let about = grant.session.map_or(About::Agent, About::Session);
+    let audit = AgentCommand::Audit(trail.record(agent, about, actor, "approval.revoked", content));
     let revoke = AgentCommand::RevokeGrant { id: grant.id.clone() };
     agent.store.commit(vec![revoke, audit]).await?;
     Ok(grant)

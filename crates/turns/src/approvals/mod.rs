@@ -15,7 +15,7 @@ use insula_registry::context::AgentContext;
 use insula_registry::trail::Trail;
 use insula_registry::{Access, Actor, Parts};
 use insula_store::{
-    AgentCommand, Approval, ApprovalDecision, FeedChange, Grant, SessionId, StoreError,
+    About, AgentCommand, Approval, ApprovalDecision, FeedChange, Grant, SessionId, StoreError,
     Subscription, TurnId,
 };
 use insula_world::World;
@@ -366,7 +366,7 @@ impl Approvals {
             "turn": approval.turn.0,
             "session": approval.session.0,
         });
-        let audit = self.entry(&by, kind, agent, content);
+        let audit = self.entry(approval.session, &by, kind, agent, content);
         let decision = match answer {
             ApprovalAnswer::Approve(_) => ApprovalDecision::Approved { by },
             ApprovalAnswer::Deny(reason) => {
@@ -403,17 +403,18 @@ impl Approvals {
                 content.insert("call".to_owned(), question.call.into());
             }
         }
-        self.entry(actor, kind, question.agent, content)
+        self.entry(question.session, actor, kind, question.agent, content)
     }
 
     fn entry(
         &self,
+        session: SessionId,
         actor: &Actor,
         kind: &str,
         agent: &AgentContext,
         content: Value,
     ) -> AgentCommand {
-        AgentCommand::Audit(self.trail.record(agent, actor, kind, content))
+        AgentCommand::Audit(self.trail.record(agent, About::Session(session), actor, kind, content))
     }
 
     async fn commit(

@@ -33,7 +33,7 @@ pub(super) fn started(
 }
 
 fn entry(shop: &Shop, cx: &TurnContext, kind: &str, content: Value) -> AgentCommand {
-    AgentCommand::Audit(shop.trail.record(&cx.agent, &cx.principal, kind, content))
+    AgentCommand::Audit(shop.trail.record(&cx.agent, cx.about(), &cx.principal, kind, content))
 }
 
 /// The files that a child changed, as it left them in its session.

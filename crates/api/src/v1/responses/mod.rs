@@ -140,7 +140,8 @@ pub async fn forget(
     }
     engine.forget(&agent, turn.session).await.map_err(failed)?;
     let content = json!({ "session": turn.session.0 });
-    let noted = agent.audit.append(&caller.actor(), "session.forgotten", content).await;
+    let whose = insula_store::About::Session(turn.session);
+    let noted = agent.audit.append(whose, &caller.actor(), "session.forgotten", content).await;
     noted.map_err(failed)?;
     Ok(Json(json!({ "id": id, "object": "response", "deleted": true })).into_response())
 }

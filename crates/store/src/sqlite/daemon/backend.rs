@@ -1,7 +1,7 @@
 //! The daemon's database as a part of the backend.
 
 use super::{DaemonFile, commit, lock, with_sync};
-use crate::audit::{AuditRecord, AuditReport, Seq};
+use crate::audit::{AuditFilter, AuditPart, AuditRecord, AuditReport, Seq};
 use crate::backend::DaemonBackend;
 use crate::daemon::{AgentRow, DaemonCommand, Due, EventKey, Reserved, Spending};
 use crate::error::{Result, StoreError};
@@ -9,7 +9,7 @@ use crate::feed;
 use crate::lease::Lease;
 use crate::sqlite::anchors::{self, ToAnchor};
 use crate::sqlite::together::{Did, Small};
-use crate::sqlite::{audit, directory, ledger, spent, values};
+use crate::sqlite::{audit, audit_reads, directory, ledger, spent, values};
 use async_trait::async_trait;
 use insula_domain::id::AgentId;
 use insula_world::Timestamp;
@@ -88,12 +88,13 @@ impl DaemonBackend for DaemonFile {
         .await
     }
 
-    async fn audit_after(&self, after: Seq, limit: usize) -> Result<Vec<AuditRecord>> {
-        self.run(move |db, _| db.read(|sql| audit::after(sql, after, limit))).await
-    }
-
-    async fn audit_tail(&self, limit: usize) -> Result<Vec<AuditRecord>> {
-        self.run(move |db, _| db.read(|sql| audit::tail(sql, limit))).await
+    async fn audit(
+        &self,
+        filter: AuditFilter,
+        part: AuditPart,
+        limit: usize,
+    ) -> Result<Vec<AuditRecord>> {
+        self.run(move |db, _| db.read(|sql| audit_reads::read(sql, &filter, part, limit))).await
     }
 
     async fn audit_verify(&self) -> Result<AuditReport> {

@@ -4,7 +4,7 @@ use super::affected::list_of;
 use super::chain::{self, AUDIT_KIND};
 use super::{buried, find, read};
 use crate::agent::CommandOutcome;
-use crate::audit::AuditEntry;
+use crate::audit::{About, AuditEntry};
 use crate::chain::Bytes32;
 use crate::error::StoreError;
 use crate::id::SessionId;
@@ -78,7 +78,7 @@ pub(crate) fn remember(
     }
     mark(sql, scope, new.target, &new.digest, &ids)?;
     if head.0 != first {
-        anchor(sql, means, head, &new.origin)?;
+        anchor(sql, means, head, About::Scope(new.scope.clone()), &new.origin)?;
     }
     Ok(CommandOutcome::Remembered(ids))
 }
@@ -196,11 +196,13 @@ fn anchor(
     sql: &Connection,
     means: &Means<'_>,
     head: (i64, Bytes32),
+    about: About,
     origin: &MemoryOrigin,
 ) -> rusqlite::Result<()> {
     let entry = AuditEntry {
         at: origin.at,
         actor: origin.principal.clone(),
+        about,
         kind: AUDIT_KIND.into(),
         generation: origin.generation,
         content: chain::anchor_text(head),
@@ -234,8 +236,13 @@ pub(crate) fn forget(
         buried::bury_text(sql, scope, target, &tag)?;
         forgotten.push(fragment);
     }
-    if !forgotten.is_empty() {
-        anchor(sql, means, head, origin)?;
+    if let Some(first) = forgotten.first() {
+        // What was taken out of several scopes at once is none's alone.
+        let about = match forgotten.iter().all(|it| it.scope == first.scope) {
+            true => About::Scope(first.scope.clone()),
+            false => About::Agent,
+        };
+        anchor(sql, means, head, about, origin)?;
     }
     Ok(CommandOutcome::Forgotten(forgotten))
 }

@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test binary uses a part")]
 
 use insula_domain::id::AgentId;
-use insula_store::{AgentCommand, AuditEntry, AuditKey, Durability, Store, StoreOptions};
+use insula_store::{About, AgentCommand, AuditEntry, AuditKey, Durability, Store, StoreOptions};
 use insula_world::{Timestamp, World};
 use std::path::{Path, PathBuf};
 
@@ -24,6 +24,7 @@ pub fn entry(kind: &str) -> AuditEntry {
     AuditEntry {
         at: Timestamp::from_millis(1_794_708_747_004),
         actor: "cli:local".into(),
+        about: About::Agent,
         kind: kind.into(),
         generation: 3,
         content: format!("{{\"of\":\"{kind}\"}}"),
