@@ -3,7 +3,7 @@
 use crate::hook::Hook;
 use crate::images::ImagesConfig;
 use crate::mcp::McpServer;
-use crate::model::ModelRef;
+use crate::model::{ModelRef, Provider};
 use crate::programs::Programs;
 use crate::settings::Setting;
 use crate::skills::SkillSet;
@@ -13,6 +13,7 @@ use insula_domain::{
     Admins, AgentId, AllowList, Boundary, GroupRule, Metadata, PersonId, Platform, Possible, Reset,
     ScopeRule, SessionRule, ToolPolicy, Unknown, UserId,
 };
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,6 +33,8 @@ pub struct AgentConfig {
     pub models: Vec<ModelRef>,
     /// Of which models the operator says whether they can be shown pictures.
     pub sees_images: Vec<(ModelRef, bool)>,
+    /// Providers of its own, with keys of its own, by name.
+    pub providers: BTreeMap<Box<str>, Provider>,
     /// What its children run on, unless a call says otherwise; absent is what it runs on.
     pub child_model: Option<ModelRef>,
     /// Which tools it may use.

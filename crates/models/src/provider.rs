@@ -8,6 +8,7 @@ use crate::window::Abilities;
 use async_trait::async_trait;
 use insula_wire::Timeouts;
 use std::collections::VecDeque;
+use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// Something that answers requests. It knows no agents: what a request holds is all it gets.
@@ -15,6 +16,11 @@ use tokio_util::sync::CancellationToken;
 pub trait Provider: Send + Sync {
     /// The name it has in the configuration, which comes first in `provider/model`.
     fn name(&self) -> &str;
+
+    /// What its key is called where usage is counted by key.
+    fn key_name(&self) -> Option<&Arc<str>> {
+        None
+    }
 
     /// Asks. Returns when the answer begins; the events come from the stream. Cancelling,
     /// like dropping the future or the stream, closes the connection to the provider.

@@ -74,6 +74,10 @@ fn command(command: &AgentCommand) -> Result<()> {
             let what = grant.as_ref().map_or(0, |grant| grant.what.len());
             within("what a grant is about", what, APPROVAL_BYTES_MAX)
         }
+        AgentCommand::CountKey { key, usage: took, .. } => {
+            within("the name of a key", key.len(), NAME_BYTES_MAX)?;
+            usage(took)
+        }
         AgentCommand::NoteForeign { path, .. } => {
             within("the path of a file", path.len(), FOREIGN_PATH_BYTES_MAX)
         }

@@ -75,4 +75,6 @@ pub struct UsageReport {
     pub principals: Vec<(Box<str>, Totals)>,
     /// By scope, the costliest first.
     pub scopes: Vec<(Box<str>, Totals)>,
+    /// By the name of the key that paid, the costliest first; its turns are calls of models.
+    pub keys: Vec<(Box<str>, Totals)>,
 }

@@ -9,6 +9,7 @@ mod amend;
 pub mod approvals;
 mod ask;
 mod asked_by_server;
+mod bills;
 pub mod budget;
 mod calls;
 mod cleaned;

@@ -4,6 +4,7 @@ use super::hook::{HOOK, HOOK_EVENT};
 use super::moved::translate_toolsets;
 use super::one_or_many;
 use super::outside::{IMAGES, MCP_SERVER, NETWORK, WEB};
+use super::provider::PROVIDER_OF_AGENT;
 use crate::rules;
 use crate::shape::{Field, Object, Shape, Shape::*};
 use crate::yaml::{Node, Value};
@@ -26,6 +27,11 @@ pub static AGENT: Object = Object {
         )
         .default("`rehearsal/rehearsal`")
         .expand(one_or_many),
+        Field::new(
+            "providers",
+            Map { keys: &rules::NAME, values: &Object(&PROVIDER_OF_AGENT) },
+            "Model providers of its own, with keys of its own. One that has the name of a shared one takes its place, whole.",
+        ),
         Field::new("personality", Text(&rules::TEXT), "Who it is. Takes the place of SOUL.md.")
             .default("the agent's SOUL.md, else the home's, else a built-in line"),
         Field::new(

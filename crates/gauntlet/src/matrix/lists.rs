@@ -79,7 +79,7 @@ fn of_key(key: &str) -> Option<Kind> {
         "memory" => Kind::MemoryScope,
         "workspace" | "files" => Kind::File,
         "sandbox" | "env" | "isolation" => Kind::Process,
-        "secrets" => Kind::Secret,
+        "secrets" | "providers" => Kind::Secret,
         "tools" | "toolsets" | "skills" | "web" | "images" | "hooks" => Kind::Tool,
         "mcp_servers" => Kind::McpServer,
         "sessions"

@@ -18,6 +18,7 @@ use crate::window::Abilities;
 use async_trait::async_trait;
 use insula_wire::{Timeouts, Transport};
 use secrecy::{ExposeSecret as _, SecretString};
+use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// Where Ollama listens unless told otherwise.
@@ -31,6 +32,7 @@ const ANSWER_TOKENS: u32 = 8_192;
 
 /// A provider that speaks Ollama's API.
 pub struct Ollama {
+    key_name: Option<Arc<str>>,
     models: PerModel<Model>,
     teller: Teller,
     /// Which of them begin in the middle of a thought.
@@ -58,7 +60,8 @@ impl Ollama {
             let endpoint = Endpoint::new(transport, &spec.name, base_url, "/api/chat", &headers)?;
             Ok(Model { endpoint, options })
         })?;
-        Ok(Self { models, teller: Teller::default(), seen: SeenThinking::default() })
+        let (teller, seen) = (Teller::default(), SeenThinking::default());
+        Ok(Self { key_name: spec.key_name.clone(), models, teller, seen })
     }
 }
 
@@ -87,6 +90,10 @@ fn manner(abilities: Abilities, options: &ModelOptions) -> Manner {
 impl Provider for Ollama {
     fn name(&self) -> &str {
         self.models.of("").endpoint.provider()
+    }
+
+    fn key_name(&self) -> Option<&Arc<str>> {
+        self.key_name.as_ref()
     }
 
     async fn abilities(&self, model: &str) -> Abilities {

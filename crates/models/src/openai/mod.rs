@@ -27,6 +27,7 @@ use async_trait::async_trait;
 use dialect::Dialect;
 use insula_wire::{Timeouts, Transport};
 use secrecy::{ExposeSecret as _, SecretString};
+use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// Where providers are that need no `base_url`.
@@ -41,6 +42,7 @@ pub(crate) const SIGNED_BY_GOOGLE: &str = "google:";
 
 /// A provider that speaks chat completions.
 pub struct OpenAi {
+    key_name: Option<Arc<str>>,
     dialect: Dialect,
     models: PerModel<Model>,
     teller: Teller,
@@ -79,7 +81,8 @@ impl OpenAi {
             Ok(Model { endpoint, options })
         })?;
         let (teller, seen) = (Teller::default(), SeenThinking::default());
-        Ok(Self { dialect: Dialect::at(base_url), models, teller, seen })
+        let (dialect, key_name) = (Dialect::at(base_url), spec.key_name.clone());
+        Ok(Self { key_name, dialect, models, teller, seen })
     }
 
     /// What the server tells of a model, if it does.
@@ -105,6 +108,10 @@ impl OpenAi {
 impl Provider for OpenAi {
     fn name(&self) -> &str {
         self.models.of("").endpoint.provider()
+    }
+
+    fn key_name(&self) -> Option<&Arc<str>> {
+        self.key_name.as_ref()
     }
 
     async fn abilities(&self, model: &str) -> Abilities {

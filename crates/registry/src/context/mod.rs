@@ -12,6 +12,7 @@ pub use hooks::AgentHooks;
 pub use mcp::{Mcp, PROMPTS, is_shown, resources_tool};
 pub use memory::{Memory, Whereabouts};
 
+use crate::providers::OwnProviders;
 use crate::secrets::{GrantedSecrets, SecretBook};
 use crate::toolbox::Toolbox;
 use crate::whole::Whole;
@@ -90,6 +91,8 @@ pub struct Parts {
     pub skills: Arc<SkillShelf>,
     /// What it runs on.
     pub models: ModelChain,
+    /// Providers of its own, which its children ask too.
+    pub providers: Arc<OwnProviders>,
     /// What is asked and told before and after it does something.
     pub hooks: Arc<AgentHooks>,
     /// How its traffic is cut into conversations and scopes.
@@ -250,6 +253,7 @@ impl AgentContext {
                 children: config.child_model,
                 sees_images: config.sees_images,
             },
+            providers: Arc::new(OwnProviders::new(config.providers)),
             hooks: Arc::new(AgentHooks::new(config.hooks)),
             conversations: Conversations {
                 sessions: config.sessions,
@@ -292,6 +296,7 @@ impl AgentContext {
             remembered: self.remembered.clone(),
             skills: self.skills.clone(),
             models: ModelChain { models, ..self.models.clone() },
+            providers: self.providers.clone(),
             hooks: self.hooks.clone(),
             conversations: self.conversations.clone(),
             store: self.store.clone(),

@@ -60,6 +60,7 @@ pub const KEYS: &[(&str, Key)] = &[
     ("network", Grants("network")),
     ("observe_unmentioned_group_messages", Neutral("another name of group.observe")),
     ("personality", Neutral("words")),
+    ("providers", Unprobed("whose key pays; tested with servers that note which came")),
     ("sandbox.off", Grants("sandbox")),
     ("sandbox.optional", Unprobed("needs a kernel that lacks a layer")),
     ("sandbox", Neutral("bounds of programs, from their beginning")),

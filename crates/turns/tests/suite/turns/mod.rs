@@ -21,6 +21,7 @@ mod hooks;
 mod images;
 mod installs;
 mod integrity;
+mod keys;
 mod mcp;
 mod mcp_beside;
 mod memory;
