@@ -183,6 +183,17 @@ pub struct MemoryConfig {
     pub memory_chars: usize,
     /// Characters of `USER.md` in one context.
     pub user_chars: usize,
+    /// By which it is searched for meaning; `None` for words alone.
+    pub embeddings: Option<EmbeddingsConfig>,
+}
+
+/// What makes vectors of texts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EmbeddingsConfig {
+    /// A model of a provider.
+    Model(ModelRef),
+    /// A static model in a folder, as it was written.
+    Folder(Box<str>),
 }
 
 /// What becomes of a write that every conversation could read.

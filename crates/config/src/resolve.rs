@@ -4,6 +4,7 @@ mod access;
 mod arguments;
 mod boundary;
 mod credentials;
+mod embeddings;
 mod hooks;
 mod images;
 mod mcp;
@@ -16,7 +17,7 @@ mod web;
 
 pub use hooks::check_hook;
 
-use crate::agent::{AgentConfig, GlobalWrites, Instructions, MemoryConfig, Soul};
+use crate::agent::{AgentConfig, EmbeddingsConfig, GlobalWrites, Instructions, MemoryConfig, Soul};
 use crate::diagnostic::{Diagnostic, FindingOwner, LoadReport};
 use crate::enforcement;
 use crate::files::FilesSnapshot;
@@ -148,6 +149,7 @@ pub fn resolve(
     let scope = reader.scope_rule();
     let also_read = reader.expressions("memory.also_read");
     let limits = MemoryLimits::default();
+    let embeddings = reader.embeddings();
     let memory = memory_on.then(|| MemoryConfig {
         also_read,
         memory_chars: reader.number("memory.limits.memory", limits.memory) as usize,
@@ -157,6 +159,7 @@ pub fn resolve(
             Some("allow") => GlobalWrites::Allow,
             _ => GlobalWrites::Approve,
         },
+        embeddings,
     });
     let asked = std::mem::take(&mut reader.asked).into_iter();
     if reader.failed {
@@ -253,7 +256,11 @@ fn digest(config: &AgentConfig, around: &Surroundings<'_>, providers: &Providers
         part(&setting.value.to_string());
     }
     let images = config.images.iter().map(|images| &images.model);
-    for model in config.models.iter().chain(images) {
+    let embeddings = config.memory.iter().filter_map(|memory| match &memory.embeddings {
+        Some(EmbeddingsConfig::Model(model)) => Some(model),
+        _ => None,
+    });
+    for model in config.models.iter().chain(images).chain(embeddings) {
         part(&model.to_string());
         part(&format!("{:?}", providers.configured.get(&model.provider)));
     }

@@ -1,5 +1,6 @@
 //! What every provider can do, and the stream of events it answers with.
 
+use crate::embedding::{EmbedRequest, Embedded};
 use crate::error::{ModelError, ModelFault};
 use crate::event::Event;
 use crate::picture::{Picture, PictureRequest};
@@ -45,6 +46,19 @@ pub trait Provider: Send + Sync {
         _cancel: &CancellationToken,
     ) -> Result<Picture, ModelError> {
         let message = "it makes no pictures".to_owned();
+        let fault = ModelFault::Refused { status: 0, message };
+        let (provider, model) = (self.name().into(), (*request.model).into());
+        Err(ModelError { provider, model, fault })
+    }
+
+    /// Makes vectors of texts, where it is one that does.
+    async fn embed(
+        &self,
+        request: &EmbedRequest,
+        _limits: &Timeouts,
+        _cancel: &CancellationToken,
+    ) -> Result<Embedded, ModelError> {
+        let message = "it makes no vectors of texts".to_owned();
         let fault = ModelFault::Refused { status: 0, message };
         let (provider, model) = (self.name().into(), (*request.model).into());
         Err(ModelError { provider, model, fault })

@@ -13,6 +13,7 @@ pub mod sample;
 mod search;
 mod sessions;
 mod turns;
+mod vectors;
 
 use crate::{
     AccountLease, AgentCommand, AgentRow, AgentStore, AuditEntry, DaemonCommand, Due, LeaseHolder,
@@ -54,6 +55,7 @@ pub async fn run(opener: &dyn Opener) {
     lineage::run(opener).await;
     memory::run(opener).await;
     outbox::run(opener).await;
+    vectors::run(opener).await;
 }
 
 pub fn agent(name: &str) -> AgentId {

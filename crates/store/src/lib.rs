@@ -49,8 +49,9 @@ mod store;
 mod terms;
 pub mod turn;
 pub mod usage;
+pub mod vectors;
 
-pub use agent::{AgentCommand, CommandOutcome, Committed};
+pub use agent::{AgentCommand, CommandOutcome, Committed, PutVectors};
 pub use approval::{Approval, ApprovalDecision, Grant};
 pub use audit::{AuditEntry, AuditRecord, AuditReport, Seq};
 pub use daemon::{AgentRow, DaemonCommand, Due, EventKey, Lifecycle, Reserved, Spending};
@@ -87,3 +88,4 @@ pub use turn::{
     Step, StepKind, Turn, TurnOutcome, TurnStatus, UnfinishedTurn,
 };
 pub use usage::{Totals, Usage, UsageOf, UsageReport};
+pub use vectors::{Backlog, Near, Unembedded, Vector, VectorKind, VectorModel};

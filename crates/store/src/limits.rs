@@ -21,6 +21,7 @@ use crate::turn::{
     TURN_ERROR_BYTES_MAX, TurnOutcome,
 };
 use crate::usage::{USAGE_VALUE_MAX, Usage};
+use crate::vectors::VECTORS_AT_ONCE_MAX;
 
 fn within(what: &'static str, len: usize, max: usize) -> Result<()> {
     if len > max { Err(StoreError::TooLong { what, len, max }) } else { Ok(()) }
@@ -73,6 +74,10 @@ fn command(command: &AgentCommand) -> Result<()> {
         AgentCommand::SettleApproval { grant, .. } => {
             let what = grant.as_ref().map_or(0, |grant| grant.what.len());
             within("what a grant is about", what, APPROVAL_BYTES_MAX)
+        }
+        AgentCommand::PutVectors(put) => {
+            within("a list of vectors", put.rows.len(), VECTORS_AT_ONCE_MAX)?;
+            within("a scope", put.scope.as_str().len(), NAME_BYTES_MAX)
         }
         AgentCommand::CountKey { key, usage: took, .. } => {
             within("the name of a key", key.len(), NAME_BYTES_MAX)?;

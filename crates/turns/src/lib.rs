@@ -29,6 +29,7 @@ mod hooked;
 mod lanes;
 pub(crate) mod live;
 pub(crate) mod made;
+mod meaning;
 mod memory_block;
 mod mended;
 pub mod messages;

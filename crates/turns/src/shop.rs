@@ -9,6 +9,7 @@ use crate::subagents::Gauge;
 use crate::tokens::text_tokens;
 use crate::{compress, prompt};
 use arc_swap::ArcSwap;
+use insula_capabilities::static_models::StaticModels;
 use insula_capabilities::{Capabilities, Opened};
 use insula_config::DaemonConfig;
 use insula_config::model::ModelRef;
@@ -43,6 +44,8 @@ pub(crate) struct Shop {
     transport: Transport,
     /// The providers, and the configuration and secrets they were built from.
     providers: ArcSwap<Built>,
+    /// Static models of embeddings.
+    pub(crate) static_models: StaticModels,
     /// The tools that this engine runs.
     pub(crate) built: Tools,
     pub(crate) schemas: BTreeMap<Box<str>, ToolSchema>,
@@ -101,6 +104,7 @@ impl Shop {
             forgotten: parts.forgotten.clone(),
             caps: caps.clone(),
             transport,
+            static_models: StaticModels::default(),
             built: tools,
             schemas: schemas.collect(),
             preamble_text: prompt::preamble_text(),

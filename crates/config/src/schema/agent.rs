@@ -240,6 +240,28 @@ static MEMORY: Object = Object {
         )
         .default("`approve`"),
         Field::new("limits", Object(&MEMORY_LIMITS), "How much one context holds."),
+        Field::new(
+            "embeddings",
+            Object(&EMBEDDINGS),
+            "A model by which entries and messages are found by what they mean, beside their words: one of the two.",
+        )
+        .default("none"),
+    ],
+};
+
+static EMBEDDINGS: Object = Object {
+    required: &[],
+    fields: &[
+        Field::new(
+            "model",
+            Text(&rules::MODEL),
+            "`provider/name`, of a provider of kind `openai` (`POST embeddings`) or `ollama`.",
+        ),
+        Field::new(
+            "path",
+            Text(&rules::PATH),
+            "A folder with a static model: `model.safetensors` and a `tokenizer.json` of WordPiece.",
+        ),
     ],
 };
 

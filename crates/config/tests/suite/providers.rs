@@ -184,3 +184,39 @@ agents: {a: {providers: {p: {kind: openai, base_url: 'https://two.org/v1'}}}, b:
     assert_eq!(key("a"), None, "a key goes to no other address");
     assert_eq!(key("b").as_deref(), Some("${secret:ONE}"));
 }
+
+#[test]
+fn embeddings_are_a_model_of_a_provider_that_makes_some_or_a_folder() {
+    use insula_config::agent::EmbeddingsConfig;
+    let read = |written: &str| {
+        let text = format!(
+            "providers: {{p: {{kind: openai, base_url: 'http://127.0.0.1:1/v1'}}}}\nagents: {{main: {{memory: {{embeddings: {written}}}}}}}\n"
+        );
+        let (report, loaded) = load_text(&text);
+        let errors: Vec<String> = report.errors().map(|it| it.message.clone()).collect();
+        let config = loaded.and_then(|it| match &it.agents["main"] {
+            insula_config::AgentOutcome::Ready(it) => it.memory.clone()?.embeddings,
+            insula_config::AgentOutcome::Failed(_) => None,
+        });
+        (errors, config)
+    };
+    for model in ["p/m", "ollama/nomic-embed-text"] {
+        let (errors, config) = read(&format!("{{model: {model}}}"));
+        assert!(errors.is_empty(), "{errors:?}");
+        let Some(EmbeddingsConfig::Model(named)) = config else { panic!("{config:?}") };
+        assert_eq!(named.to_string(), model);
+    }
+    let folder = EmbeddingsConfig::Folder("/srv/model".into());
+    assert_eq!(read("{path: /srv/model}"), (vec![], Some(folder)));
+    for (written, said) in [
+        ("{model: p/m, path: /srv/model}", "needs `model` or `path`, and not both"),
+        ("{}", "needs `model` or `path`, and not both"),
+        ("{model: anthropic/x}", "can't have embeddings from provider `anthropic`"),
+        ("{model: rehearsal/x}", "it is of kind `rehearsal`"),
+        ("{model: nobody/x}", "no provider `nobody`"),
+        ("{path: models/x}", "not a full path"),
+    ] {
+        let (errors, _) = read(written);
+        assert!(errors.len() == 1 && errors[0].contains(said), "{written}: {errors:?}");
+    }
+}

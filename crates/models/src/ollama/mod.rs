@@ -3,6 +3,7 @@
 mod decode;
 mod encode;
 
+use crate::embedding::{EmbedFormat, EmbedRequest, Embedded, embed};
 use crate::endpoint::{Endpoint, SpecError};
 use crate::error::ModelError;
 use crate::fit::{Calls, Fit, Ids, Pictures, Taken, ToolPictures, Turns};
@@ -132,6 +133,16 @@ impl Provider for Ollama {
         let parser = decode::Chat::default();
         let stream = read(endpoint, &request.model, body, Framing::JsonLines, parser);
         Ok(listening.to_answer(stream.adjusted(adjusted), shown, &self.seen))
+    }
+
+    async fn embed(
+        &self,
+        request: &EmbedRequest,
+        limits: &Timeouts,
+        cancel: &CancellationToken,
+    ) -> Result<Embedded, ModelError> {
+        let Model { endpoint, .. } = self.models.of(&request.model);
+        embed(endpoint, EmbedFormat::Ollama, request, limits, cancel).await
     }
 
     fn encode(

@@ -11,6 +11,7 @@ mod messages;
 
 pub(crate) use encode::Tools;
 
+use crate::embedding::{EmbedFormat, EmbedRequest, Embedded, embed};
 use crate::endpoint::{Endpoint, SpecError};
 use crate::error::ModelError;
 use crate::manner::put;
@@ -152,6 +153,16 @@ impl Provider for OpenAi {
     ) -> Result<Picture, ModelError> {
         let Model { endpoint, options } = self.models.of(&request.model);
         images::picture(endpoint, request, &options.timeouts.over(limits), cancel).await
+    }
+
+    async fn embed(
+        &self,
+        request: &EmbedRequest,
+        limits: &Timeouts,
+        cancel: &CancellationToken,
+    ) -> Result<Embedded, ModelError> {
+        let Model { endpoint, .. } = self.models.of(&request.model);
+        embed(endpoint, EmbedFormat::OpenAi, request, limits, cancel).await
     }
 
     fn encode(

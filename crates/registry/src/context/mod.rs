@@ -10,7 +10,7 @@ mod memory;
 
 pub use hooks::AgentHooks;
 pub use mcp::{Mcp, PROMPTS, is_shown, resources_tool};
-pub use memory::{Memory, Whereabouts};
+pub use memory::{EmbeddingRest, EmbeddingSource, Embeddings, Memory, Whereabouts};
 
 use crate::providers::OwnProviders;
 use crate::secrets::{GrantedSecrets, SecretBook};
@@ -244,7 +244,9 @@ impl AgentContext {
             programs: config.programs,
             search: config.search,
             images: config.images,
-            memory: config.memory.map(|memory| Memory::new(memory, &remembered)),
+            memory: config
+                .memory
+                .map(|memory| Memory::new(memory, &remembered, |path| around.full(path))),
             remembered,
             workspace,
             skills: config.skills,

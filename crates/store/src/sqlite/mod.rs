@@ -40,6 +40,7 @@ mod turn_reads;
 mod turns;
 mod usage;
 mod values;
+mod vectors;
 
 #[cfg(test)]
 mod power_tests;

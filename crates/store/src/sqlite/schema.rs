@@ -26,6 +26,7 @@ pub(crate) const AGENT: Format = Format {
         include_str!("migrations/agent_7.sql"),
         include_str!("migrations/agent_8.sql"),
         include_str!("migrations/search_1.sql"),
+        include_str!("migrations/vector_1.sql"),
     ],
 };
 

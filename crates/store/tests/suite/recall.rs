@@ -74,6 +74,8 @@ async fn a_home_with_an_older_index_finds_the_same() {
         sql.execute_batch(
             "DELETE FROM posting WHERE term < 'm'; DELETE FROM fragment_posting WHERE term < 'm';
              UPDATE fragment_posting SET term = term || 's'; DROP TABLE search_index;
+             DROP TRIGGER fragment_takes_its_vector; DROP TRIGGER message_takes_its_vector;
+             DROP TABLE vector; DROP TABLE looked_through;
              PRAGMA user_version = 13;",
         )
         .unwrap();

@@ -3,6 +3,7 @@
 use super::ledger::{Amounts, Estimate};
 use insula_config::DaemonConfig;
 use insula_config::images::ImagesConfig;
+use insula_config::model::ModelRef;
 use insula_models::price::{self, Price};
 use insula_models::{Answer, Link, Message, Part, Request};
 use insula_registry::providers::OwnProviders;
@@ -132,6 +133,38 @@ fn picture_cost(
     };
     let cost = images.price_micros.or_else(by_tokens);
     (cost.unwrap_or_default(), cost.is_some())
+}
+
+/// What making vectors of so many bytes may come to. The name of the model besides, where nobody
+/// knows its price.
+pub fn of_texts(
+    (daemon, own): (&DaemonConfig, &OwnProviders),
+    model: &ModelRef,
+    bytes: usize,
+) -> (Estimate, Option<String>) {
+    let tokens = (bytes as u64).div_ceil(BYTES_PER_TOKEN).max(1);
+    let price = price_of(daemon, own, &model.provider, &model.name);
+    let used = insula_models::Usage { input: tokens, ..Default::default() };
+    let micros = price.as_ref().map_or(0, |price| price::cost(&used, price));
+    let all = Amounts { tokens, micros };
+    let without_price = price.is_none().then(|| model.to_string());
+    // One more, as for an answer: what was sent is told from that.
+    let least = Amounts { tokens: tokens.saturating_add(1), ..all };
+    (Estimate { least, usual: least }, without_price)
+}
+
+/// What that took.
+pub fn texts_usage(
+    (daemon, own): (&DaemonConfig, &OwnProviders),
+    model: &ModelRef,
+    estimated: u64,
+    told: Option<insula_models::Usage>,
+) -> Usage {
+    let input = told.map_or(estimated, |it| it.input);
+    let used = insula_models::Usage { input, ..Default::default() };
+    let price = price_of(daemon, own, &model.provider, &model.name);
+    let cost_micros = price.map_or(0, |price| price::cost(&used, &price));
+    Usage { input, cost_micros, ..Usage::default() }
 }
 
 /// What a picture took.

@@ -19,6 +19,7 @@ pub use insula_registry::events::{BudgetLevel, BudgetRefusal, Dimension};
 
 use insula_config::DaemonConfig;
 use insula_config::images::ImagesConfig;
+use insula_config::model::ModelRef;
 use insula_domain::Actor;
 use insula_domain::ScopeName;
 use insula_domain::{AgentId, Budget, BudgetLimits};
@@ -129,6 +130,18 @@ impl Budgets {
         self.reserve_estimate(payer, daemon, estimate, without_price).await
     }
 
+    /// The same for vectors of texts of so many bytes.
+    pub async fn reserve_texts(
+        &self,
+        payer: Payer<'_>,
+        model: &ModelRef,
+        bytes: usize,
+    ) -> Result<Reservation<'_>, BudgetError> {
+        let (daemon, own) = (self.registry.snapshot().daemon.clone(), &payer.agent.providers);
+        let (estimate, without_price) = estimate::of_texts((&daemon, own), model, bytes);
+        self.reserve_estimate(payer, daemon, estimate, without_price).await
+    }
+
     async fn reserve_estimate(
         &self,
         payer: Payer<'_>,
@@ -236,6 +249,16 @@ impl Reservation<'_> {
         told: Option<insula_models::Usage>,
     ) -> Usage {
         let usage = estimate::picture_usage((&self.daemon, &self.own), images, self.prompt, told);
+        self.reserved.settle(amounts(usage), self.budgets.clock.now());
+        usage
+    }
+}
+
+impl Reservation<'_> {
+    /// The same for vectors of texts.
+    pub fn settle_texts(self, model: &ModelRef, told: Option<insula_models::Usage>) -> Usage {
+        let of = (&*self.daemon, &*self.own);
+        let usage = estimate::texts_usage(of, model, self.prompt, told);
         self.reserved.settle(amounts(usage), self.budgets.clock.now());
         usage
     }

@@ -49,6 +49,7 @@ pub const KEYS: &[(&str, Key)] = &[
     ("links", Unprobed("there are none yet")),
     ("mcp_servers", Grants("mcp")),
     ("memory.also_read", Unprobed("what a prompt shows is made when its turn begins")),
+    ("memory.embeddings", Neutral("how what it may read is found; asked with each search")),
     ("memory.global_writes", Grants("global")),
     ("memory.limits", Neutral("a bound")),
     ("memory.scope", Unprobed("which context a conversation has; made when its turn begins")),

@@ -24,6 +24,7 @@ mod integrity;
 mod keys;
 mod mcp;
 mod mcp_beside;
+mod meaning;
 mod memory;
 mod memory_edges;
 mod people;
