@@ -8,7 +8,7 @@ use crate::budget::Payer;
 use crate::turn::Turn;
 use insula_domain::ScopeName;
 use insula_models::{EmbedRequest, Link, StaticModel, TEXTS_MAX, Timeouts};
-use insula_registry::context::{EmbeddingSource, Embeddings};
+use insula_registry::context::{AgentContext, EmbeddingSource, Embeddings};
 use insula_store::{
     AgentCommand, Backlog, Near, NewStep, PutVectors, Unembedded, Vector, VectorKind, VectorModel,
 };
@@ -52,14 +52,17 @@ impl Turn<'_> {
         kind: VectorKind,
         query: &str,
     ) -> Option<Near> {
-        let holds = self.now.as_deref().unwrap_or(&self.cx.agent);
+        // Most agents have none, and nothing is looked up for them.
+        self.cx.agent.memory.as_ref()?.embeddings.as_ref()?;
+        let now = self.holds_now().await.ok()?;
+        let holds = now.as_deref().unwrap_or(&self.cx.agent);
         let Embeddings { source, rest } = holds.memory.as_ref()?.embeddings.as_ref()?;
         let now = self.shop.world.clock.now();
         if rest.holds(now) {
             return None;
         }
         let agent = &self.cx.agent.id;
-        match self.asked_of(source, scopes, kind, query).await {
+        match self.asked_of(holds, source, scopes, kind, query).await {
             Ok(near) => {
                 if rest.end() {
                     tracing::info!(%agent, "search by meaning works again");
@@ -77,6 +80,7 @@ impl Turn<'_> {
 
     async fn asked_of(
         &self,
+        holds: &AgentContext,
         source: &EmbeddingSource,
         scopes: &[ScopeName],
         kind: VectorKind,
@@ -85,7 +89,6 @@ impl Turn<'_> {
         let (embedder, name) = match source {
             EmbeddingSource::Folder(folder) => self.here(folder).await?,
             EmbeddingSource::Model(model) => {
-                let holds = self.now.as_deref().unwrap_or(&self.cx.agent);
                 let (link, address) = self.shop.maker(holds, model)?;
                 // The same name at another server is another model.
                 let name = format!("{model} {}", address.as_deref().unwrap_or_default());

@@ -114,7 +114,8 @@ impl Pictures for TurnPictures<'_, '_> {
         let (turn, cx) = (self.turn, self.turn.cx);
         let images = cx.agent.images.as_ref();
         let images = images.ok_or_else(|| failed("nobody is configured who makes pictures"))?;
-        let holds = turn.now.as_deref().unwrap_or(&cx.agent);
+        let now = turn.holds_now().await.map_err(|why| failed(&why))?;
+        let holds = now.as_deref().unwrap_or(&cx.agent);
         let (link, provider) = turn.shop.maker(holds, &images.model).map_err(|why| failed(&why))?;
         let request = PictureRequest {
             model: images.model.name.clone(),

@@ -284,3 +284,18 @@ async fn what_an_own_provider_says_is_cleared_of_its_key() {
     let said = reply(submit(&fixture, "ann", "[]").await).await;
     assert!(!said.contains(ANN), "{said}");
 }
+
+#[tokio::test]
+async fn a_picture_is_not_asked_for_once_the_right_is_gone_in_the_middle_of_a_turn() {
+    let (go, script) = waiting(0);
+    let fixture = open_with(AGENTS, script).await;
+    let paint = call("image_generate", json!({ "prompt": "a cat" }));
+    let turn = submit(&fixture, "house", &acts([paint, tell()])).await;
+    fixture.upstream().requests(1).await;
+    let (from, to) = ("agents: [house]}\n\nagents", "agents: []}\n\nagents");
+    edit(&fixture, from, to).await;
+    go.notify_one();
+    let told = reply(turn).await;
+    assert!(told.contains("provider `paint` is not shared with agent `house`"), "{told}");
+    assert!(fixture.upstream().seen().iter().all(|it| !it.line.contains("images")));
+}
