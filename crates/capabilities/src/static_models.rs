@@ -20,10 +20,13 @@ const TOKENIZER: &str = "tokenizer.json";
 /// By what it is noticed that a file is another.
 type Stamp = [(u64, Option<SystemTime>); 2];
 
+/// Models by their folders.
+type Kept = BTreeMap<PathBuf, (Stamp, Arc<StaticModel>)>;
+
 /// The models that were read. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct StaticModels {
-    read: Arc<Mutex<BTreeMap<PathBuf, (Stamp, Arc<StaticModel>)>>>,
+    read: Arc<Mutex<Kept>>,
 }
 
 impl StaticModels {

@@ -120,7 +120,10 @@ async fn memory(owner: &LeaseHolder, model: &StaticModel) {
 
 #[tokio::main]
 async fn main() {
-    let folder = std::env::args().nth(1).expect("a folder with a static model");
+    let Some(folder) = std::env::args().nth(1) else {
+        println!("name a folder with a static model");
+        return;
+    };
     let read = |name: &str| std::fs::read(format!("{folder}/{name}")).unwrap();
     let model = StaticModel::read(&read("tokenizer.json"), &read("model.safetensors")).unwrap();
     let home = tempfile::tempdir().unwrap();

@@ -32,7 +32,7 @@ const IDLE_CONNECTION_KEPT: Duration = Duration::from_secs(20);
 #[derive(Clone)]
 pub struct Transport {
     client: Client<Connector, Full<Bytes>>,
-    connector: Connector,
+    connector: Arc<Connector>,
     clock: Arc<dyn Clock>,
 }
 
@@ -51,7 +51,7 @@ impl Transport {
             .pool_idle_timeout(IDLE_CONNECTION_KEPT)
             .pool_timer(WorldTimer(clock.clone()))
             .build(connector.clone());
-        Self { client, connector, clock }
+        Self { client, connector: Arc::new(connector), clock }
     }
 
     /// Another pool over the same network: for somebody whose connections nobody else may use,

@@ -10,7 +10,11 @@ use std::collections::BTreeMap;
 impl Reader<'_> {
     /// Its own providers, which from here on stand in the place of shared ones of their names.
     pub(super) fn own_providers(&mut self) -> BTreeMap<Box<str>, Provider> {
+        // Most agents have none, and of a broken file every look at all errors counts.
         let written = self.at("providers");
+        if written.is_none() {
+            return BTreeMap::new();
+        }
         let errors = self.report.errors().count();
         let own = written_providers::read(self.report, &self.owner, written);
         self.failed |= self.report.errors().count() > errors;
@@ -74,9 +78,8 @@ pub fn ways_to_have(provider: &str, agent: &str) -> String {
         Some(secret) => format!(
             "`insula agents set {agent} providers '{{{provider}: {{}}}}'`, then `insula secret set {agent} {secret}`"
         ),
-        None => format!(
-            "write it under the agent's own `providers`, with `api_key: \"${{secret:NAME}}\"`"
-        ),
+        None => "write it under the agent's own `providers`, with `api_key: \"${secret:NAME}\"`"
+            .to_owned(),
     };
     format!(
         "add `{agent}` to `providers.{provider}.agents` in config.yaml, or let it pay itself: {own}"
