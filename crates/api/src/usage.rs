@@ -7,6 +7,7 @@ use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use insula_domain::{AgentId, BudgetLimits};
+use insula_registry::key_name::KeyName;
 use insula_store::Totals;
 use insula_turns::budget::report::{self, AgentUsage, DAYS_MAX, Left};
 use insula_world::Timestamp;
@@ -29,6 +30,26 @@ impl Days {
             _ => Err(ApiError::invalid(format!("`days` is from 1 to {DAYS_MAX}"))),
         }
     }
+}
+
+/// Which days are asked for, and by what.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub struct DaysBy {
+    /// How many days back, today included; days begin at midnight UTC. 1 where nothing is said.
+    days: Option<u32>,
+    /// What it is added up by beside agents.
+    by: Option<By>,
+}
+
+/// What usage can be added up by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum By {
+    /// The agents alone.
+    Agent,
+    /// The keys that paid.
+    Key,
 }
 
 /// Sums.
@@ -106,6 +127,48 @@ pub struct UsageView {
     /// That of all agents together.
     budget: Option<BudgetView>,
     agents: Vec<AgentRow>,
+    /// By agent and key, where that was asked for; left out else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    keys: Option<Vec<KeyRow>>,
+}
+
+/// What one key paid for one agent.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct KeyRow {
+    agent: String,
+    provider: String,
+    /// Where it came from: `own` (the agent's vault), `shared` (the daemon's), `environment`,
+    /// `file` (the configuration) or `none`.
+    source: &'static str,
+    /// Eight hexadecimal digits that tell keys apart and that no key can be found by; `null` for
+    /// no key, and for one that could be guessed.
+    mark: Option<String>,
+    /// Calls of models.
+    calls: u64,
+    input_tokens: u64,
+    cached_tokens: u64,
+    output_tokens: u64,
+    reasoning_tokens: u64,
+    usd: f64,
+}
+
+impl KeyRow {
+    fn of(agent: &AgentId, name: &str, totals: &Totals) -> Option<Self> {
+        let KeyName { provider, source, mark } = KeyName::parse(name)?;
+        let sums = Sums::of(totals);
+        Some(Self {
+            agent: agent.to_string(),
+            provider: provider.into(),
+            source: source.as_str(),
+            mark: mark.map(Into::into),
+            calls: sums.turns,
+            input_tokens: sums.input_tokens,
+            cached_tokens: sums.cached_tokens,
+            output_tokens: sums.output_tokens,
+            reasoning_tokens: sums.reasoning_tokens,
+            usd: sums.usd,
+        })
+    }
 }
 
 /// What one agent used, in detail.
@@ -122,6 +185,8 @@ pub struct AgentUsageView {
     contexts: Vec<Part>,
     /// By binding, account or token, of those that take something away from the agent.
     ways: Vec<Part>,
+    /// By the key that paid, the costliest first.
+    keys: Vec<KeyRow>,
 }
 
 /// What was used on a day, by a principal or in a scope.
@@ -139,19 +204,27 @@ impl Part {
 }
 
 /// What every agent used, and what budgets leave.
-#[utoipa::path(get, path = "/api/usage", params(Days),
+#[utoipa::path(get, path = "/api/usage", params(DaysBy),
     responses((status = 200, body = UsageView), (status = 400, body = ErrorBody)), security(("token" = [])))]
 pub async fn all(
     State(api): State<Api>,
-    days: Result<Query<Days>, QueryRejection>,
+    asked: Result<Query<DaysBy>, QueryRejection>,
 ) -> Result<Json<UsageView>, ApiError> {
-    let within = (api.world.clock.now(), days?.count()?);
+    let Query(DaysBy { days, by }) = asked?;
+    let within = (api.world.clock.now(), Days { days }.count()?);
+    let keys = match by {
+        Some(By::Key) => Some(report::keys(&api.store, within).await?),
+        Some(By::Agent) | None => None,
+    };
     let used = report::usage(&api.store, &api.registry.snapshot(), within).await?;
     Ok(Json(UsageView {
         since: date(used.since),
         total: Sums::of(&used.total),
         budget: BudgetView::of(&used.limits, &used.today),
         agents: used.agents.iter().map(|(id, used)| AgentRow::of(id, used)).collect(),
+        keys: keys.map(|rows| {
+            rows.iter().filter_map(|(id, key, totals)| KeyRow::of(id, key, totals)).collect()
+        }),
     }))
 }
 
@@ -178,6 +251,7 @@ pub async fn agent(
         principals: parts(&report.principals),
         contexts: parts(&report.scopes),
         ways: parts(&report.ways),
+        keys: report.keys.iter().filter_map(|(key, totals)| KeyRow::of(&id, key, totals)).collect(),
     }))
 }
 

@@ -11,6 +11,7 @@ pub mod memory;
 pub mod pictures;
 pub mod programs;
 pub mod skills;
+pub mod static_models;
 pub mod web;
 
 use insula_registry::daemon::Purpose;

@@ -182,6 +182,16 @@ pub struct Usage {
     /// How many days back, today included; days begin at midnight UTC
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=400))]
     pub days: u32,
+    /// What to add it up by: `key` shows whose keys paid
+    #[arg(long, value_enum, default_value_t = UsageBy::Agent)]
+    pub by: UsageBy,
+}
+
+/// What usage is added up by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum UsageBy {
+    Agent,
+    Key,
 }
 
 /// Validate the configuration.

@@ -3,7 +3,7 @@
 use crate::hook::Hook;
 use crate::images::ImagesConfig;
 use crate::mcp::McpServer;
-use crate::model::ModelRef;
+use crate::model::{ModelRef, Provider};
 use crate::programs::Programs;
 use crate::settings::Setting;
 use crate::skills::SkillSet;
@@ -13,6 +13,7 @@ use insula_domain::{
     Admins, AgentId, AllowList, Boundary, GroupRule, Metadata, PersonId, Platform, Possible, Reset,
     ScopeRule, SessionRule, ToolPolicy, Unknown, UserId,
 };
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,6 +33,8 @@ pub struct AgentConfig {
     pub models: Vec<ModelRef>,
     /// Of which models the operator says whether they can be shown pictures.
     pub sees_images: Vec<(ModelRef, bool)>,
+    /// Providers of its own, with keys of its own, by name.
+    pub providers: BTreeMap<Box<str>, Provider>,
     /// What its children run on, unless a call says otherwise; absent is what it runs on.
     pub child_model: Option<ModelRef>,
     /// Which tools it may use.
@@ -180,6 +183,17 @@ pub struct MemoryConfig {
     pub memory_chars: usize,
     /// Characters of `USER.md` in one context.
     pub user_chars: usize,
+    /// By which it is searched for meaning; `None` for words alone.
+    pub embeddings: Option<EmbeddingsConfig>,
+}
+
+/// What makes vectors of texts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EmbeddingsConfig {
+    /// A model of a provider.
+    Model(ModelRef),
+    /// A static model in a folder, as it was written.
+    Folder(Box<str>),
 }
 
 /// What becomes of a write that every conversation could read.

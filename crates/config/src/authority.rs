@@ -25,7 +25,8 @@ use insula_domain::TaintedRule;
 use insula_domain::boundary::{AccessMode, ChildApprovals};
 use insula_domain::policy::Profile;
 use insula_domain::{
-    DmSessions, GroupSessions, HostCredential, MemoryScope, Narrowing, ScopeRule, Selector, Switch,
+    AgentId, DmSessions, GroupSessions, HostCredential, MemoryScope, Narrowing, ScopeRule,
+    Selector, Switch,
 };
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -129,6 +130,7 @@ impl Authority {
         let models: Vec<String> = config.models.iter().map(ToString::to_string).collect();
         models.iter().for_each(|model| authority.grant("model", model));
         authority.set("order of models", models.join(", "));
+        config.providers.keys().for_each(|name| authority.grant("provider of its own", &**name));
         config.skills.bundles.iter().for_each(|bundle| authority.grant("skill bundle", &**bundle));
         for server in &config.mcp_servers {
             authority.grant("MCP server", &*server.name);
@@ -455,7 +457,12 @@ fn daemon(loaded: &Loaded) -> BTreeMap<String, String> {
     }
     for (name, provider) in &daemon.providers.configured {
         let place = provider.base_url.as_deref().unwrap_or_default();
-        settings.insert(format!("provider {name}"), format!("{} {place}", provider.kind));
+        let mut text = format!("{} {place}", provider.kind);
+        if let Some(agents) = &provider.agents {
+            let agents: Vec<&str> = agents.iter().map(AgentId::as_str).collect();
+            text += &format!(" for {}", agents.join(","));
+        }
+        settings.insert(format!("provider {name}"), text);
     }
     if let Some(provider) = &daemon.providers.default {
         settings.insert("default_provider".to_owned(), provider.to_string());

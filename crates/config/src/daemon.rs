@@ -3,15 +3,15 @@
 use crate::account::{self, Account};
 use crate::budget::{self, DaemonBudget, Prices};
 use crate::diagnostic::{Diagnostic, FindingOwner, LoadReport};
-use crate::model::{KNOWN_PROVIDERS, KnownProvider, Provider, Providers};
-use crate::provider;
+use crate::model::Providers;
 use crate::resolve::check_hook;
 use crate::rules::{self, Reference, references};
 use crate::sensitive::looks_like_credential;
 use crate::shape::quoted;
 use crate::source::Span;
 use crate::suggest::nearest;
-use crate::yaml::{MapEntry, Node, Value};
+use crate::written_providers;
+use crate::yaml::{Node, Value};
 use insula_domain::AgentId;
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -286,57 +286,10 @@ impl Reader<'_> {
         }
     }
 
-    /// A provider that nobody knows has to say what it speaks.
-    fn kindless(&mut self, entry: &MapEntry) {
-        let span = entry.value.span;
-        let within = |inner: Span| {
-            inner.source == span.source && span.start <= inner.start && inner.end <= span.end
-        };
-        // A kind that is written wrongly was said before, and is none.
-        if self.report.errors().any(|found| within(found.span)) {
-            return;
-        }
-        let message = format!("`providers.{}` of config.yaml needs `kind`", entry.key);
-        let names = KNOWN_PROVIDERS.map(|it| it.name);
-        let help = match nearest(&entry.key, names) {
-            Some(near) => format!("did you mean `{near}`, which is built in?"),
-            None => "write what it speaks: `openai`, `anthropic` or `ollama`".to_owned(),
-        };
-        self.report.push(Diagnostic::error(&FindingOwner::Shared, span, message).help(help));
-    }
-
     fn providers(&mut self, top: &Node) -> Providers {
-        let mut providers = Providers::default();
-        for entry in top.get("providers").map(Node::entries).unwrap_or_default() {
-            let base_url = text(&entry.value, "base_url");
-            if let Some(key) = entry.value.get("api_key")
-                && is_literal(key)
-                && !base_url.is_some_and(is_local)
-            {
-                let message = format!("the key of provider `{}` stands in the file", entry.key);
-                self.warn_of_credential(key, message);
-            }
-            let all = provider::read(self.report, &entry.value, None);
-            let named = entry.value.get("models").map(Node::entries).unwrap_or_default();
-            let models = named
-                .iter()
-                .map(|it| (it.key.clone(), provider::read(self.report, &it.value, Some(&all))));
-            let models = models.collect();
-            let usual = KnownProvider::find(&entry.key).map(|it| it.kind);
-            let Some(kind) = text(&entry.value, "kind").or(usual) else {
-                self.kindless(entry);
-                continue;
-            };
-            let provider = Provider {
-                kind: kind.into(),
-                base_url: base_url.map(Into::into),
-                api_key: text(&entry.value, "api_key").map(Into::into),
-                models,
-                all,
-            };
-            let provider = provider.with_usual_key(&entry.key);
-            providers.configured.insert(entry.key.clone(), provider);
-        }
+        let written = top.get("providers");
+        let configured = written_providers::read(self.report, &FindingOwner::Shared, written);
+        let mut providers = Providers { configured, default: None };
         if let Some(node) = top.get("default_provider")
             && let Some(name) = node.text()
         {
@@ -355,13 +308,4 @@ impl Reader<'_> {
         }
         providers
     }
-}
-
-fn is_literal(node: &Node) -> bool {
-    node.text().is_some_and(|text| !text.contains("${"))
-}
-
-fn is_local(url: &str) -> bool {
-    let host = url.split("://").nth(1).unwrap_or_default();
-    ["127.", "localhost", "[::1]"].iter().any(|local| host.starts_with(local))
 }

@@ -113,8 +113,9 @@ fn merge_at(key: &str, own: Node, inherited: &Node) -> Node {
         };
         let value = std::mem::replace(&mut mine.value, Node::empty_map(span));
         mine.value = match key {
-            // A server is one thing: half of one and half of another is neither.
-            "mcp_servers" => value,
+            // A server is one thing: half of one and half of another is neither. A key of one layer
+            // does not go to the address of another.
+            "mcp_servers" | "providers" => value,
             "hooks" | "rules" => concatenate(&entry.value, value),
             _ => merge_at(&entry.key, value, &entry.value),
         };

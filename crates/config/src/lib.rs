@@ -42,6 +42,7 @@ mod warnings;
 pub mod way_in;
 pub mod web;
 mod workspaces;
+mod written_providers;
 pub mod yaml;
 
 pub use account::{Account, AccountSpans, AccountValue, Uncertain};
@@ -52,5 +53,5 @@ pub use daemon::DaemonConfig;
 pub use diagnostic::{Diagnostic, FindingOwner, LoadReport, Severity};
 pub use files::FilesSnapshot;
 pub use load::{AgentOutcome, Loaded, load};
-pub use resolve::hook_host;
+pub use resolve::{hook_host, not_shared, ways_to_have};
 pub use sensitive::looks_like_credential;

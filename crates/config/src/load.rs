@@ -20,6 +20,7 @@ use crate::source::{Sources, Span};
 use crate::suggest::nearest;
 use crate::warnings;
 use crate::workspaces;
+use crate::written_providers;
 use crate::yaml::{self, Layer, MapEntry, Node, Value};
 use insula_domain::scan::{Use, scan};
 use insula_domain::{AgentId, ConflictKind, Defaults, Router};
@@ -119,6 +120,7 @@ impl Loader<'_> {
         let default = self.default_agent(&drafts);
         self.refuse_unenforced(&top);
         self.check_boards(&top, &agents);
+        written_providers::check_agents(self.report, top.get("providers"), &agents);
         let around = Surroundings {
             agents: &agents,
             providers: &daemon.providers,

@@ -3,8 +3,9 @@
 use crate::provider::ModelSettings;
 use crate::shape::quoted;
 use crate::suggest::nearest;
+use insula_domain::AgentId;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// Providers that need no configuration.
@@ -47,6 +48,7 @@ impl KnownProvider {
             kind: self.kind.into(),
             base_url: None,
             api_key: self.key.map(key_reference),
+            agents: None,
             all: ModelSettings::default(),
             models: BTreeMap::new(),
         }
@@ -100,6 +102,8 @@ pub struct Provider {
     pub base_url: Option<Box<str>>,
     /// The key as it was written: a reference, or a literal.
     pub api_key: Option<Box<str>>,
+    /// Of a shared one, the agents that may use it; `None` for all of them.
+    pub agents: Option<BTreeSet<AgentId>>,
     /// What holds for all of its models.
     pub all: ModelSettings,
     /// What comes before that for some, by name.
@@ -126,6 +130,11 @@ impl Provider {
             self.api_key = known.key.map(key_reference);
         }
         self
+    }
+
+    /// Whether an agent may use it.
+    pub fn admits(&self, agent: &AgentId) -> bool {
+        self.agents.as_ref().is_none_or(|agents| agents.contains(agent))
     }
 
     /// Whether a header is written that servers know callers by.
@@ -157,6 +166,19 @@ impl Providers {
         self.configured.get(&model.provider)?.sees_images(&model.name)
     }
 
+    /// Whether an agent may use the shared provider of that name. One of which nobody wrote who
+    /// may is for all.
+    pub fn admits(&self, provider: &str, agent: &AgentId) -> bool {
+        self.configured.get(provider).is_none_or(|it| it.admits(agent))
+    }
+
+    /// These with an agent's own in the place of those of the same name.
+    pub(crate) fn with_own(&self, own: &BTreeMap<Box<str>, Provider>) -> Self {
+        let mut all = self.clone();
+        all.configured.extend(own.iter().map(|(name, it)| (name.clone(), it.clone())));
+        all
+    }
+
     /// Whether there is a provider of that name.
     pub fn knows(&self, name: &str) -> bool {
         BUILT_IN_PROVIDERS.contains(&name) || self.configured.contains_key(name)
@@ -184,6 +206,12 @@ impl Providers {
             None => (!provider.names_credential()).then_some(Lack::Key),
             Some(key) => usual.filter(|it| key_reference(it) == *key).map(Lack::Secret),
         }
+    }
+
+    /// Where the key of a provider lies that an agent would set for one of its own, if nothing
+    /// else was written.
+    pub fn usual_secret(name: &str) -> Option<&'static str> {
+        KnownProvider::find(name).and_then(|it| it.key)
     }
 
     /// Every provider's name.
@@ -239,6 +267,7 @@ mod tests {
             kind: kind.into(),
             base_url: base_url.map(Into::into),
             api_key: api_key.map(Into::into),
+            agents: None,
             all: ModelSettings::default(),
             models: BTreeMap::new(),
         }

@@ -54,6 +54,7 @@ impl Thousandths {
 /// Reads the settings of a provider, or of a model `of` one, from a checked tree.
 pub(crate) fn read(
     report: &mut LoadReport,
+    owner: &FindingOwner,
     node: &Node,
     of: Option<&ModelSettings>,
 ) -> ModelSettings {
@@ -61,11 +62,11 @@ pub(crate) fn read(
     for entry in timeout.map(Node::entries).unwrap_or_default() {
         if entry.value.text().and_then(rules::duration) == Some(Duration::ZERO) {
             let message = format!("`{}` of a provider's `timeout` leaves no time", entry.key);
-            let found = Diagnostic::error(&FindingOwner::Shared, entry.value.span, message);
+            let found = Diagnostic::error(owner, entry.value.span, message);
             report.push(found.help("every request would fail; leave it out for the usual time"));
         }
     }
-    room(report, node, of);
+    room(report, owner, node, of);
     let duration = |key: &str| timeout?.get(key)?.text().and_then(rules::duration);
     let whole = |key: &str| node.get(key)?.integer().and_then(|it| u32::try_from(it).ok());
     let flag = |key: &str| node.get(key).and_then(Node::bool);
@@ -73,8 +74,8 @@ pub(crate) fn read(
     let headers = node.get("headers").map(Node::entries).unwrap_or_default();
     let headers = headers.iter().filter_map(|it| Some((it.key.clone(), it.value.text()?.into())));
     let headers = headers.collect();
-    let extra_body = extra_body(report, node);
-    let mut amount = |key: &str, most: u16| amount(report, node, key, most);
+    let extra_body = extra_body(report, owner, node);
+    let mut amount = |key: &str, most: u16| amount((report, owner), node, key, most);
     ModelSettings {
         temperature: amount("temperature", 2),
         top_p: amount("top_p", 1),
@@ -100,7 +101,7 @@ pub(crate) fn read(
 }
 
 /// Whether an answer of the longest kind leaves room for a question.
-fn room(report: &mut LoadReport, node: &Node, of: Option<&ModelSettings>) {
+fn room(report: &mut LoadReport, owner: &FindingOwner, node: &Node, of: Option<&ModelSettings>) {
     let whole = |key: &str| node.get(key)?.integer().and_then(|it| u32::try_from(it).ok());
     // What is said of the provider alone was looked at there.
     let Some(place) = node.get("max_tokens").or_else(|| node.get("context_window")) else { return };
@@ -111,18 +112,23 @@ fn room(report: &mut LoadReport, node: &Node, of: Option<&ModelSettings>) {
         let message = format!(
             "`max_tokens` of {tokens} leaves no room for a question in a `context_window` of {window}"
         );
-        let found = Diagnostic::error(&FindingOwner::Shared, place.span, message);
+        let found = Diagnostic::error(owner, place.span, message);
         report.push(found.help("both are counted in tokens, and the window holds the answer too"));
     }
 }
 
-fn amount(report: &mut LoadReport, node: &Node, key: &str, most: u16) -> Option<Thousandths> {
+fn amount(
+    (report, owner): (&mut LoadReport, &FindingOwner),
+    node: &Node,
+    key: &str,
+    most: u16,
+) -> Option<Thousandths> {
     let node = node.get(key)?;
     let number = node.number()?;
     let thousandths = (number * 1_000.0).round();
     if !(0.0..=f64::from(most) * 1_000.0).contains(&thousandths) {
         let message = format!("{number} is out of range in `{key}` of a provider");
-        let found = Diagnostic::error(&FindingOwner::Shared, node.span, message);
+        let found = Diagnostic::error(owner, node.span, message);
         report.push(found.help(format!("0 to {most} are accepted")));
         return None;
     }
@@ -132,10 +138,10 @@ fn amount(report: &mut LoadReport, node: &Node, key: &str, most: u16) -> Option<
     Some(Thousandths(thousandths))
 }
 
-fn extra_body(report: &mut LoadReport, node: &Node) -> Box<str> {
+fn extra_body(report: &mut LoadReport, owner: &FindingOwner, node: &Node) -> Box<str> {
     let Some(extra) = node.get("extra_body") else { return "".into() };
     let mut refuse = |node: &Node, message: String, help: &str| {
-        report.push(Diagnostic::error(&FindingOwner::Shared, node.span, message).help(help));
+        report.push(Diagnostic::error(owner, node.span, message).help(help));
     };
     for entry in extra.entries().iter().filter(|entry| OURS.contains(&&*entry.key)) {
         let message = format!("`{}` can't be set in `extra_body`", entry.key);

@@ -4,10 +4,12 @@ mod access;
 mod arguments;
 mod boundary;
 mod credentials;
+mod embeddings;
 mod hooks;
 mod images;
 mod mcp;
 mod people;
+mod providers;
 mod references;
 mod send;
 mod tools;
@@ -15,7 +17,7 @@ mod web;
 
 pub use hooks::check_hook;
 
-use crate::agent::{AgentConfig, GlobalWrites, Instructions, MemoryConfig, Soul};
+use crate::agent::{AgentConfig, EmbeddingsConfig, GlobalWrites, Instructions, MemoryConfig, Soul};
 use crate::diagnostic::{Diagnostic, FindingOwner, LoadReport};
 use crate::enforcement;
 use crate::files::FilesSnapshot;
@@ -33,6 +35,7 @@ use insula_domain::{
     AgentId, Boundary, MemoryScope, Metadata, Possible, SCOPE_VARIABLES, ScopeRule, Switch,
     ToolPolicy, ToolTable,
 };
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -88,6 +91,7 @@ impl SharedTables {
 
 pub(crate) use arguments::RuleReader;
 pub use hooks::host_of as hook_host;
+pub use providers::{not_shared, ways_to_have};
 
 /// Resolves the agent `id`; `None` when it has an error, which is in `report`.
 pub fn resolve(
@@ -99,9 +103,12 @@ pub fn resolve(
     (soul, instructions): (Soul, Option<Instructions>),
 ) -> Option<AgentConfig> {
     let owner = FindingOwner::Agent(id.as_str().into());
-    let mut reader = Reader { report, owner, id, around, node, failed: false, asked: Vec::new() };
+    let providers = Cow::Borrowed(around.providers);
+    let mut reader =
+        Reader { report, owner, id, around, providers, node, failed: false, asked: Vec::new() };
     reader.refuse_unenforced();
     reader.check_references(node);
+    let own = reader.own_providers();
     let models = reader.models();
     let tools = reader.tools();
     let memory_on = reader.memory_switch();
@@ -145,6 +152,7 @@ pub fn resolve(
     let scope = reader.scope_rule();
     let also_read = reader.expressions("memory.also_read");
     let limits = MemoryLimits::default();
+    let embeddings = reader.embeddings();
     let memory = memory_on.then(|| MemoryConfig {
         also_read,
         memory_chars: reader.number("memory.limits.memory", limits.memory) as usize,
@@ -154,6 +162,7 @@ pub fn resolve(
             Some("allow") => GlobalWrites::Allow,
             _ => GlobalWrites::Approve,
         },
+        embeddings,
     });
     let asked = std::mem::take(&mut reader.asked).into_iter();
     if reader.failed {
@@ -179,9 +188,10 @@ pub fn resolve(
         instructions,
         sees_images: models
             .iter()
-            .filter_map(|model| Some((model.clone(), around.providers.sees_images(model)?)))
+            .filter_map(|model| Some((model.clone(), reader.providers.sees_images(model)?)))
             .collect(),
         models,
+        providers: own,
         child_model: reader.child_models("subagents.model").into_iter().next(),
         tools,
         possible,
@@ -206,7 +216,7 @@ pub fn resolve(
         settings,
         digest: [0; 32],
     };
-    config.digest = digest(&config, around);
+    config.digest = digest(&config, around, &reader.providers);
     Some(config)
 }
 
@@ -232,7 +242,7 @@ fn switch(on: bool) -> Switch {
     if on { Switch::On } else { Switch::Off }
 }
 
-fn digest(config: &AgentConfig, around: &Surroundings<'_>) -> [u8; 32] {
+fn digest(config: &AgentConfig, around: &Surroundings<'_>, providers: &Providers) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new();
     let mut part = |text: &str| {
         hasher.update(&(text.len() as u64).to_le_bytes());
@@ -249,9 +259,13 @@ fn digest(config: &AgentConfig, around: &Surroundings<'_>) -> [u8; 32] {
         part(&setting.value.to_string());
     }
     let images = config.images.iter().map(|images| &images.model);
-    for model in config.models.iter().chain(images) {
+    let embeddings = config.memory.iter().filter_map(|memory| match &memory.embeddings {
+        Some(EmbeddingsConfig::Model(model)) => Some(model),
+        _ => None,
+    });
+    for model in config.models.iter().chain(images).chain(embeddings) {
         part(&model.to_string());
-        part(&format!("{:?}", around.providers.configured.get(&model.provider)));
+        part(&format!("{:?}", providers.configured.get(&model.provider)));
     }
     part(&format!("{:?}", around.boards.get(&config.id)));
     config.skills.digest(&mut part);
@@ -263,9 +277,11 @@ struct Reader<'r> {
     owner: FindingOwner,
     id: &'r AgentId,
     around: &'r Surroundings<'r>,
+    /// The shared providers, and the agent's own in the place of those of the same name.
+    providers: Cow<'r, Providers>,
     node: &'r Node,
     failed: bool,
-    /// The providers of its models, and where they are named.
+    /// The shared providers of its models, and where they are named.
     asked: Vec<(Box<str>, Span)>,
 }
 
@@ -371,7 +387,7 @@ impl<'r> Reader<'r> {
             self.model(node);
         }
         if written.is_empty()
-            && let Ok(model) = self.around.providers.resolve(BUILT_IN_MODEL)
+            && let Ok(model) = self.providers.resolve(BUILT_IN_MODEL)
         {
             models.push(model);
         }
@@ -381,13 +397,13 @@ impl<'r> Reader<'r> {
     /// The models at a path that children may run on; what is wrong with one was told.
     fn child_models(&self, path: &str) -> Vec<ModelRef> {
         let texts = self.text(path).map(Into::into).into_iter().chain(self.texts(path));
-        texts.filter_map(|text: Box<str>| self.around.providers.resolve(&text).ok()).collect()
+        texts.filter_map(|text: Box<str>| self.providers.resolve(&text).ok()).collect()
     }
 
     fn model(&mut self, node: &Node) -> Option<ModelRef> {
-        match self.around.providers.resolve(node.text()?) {
+        match self.providers.resolve(node.text()?) {
             Ok(model) => {
-                self.asked.push((model.provider.clone(), node.span));
+                self.asks(&model.provider, node.span);
                 Some(model)
             }
             Err((problem, help)) => {

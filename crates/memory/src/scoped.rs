@@ -10,8 +10,8 @@ use crate::memory::Memory;
 use crate::objections::{harmless, together};
 use crate::text::length;
 use async_trait::async_trait;
-use insula_domain::{Label, Scope};
-use insula_store::{Affected, Fragment, MemoryList, MemoryOrigin};
+use insula_domain::{Label, Scope, ScopeName};
+use insula_store::{Affected, Fragment, MemoryList, MemoryOrigin, Near};
 use std::collections::BTreeMap;
 
 /// A handle on some scopes of one agent's memory. No method names another.
@@ -174,9 +174,29 @@ impl Scoped {
         limit: usize,
         ranking: &dyn Ranking,
     ) -> Result<Vec<MemoryHit>, MemoryError> {
+        self.search_near(query, None, limit, ranking).await
+    }
+
+    /// The scopes it reads, by name.
+    pub fn read_names(&self) -> Vec<ScopeName> {
+        self.reads.iter().map(|scope| scope.clone().into()).collect()
+    }
+
+    /// The same by what the entries mean, too, where the question comes with a vector.
+    pub async fn search_near(
+        &self,
+        query: &str,
+        near: Option<Near>,
+        limit: usize,
+        ranking: &dyn Ranking,
+    ) -> Result<Vec<MemoryHit>, MemoryError> {
         self.look_at_all().await?;
         let names = self.reads.iter().rev().map(|scope| scope.to_string().into()).collect();
-        let hits = self.memory.store.memory_searches(names, query, limit).await?;
+        let store = &self.memory.store;
+        let hits = match near {
+            Some(near) => store.memory_searches_near(names, query, near, limit).await?,
+            None => store.memory_searches(names, query, limit).await?,
+        };
         let mut found = Vec::new();
         for (scope, hits) in self.reads.iter().rev().zip(hits) {
             for hit in hits {

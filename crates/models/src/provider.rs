@@ -1,5 +1,6 @@
 //! What every provider can do, and the stream of events it answers with.
 
+use crate::embedding::{EmbedRequest, Embedded};
 use crate::error::{ModelError, ModelFault};
 use crate::event::Event;
 use crate::picture::{Picture, PictureRequest};
@@ -8,6 +9,7 @@ use crate::window::Abilities;
 use async_trait::async_trait;
 use insula_wire::Timeouts;
 use std::collections::VecDeque;
+use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// Something that answers requests. It knows no agents: what a request holds is all it gets.
@@ -15,6 +17,11 @@ use tokio_util::sync::CancellationToken;
 pub trait Provider: Send + Sync {
     /// The name it has in the configuration, which comes first in `provider/model`.
     fn name(&self) -> &str;
+
+    /// What its key is called where usage is counted by key.
+    fn key_name(&self) -> Option<&Arc<str>> {
+        None
+    }
 
     /// Asks. Returns when the answer begins; the events come from the stream. Cancelling,
     /// like dropping the future or the stream, closes the connection to the provider.
@@ -39,6 +46,19 @@ pub trait Provider: Send + Sync {
         _cancel: &CancellationToken,
     ) -> Result<Picture, ModelError> {
         let message = "it makes no pictures".to_owned();
+        let fault = ModelFault::Refused { status: 0, message };
+        let (provider, model) = (self.name().into(), (*request.model).into());
+        Err(ModelError { provider, model, fault })
+    }
+
+    /// Makes vectors of texts, where it is one that does.
+    async fn embed(
+        &self,
+        request: &EmbedRequest,
+        _limits: &Timeouts,
+        _cancel: &CancellationToken,
+    ) -> Result<Embedded, ModelError> {
+        let message = "it makes no vectors of texts".to_owned();
         let fault = ModelFault::Refused { status: 0, message };
         let (provider, model) = (self.name().into(), (*request.model).into());
         Err(ModelError { provider, model, fault })

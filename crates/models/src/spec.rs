@@ -18,6 +18,8 @@ pub struct ProviderSpec {
     pub base_url: Option<String>,
     /// The key, sent as the protocol wants it.
     pub api_key: Option<SecretString>,
+    /// What the key is called where usage is counted by key; never the key.
+    pub key_name: Option<Arc<str>>,
     /// More headers, for each request.
     pub headers: Vec<(String, SecretString)>,
     /// How its models are asked.
@@ -47,6 +49,7 @@ impl ProviderSpec {
             kind,
             base_url: None,
             api_key: None,
+            key_name: None,
             headers: vec![],
             options: ModelOptions::default(),
             models: BTreeMap::new(),
@@ -62,6 +65,7 @@ impl fmt::Debug for ProviderSpec {
             .field("kind", &self.kind)
             .field("base_url", &self.base_url)
             .field("has_key", &self.api_key.is_some())
+            .field("key_name", &self.key_name)
             .field("headers", &headers)
             .field("options", &self.options)
             .field("models", &self.models)

@@ -16,6 +16,7 @@ pub mod events;
 pub mod forgotten;
 mod front;
 pub mod home;
+pub mod key_name;
 pub mod keyed;
 pub mod outbox;
 pub mod providers;

@@ -24,8 +24,8 @@ mod granted;
 mod known;
 
 pub use granted::GrantedSecrets;
-pub use known::DaemonKeys;
 pub use known::KnownSecrets;
+pub use known::{AgentKeys, DaemonKeys};
 
 use crate::home::Home;
 use arc_swap::{ArcSwap, ArcSwapOption};

@@ -12,12 +12,27 @@ use crate::message::NewMessage;
 use crate::outbox::{DeliveryId, OutboxCommand};
 use crate::session::{OpenSession, SessionRef, Summary};
 use crate::turn::{Accept, AcceptChild, Accepted, Conclude, Join, NewStep};
+use crate::usage::Usage;
+use crate::vectors::{Vector, VectorKind, VectorModel};
 use insula_domain::{Integrity, ScopeName};
 use insula_world::Timestamp;
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 
 /// Most commands of one batch: more is no single change.
 pub const BATCH_MAX: usize = 1_024;
+
+/// Vectors of texts of one scope, by one model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PutVectors {
+    pub scope: ScopeName,
+    pub kind: VectorKind,
+    pub model: VectorModel,
+    /// Whose, as the backlog named them.
+    pub rows: Vec<(i64, Vector)>,
+    /// How far sessions were looked through, as the backlog said.
+    pub looked_through: Vec<(i64, i64)>,
+}
 
 /// One change to an agent's state.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,6 +82,11 @@ pub enum AgentCommand {
     ReplaceTurn { turn: TurnId },
     /// Ends a turn. Answers [`CommandOutcome::Concluded`].
     Conclude(Box<Conclude>),
+    /// Counts what one call of a model took under the name of the key that paid for it, beside
+    /// what its step or the end of its turn counts.
+    CountKey { key: Arc<str>, usage: Usage, at: Timestamp },
+    /// Keeps vectors of texts of one scope, as far as those are still there.
+    PutVectors(Box<PutVectors>),
     /// Notes that a call waits for an answer, in place of an earlier note about that call.
     AskApproval(Box<Approval>),
     /// Drops the note about a call, if there is one, and keeps what was allowed beyond it.

@@ -14,6 +14,7 @@ pub mod sample;
 mod search;
 mod sessions;
 mod turns;
+mod vectors;
 
 use crate::{
     About, AccountLease, AgentCommand, AgentRow, AgentStore, AuditEntry, DaemonCommand, Due,
@@ -56,6 +57,7 @@ pub async fn run(opener: &dyn Opener) {
     lineage::run(opener).await;
     memory::run(opener).await;
     outbox::run(opener).await;
+    vectors::run(opener).await;
 }
 
 pub fn agent(name: &str) -> AgentId {

@@ -52,8 +52,9 @@ mod store;
 mod terms;
 pub mod turn;
 pub mod usage;
+pub mod vectors;
 
-pub use agent::{AgentCommand, CommandOutcome, Committed};
+pub use agent::{AgentCommand, CommandOutcome, Committed, PutVectors};
 pub use approval::{Approval, ApprovalDecision, Grant};
 pub use audit::{
     About, AuditEntry, AuditFilter, AuditPart, AuditRecord, AuditReport, KindFilter, ScopeFilter,
@@ -93,3 +94,4 @@ pub use turn::{
     NewStep, Step, StepKind, Turn, TurnOutcome, TurnStatus, UnfinishedTurn,
 };
 pub use usage::{Totals, Usage, UsageOf, UsageReport};
+pub use vectors::{Backlog, Near, Unembedded, Vector, VectorKind, VectorModel};

@@ -21,6 +21,7 @@ use crate::turn::{
     NewStep, SAID_AT_BYTES_MAX, TURN_ERROR_BYTES_MAX, TurnOutcome, WAY_BYTES_MAX, WAYS_MAX,
 };
 use crate::usage::{USAGE_VALUE_MAX, Usage};
+use crate::vectors::VECTORS_AT_ONCE_MAX;
 
 fn within(what: &'static str, len: usize, max: usize) -> Result<()> {
     if len > max { Err(StoreError::TooLong { what, len, max }) } else { Ok(()) }
@@ -86,6 +87,14 @@ fn command(command: &AgentCommand) -> Result<()> {
         AgentCommand::SettleApproval { grant, .. } => {
             let what = grant.as_ref().map_or(0, |grant| grant.what.len());
             within("what a grant is about", what, APPROVAL_BYTES_MAX)
+        }
+        AgentCommand::PutVectors(put) => {
+            within("a list of vectors", put.rows.len(), VECTORS_AT_ONCE_MAX)?;
+            within("a scope", put.scope.as_str().len(), NAME_BYTES_MAX)
+        }
+        AgentCommand::CountKey { key, usage: took, .. } => {
+            within("the name of a key", key.len(), NAME_BYTES_MAX)?;
+            usage(took)
         }
         AgentCommand::NoteForeign { path, .. } => {
             within("the path of a file", path.len(), FOREIGN_PATH_BYTES_MAX)

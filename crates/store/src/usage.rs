@@ -79,4 +79,6 @@ pub struct UsageReport {
     pub scopes: Vec<(Box<str>, Totals)>,
     /// By way in, the costliest first: those that take something away.
     pub ways: Vec<(Box<str>, Totals)>,
+    /// By the name of the key that paid, the costliest first; its turns are calls of models.
+    pub keys: Vec<(Box<str>, Totals)>,
 }

@@ -228,6 +228,7 @@ impl Turn<'_> {
                     let was_seen = is_open && gathering.has_words();
                     let answer = gathering.finish();
                     let usage = reserved.settle(&link, &answer);
+                    self.bills.note(link.provider.key_name(), usage);
                     if cancel.is_cancelled() {
                         let said = if is_open { self.partial(&answer) } else { None };
                         return Err(ModelCallFailure::Stopped(is_reply.then_some((said, usage))));
@@ -246,6 +247,7 @@ impl Turn<'_> {
         }
         let answer = gathering.finish();
         let usage = reserved.settle(&link, &answer);
+        self.bills.note(link.provider.key_name(), usage);
         self.after_request(purpose, Ok(&answer)).await;
         Ok(Heard::Whole(answer, usage, blind))
     }

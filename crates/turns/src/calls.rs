@@ -133,8 +133,6 @@ impl Turn<'_> {
         let step = self.begin(id, name).await?;
         let provenance = Provenance::new(self.shop, cx, cleared.tool(), cleared);
         provenance.before().await?;
-        let scoped = ScopedHistory::new(self.shop, cx);
-        let memory = TurnMemory::new(self.shop, cx, id, permit.approved_by());
         let previous = match cleared.tool().recall() {
             Recall::LastOutput => last_output(history, name),
             Recall::Nothing => None,
@@ -167,6 +165,8 @@ impl Turn<'_> {
         };
         let reader = TurnReader::new(self, chain);
         let pictures = TurnPictures::new(self);
+        let scoped = ScopedHistory::new(self);
+        let memory = TurnMemory::new(self, id, permit.approved_by());
         let hands = Hands {
             history: &scoped,
             previous,

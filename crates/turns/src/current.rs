@@ -186,6 +186,16 @@ impl Turn<'_> {
         own.chain(now).collect()
     }
 
+    /// The generation that holds at this moment, where it is another than the turn's own, for a
+    /// hand that asks a provider in the middle of a call; or why the turn can't go on.
+    pub(super) async fn holds_now(&self) -> Result<Option<Arc<AgentContext>>, String> {
+        match self.cx.still(&self.shop.access).await {
+            Ok(now) => Ok(now),
+            Err(Lost::Said(why)) => Err(why),
+            Err(Lost::Store(error)) => Err(error.to_string()),
+        }
+    }
+
     /// What the turn may spend: the narrower of both.
     pub(super) fn budget(&self) -> Budget {
         let own = self.cx.agent.boundary.budget;

@@ -7,8 +7,10 @@ use async_trait::async_trait;
 use insula_capabilities::pictures::fetch;
 use insula_config::images::ImagesConfig;
 use insula_models::{
-    Link, ModelError, ModelFault, PictureRequest, PictureSource, SecretString, Timeouts,
+    ExposeSecret as _, Link, ModelError, ModelFault, PictureRequest, PictureSource, SecretString,
+    Timeouts,
 };
+use insula_registry::key_name::{KeyName, KeySource};
 use insula_store::{NewStep, Part, Usage};
 use insula_tools::pictures::{MadePicture, PictureKind, PictureWish};
 use insula_tools::{HandError, Pictures, Piece, ToolError};
@@ -72,6 +74,11 @@ impl<'r, 't> TurnPictures<'r, 't> {
         let picture = made.map_err(|error| not_made(&error))?;
         // It is paid for, whatever it turns out to be.
         let usage = reserved.settle_picture(images, picture.usage);
+        let own = request.key.as_ref().map(|key| {
+            let (provider, value) = (&*images.model.provider, key.expose_secret());
+            KeyName::new(provider, KeySource::Own, Some(value)).to_string().into()
+        });
+        turn.bills.note(own.as_ref().or(link.provider.key_name()), usage);
         self.made().spent += usage;
         let at = turn.shop.world.clock.now();
         let spent = turn.step(NewStep::Spent { usage, at });
@@ -107,7 +114,9 @@ impl Pictures for TurnPictures<'_, '_> {
         let (turn, cx) = (self.turn, self.turn.cx);
         let images = cx.agent.images.as_ref();
         let images = images.ok_or_else(|| failed("nobody is configured who makes pictures"))?;
-        let (link, provider) = turn.shop.maker(&images.model).map_err(|why| failed(&why))?;
+        let now = turn.holds_now().await.map_err(|why| failed(&why))?;
+        let holds = now.as_deref().unwrap_or(&cx.agent);
+        let (link, provider) = turn.shop.maker(holds, &images.model).map_err(|why| failed(&why))?;
         let request = PictureRequest {
             model: images.model.name.clone(),
             prompt: turn.redaction().told(wish.prompt),

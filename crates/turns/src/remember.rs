@@ -14,7 +14,7 @@ use insula_memory::{
     ShownMemory,
 };
 use insula_registry::context::AgentContext;
-use insula_store::{AgentCommand, Frozen, MemoryOrigin, MemorySource};
+use insula_store::{AgentCommand, Frozen, MemoryOrigin, MemorySource, VectorKind};
 use insula_tools::hands::HandError;
 use insula_tools::memory::MemoryReach;
 use std::sync::Mutex;
@@ -97,6 +97,7 @@ impl Turn<'_> {
 pub(super) struct TurnMemory<'c> {
     shop: &'c Shop,
     cx: &'c TurnContext,
+    turn: &'c Turn<'c>,
     memory: &'c insula_registry::context::Memory,
     call: &'c str,
     approved_by: Option<Actor>,
@@ -105,13 +106,13 @@ pub(super) struct TurnMemory<'c> {
 impl<'c> TurnMemory<'c> {
     /// A handle for one call; `None` where the agent does not remember.
     pub(super) fn new(
-        shop: &'c Shop,
-        cx: &'c TurnContext,
+        turn: &'c Turn<'c>,
         call: &'c str,
         approved_by: Option<Actor>,
     ) -> Option<Self> {
+        let (shop, cx) = (turn.shop, turn.cx);
         let memory = cx.agent.memory.as_ref()?;
-        Some(Self { shop, cx, memory, call, approved_by })
+        Some(Self { shop, cx, turn, memory, call, approved_by })
     }
 
     async fn resolved(&self, operation: MemoryOperation) -> Result<Resolved, HandError> {
@@ -235,7 +236,8 @@ impl insula_tools::Memory for TurnMemory<'_> {
         let act = Act { text, ..Act::of_both(&self.cx.from, &scoped, "search") };
         let asked = self.shop.caps.ask_memory(MemoryOperation::Read, self.cx.occasion(), act).await;
         asked.map_err(HandError)?;
-        let found = scoped.search(query, limit, &AsFound).await;
+        let near = self.turn.near(&scoped.read_names(), VectorKind::Fragments, query).await;
+        let found = scoped.search_near(query, near, limit, &AsFound).await;
         let found = found.map_err(|error| HandError(told(&self.cx.agent, &error)))?;
         found.iter().for_each(|found| self.cx.seen.add(&found.label));
         Ok(found)

@@ -260,6 +260,7 @@ impl Turn<'_> {
 
     pub(super) async fn commit(&self, mut batch: Vec<AgentCommand>) -> Result<Committed, Broken> {
         batch.extend(self.block.due());
+        batch.extend(self.bills.due(self.shop.world.clock.now()));
         let store = &self.cx.agent.store;
         let Some(pending) = self.pending.take() else { return Ok(store.commit(batch).await?) };
         batch.insert(0, pending);

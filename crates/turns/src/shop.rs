@@ -9,6 +9,7 @@ use crate::subagents::Gauge;
 use crate::tokens::text_tokens;
 use crate::{compress, prompt};
 use arc_swap::ArcSwap;
+use insula_capabilities::static_models::StaticModels;
 use insula_capabilities::{Capabilities, Opened};
 use insula_config::DaemonConfig;
 use insula_config::model::ModelRef;
@@ -43,6 +44,8 @@ pub(crate) struct Shop {
     transport: Transport,
     /// The providers, and the configuration and secrets they were built from.
     providers: ArcSwap<Built>,
+    /// Static models of embeddings.
+    pub(crate) static_models: StaticModels,
     /// The tools that this engine runs.
     pub(crate) built: Tools,
     pub(crate) schemas: BTreeMap<Box<str>, ToolSchema>,
@@ -101,6 +104,7 @@ impl Shop {
             forgotten: parts.forgotten.clone(),
             caps: caps.clone(),
             transport,
+            static_models: StaticModels::default(),
             built: tools,
             schemas: schemas.collect(),
             preamble_text: prompt::preamble_text(),
@@ -128,6 +132,23 @@ impl Shop {
         built
     }
 
+    /// Where a model is asked for an agent: at a provider of its own, with its own secrets and
+    /// nothing else, or at a shared one that it may use. `agent` is the generation that holds now.
+    /// An error says what is missing and what to do. The one way to whatever costs somebody's key.
+    pub(crate) fn link(&self, agent: &AgentContext, model: &ModelRef) -> Result<Link, String> {
+        let (id, known) = (&agent.id, self.secrets.known());
+        if let Some(own) = agent.providers.link(model, id, &known, &self.transport) {
+            return own;
+        }
+        let (built, provider) = (self.providers(), &*model.provider);
+        if !built.from.providers.admits(provider, id) {
+            let what = insula_config::not_shared(provider, id.as_str());
+            let help = insula_config::ways_to_have(provider, id.as_str());
+            return Err(format!("{what}: {help}"));
+        }
+        built.link(model)
+    }
+
     /// The models of an agent, in order, of which the generation that holds now leaves it those
     /// it has too, where that is another; an error says which one leads nowhere.
     pub(crate) fn chain_under(
@@ -135,10 +156,15 @@ impl Shop {
         agent: &AgentContext,
         now: Option<&AgentContext>,
     ) -> Result<Chain, String> {
-        let built = self.providers();
+        let holds = now.unwrap_or(agent);
         let is_left = |model: &&ModelRef| now.is_none_or(|now| now.leaves(agent, model));
-        let links: Result<Vec<Link>, String> =
-            agent.models.models.iter().filter(is_left).map(|model| built.link(model)).collect();
+        let links: Result<Vec<Link>, String> = agent
+            .models
+            .models
+            .iter()
+            .filter(is_left)
+            .map(|model| self.link(holds, model))
+            .collect();
         let mut links = links?.into_iter();
         let first = links.next().ok_or_else(|| {
             format!("agent `{}` may not use the model any more that this turn began with", agent.id)
@@ -147,11 +173,17 @@ impl Shop {
     }
 
     /// Where a model is asked for pictures, and the address of its provider, where one was
-    /// written; an error says why nowhere.
-    pub(crate) fn maker(&self, model: &ModelRef) -> Result<(Link, Option<Box<str>>), String> {
-        let built = self.providers();
-        let written = built.from.providers.configured.get(&model.provider);
-        Ok((built.link(model)?, written.and_then(|it| it.base_url.clone())))
+    /// written; an error says why nowhere. `agent` is the generation that holds now.
+    pub(crate) fn maker(
+        &self,
+        agent: &AgentContext,
+        model: &ModelRef,
+    ) -> Result<(Link, Option<Box<str>>), String> {
+        let link = self.link(agent, model)?;
+        let shared = self.providers();
+        let shared = || shared.from.providers.configured.get(&model.provider);
+        let written = agent.providers.get(&model.provider).or_else(shared);
+        Ok((link, written.and_then(|it| it.base_url.clone())))
     }
 
     /// How large the history of an agent's conversations may get, in tokens: what its smallest

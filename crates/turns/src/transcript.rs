@@ -1,14 +1,13 @@
 //! The handles a tool gets for one call, bound to this turn's agent, session and scope.
 
 use crate::messages::text_of;
-use crate::shop::Shop;
-use crate::turn::TurnContext;
+use crate::turn::{Turn, TurnContext};
 use async_trait::async_trait;
 use insula_capabilities::Capabilities;
 use insula_domain::MemoryOperation;
 use insula_domain::ScopeName;
 use insula_registry::Access;
-use insula_store::{Counted, Message, MessageSeq, Seals, SessionId, SessionRef};
+use insula_store::{Counted, Message, MessageSeq, Seals, SessionId, SessionRef, VectorKind};
 use insula_tools::hands::{HandError, History, Hit, Order, Search};
 
 /// Hits that may be of the turn itself, and are looked for beside those that are asked for.
@@ -19,12 +18,13 @@ pub(crate) struct ScopedHistory<'c> {
     caps: &'c Capabilities,
     access: &'c Access,
     cx: &'c TurnContext,
+    turn: &'c Turn<'c>,
 }
 
 impl<'c> ScopedHistory<'c> {
     /// A handle on what was said in the scope of a turn.
-    pub(crate) fn new(shop: &'c Shop, cx: &'c TurnContext) -> Self {
-        Self { caps: &shop.caps, access: &shop.access, cx }
+    pub(crate) fn new(turn: &'c Turn<'c>) -> Self {
+        Self { caps: &turn.shop.caps, access: &turn.shop.access, cx: turn.cx, turn }
     }
 
     /// The scope, decided now.
@@ -41,7 +41,12 @@ impl History for ScopedHistory<'_> {
     async fn search(&self, search: Search<'_>) -> Result<Vec<Hit>, HandError> {
         let scope = self.scope().await?;
         let most = search.limit.saturating_add(OWN_HITS_MAX);
-        let found = self.cx.agent.store.search(&scope, search.query, most).await;
+        let store = &self.cx.agent.store;
+        let scopes = std::slice::from_ref(&scope);
+        let found = match self.turn.near(scopes, VectorKind::Messages, search.query).await {
+            Some(near) => store.search_near(&scope, search.query, near, most).await,
+            None => store.search(&scope, search.query, most).await,
+        };
         let mut found = found.map_err(|error| HandError(error.to_string()))?;
         // What is said in this turn the model has before it: a question is no answer to itself.
         found.retain(|hit| hit.session != self.cx.session || hit.seq < self.cx.asked);

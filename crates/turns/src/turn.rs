@@ -1,6 +1,7 @@
 //! One turn: what it was begun with, and what it has come to.
 
 use crate::admitted::Admitted;
+use crate::bills::Bills;
 use crate::budget::{BudgetError, BudgetRefusal};
 use crate::client::Wishes;
 use crate::live::LiveTurn;
@@ -187,6 +188,8 @@ pub(crate) struct Turn<'t> {
     pub(super) in_use: InUse,
     /// What it is shown of memory.
     pub(super) block: MemoryBlock,
+    /// Which keys paid for its calls of models.
+    pub(super) bills: Bills,
     /// An answer that is journalled with what comes of it.
     pub(super) pending: PendingStep,
     /// How often its reply was sent back.
@@ -213,6 +216,7 @@ impl<'t> Turn<'t> {
             shown,
             in_use: InUse::default(),
             block: MemoryBlock::default(),
+            bills: Bills::default(),
             pending: PendingStep::default(),
             objections: 0,
             was_told_to_call: false,

@@ -4,6 +4,8 @@ use hyper::rt::{Read, ReadBufCursor, Sleep, Timer, Write};
 use hyper_util::client::legacy::connect::{Connected, Connection};
 use hyper_util::rt::TokioIo;
 use insula_world::{Clock, Network, Stream, World};
+use rustls::ClientConfig;
+use rustls::client::Resumption;
 use rustls::pki_types::ServerName;
 use std::future::Future;
 use std::io;
@@ -30,6 +32,13 @@ pub(crate) struct Connector {
 impl Connector {
     pub(crate) fn new(world: &World, tls: TlsConnector) -> Self {
         Self { network: world.network.clone(), clock: world.clock.clone(), tls }
+    }
+
+    /// The same with tickets of its own: a server sees no session go on that somebody else began.
+    pub(crate) fn apart(&self) -> Self {
+        let mut config = ClientConfig::clone(self.tls.config());
+        config.resumption = Resumption::default();
+        Self { tls: TlsConnector::from(Arc::new(config)), ..self.clone() }
     }
 
     async fn connect(self, uri: http::Uri) -> io::Result<Wire> {

@@ -32,6 +32,7 @@ const IDLE_CONNECTION_KEPT: Duration = Duration::from_secs(20);
 #[derive(Clone)]
 pub struct Transport {
     client: Client<Connector, Full<Bytes>>,
+    connector: Arc<Connector>,
     clock: Arc<dyn Clock>,
 }
 
@@ -41,13 +42,23 @@ impl Transport {
     pub fn new(world: &World, roots: &[Vec<u8>]) -> Result<Self, TlsError> {
         let roots = roots.iter().map(|der| CertificateDer::from(der.clone()));
         let tls = connector(world.clock.clone(), roots, Tickets::Kept)?;
-        let connector = Connector::new(world, tls);
+        Ok(Self::over(Connector::new(world, tls), world.clock.clone()))
+    }
+
+    fn over(connector: Connector, clock: Arc<dyn Clock>) -> Self {
         let client = Client::builder(TokioExecutor::new())
             .pool_max_idle_per_host(IDLE_CONNECTIONS_MAX)
             .pool_idle_timeout(IDLE_CONNECTION_KEPT)
-            .pool_timer(WorldTimer(world.clock.clone()))
-            .build(connector);
-        Ok(Self { client, clock: world.clock.clone() })
+            .pool_timer(WorldTimer(clock.clone()))
+            .build(connector.clone());
+        Self { client, connector: Arc::new(connector), clock }
+    }
+
+    /// Another pool over the same network: for somebody whose connections nobody else may use,
+    /// so that neither a server nor its answers can tell one by the other.
+    #[must_use]
+    pub fn apart(&self) -> Self {
+        Self::over(self.connector.apart(), self.clock.clone())
     }
 
     /// The clock that answers are waited for by.

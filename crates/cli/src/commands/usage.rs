@@ -1,7 +1,7 @@
 //! `insula usage`
 
 use super::text;
-use crate::arguments::Usage;
+use crate::arguments::{Usage, UsageBy};
 use crate::failure::Failure;
 use crate::output;
 use crate::reach::{Reach, part};
@@ -13,7 +13,12 @@ const COLUMNS: [&str; 6] = ["turns", "input", "cached", "output", "usd", "left t
 /// Runs it.
 pub async fn run(reach: &Reach, answer: Answer, command: Usage) -> Result<u8, Failure> {
     let days = command.days;
+    let by_key = command.by == UsageBy::Key;
     match command.agent {
+        None if by_key => {
+            let used = reach.get(&format!("/api/usage?days={days}&by=key")).await?;
+            answer.give(&used, keys);
+        }
         None => {
             let used = reach.get(&format!("/api/usage?days={days}")).await?;
             answer.give(&used, all);
@@ -21,7 +26,7 @@ pub async fn run(reach: &Reach, answer: Answer, command: Usage) -> Result<u8, Fa
         Some(agent) => {
             let path = format!("/api/agents/{}/usage?days={days}", part(&agent));
             let used = reach.get(&path).await?;
-            answer.give(&used, one);
+            answer.give(&used, if by_key { keys } else { one });
         }
     }
     Ok(0)
@@ -38,6 +43,7 @@ fn all(used: &Value) {
 fn one(used: &Value) {
     let agent = text(used, "agent");
     output::table(&headers("agent"), [with_left(row(agent, used), &used["budget"])]);
+    let paid = used["keys"].as_array().is_some_and(|keys| !keys.is_empty());
     for (name, list) in
         [("day", "days"), ("principal", "principals"), ("context", "contexts"), ("way in", "ways")]
     {
@@ -48,6 +54,32 @@ fn one(used: &Value) {
             output::table(&headers(name)[..6], rows);
         }
     }
+    if paid {
+        output::line("");
+        keys(used);
+    }
+}
+
+/// By the keys that paid.
+fn keys(used: &Value) {
+    let headers = ["key", "from", "mark", "agent", "calls", "input", "cached", "output", "usd"];
+    let rows = used["keys"].as_array().into_iter().flatten().map(|it| {
+        let number = |key: &str| it[key].to_string();
+        let mark = it["mark"].as_str().unwrap_or("-").to_owned();
+        let usd = it["usd"].as_f64().unwrap_or(0.0);
+        vec![
+            text(it, "provider"),
+            text(it, "source"),
+            mark,
+            text(it, "agent"),
+            number("calls"),
+            number("input_tokens"),
+            number("cached_tokens"),
+            number("output_tokens"),
+            format!("{usd:.4}"),
+        ]
+    });
+    output::table(&headers, rows);
 }
 
 fn headers(first: &'static str) -> [&'static str; 7] {

@@ -32,6 +32,7 @@ mod http;
 mod http_surface;
 mod images;
 mod integrity;
+mod keys;
 mod lifecycle;
 mod lifecycle_delete;
 mod matrix;

@@ -10,7 +10,7 @@ impl Reader<'_> {
     pub(super) fn images(&mut self) -> Option<ImagesConfig> {
         let node = self.at("images.model")?;
         let model = self.model(node)?;
-        if let Err(why) = speaks(self.around.providers, &model) {
+        if let Err(why) = speaks(&self.providers, &model) {
             let message = format!(
                 "agent `{}` can't have pictures from provider `{}`: {why}",
                 self.id, model.provider
@@ -19,7 +19,7 @@ impl Reader<'_> {
             self.error(node.span, message, Some(help));
             return None;
         }
-        let base_url = self.around.providers.configured.get(&model.provider);
+        let base_url = self.providers.configured.get(&model.provider);
         let base_url = base_url.and_then(|it| it.base_url.as_deref()).unwrap_or_default();
         if let Some(key) = self.at("images.api_key").filter(|_| is_in_the_clear(base_url)) {
             let message =

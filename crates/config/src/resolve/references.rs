@@ -31,7 +31,34 @@ impl Reader<'_> {
             },
             Value::List(items) => items.iter().for_each(|item| self.check_references(item)),
             Value::Map(entries) => {
-                entries.iter().for_each(|entry| self.check_references(&entry.value));
+                for entry in entries {
+                    match std::ptr::eq(node, self.node) && &*entry.key == "providers" {
+                        true => self.check_keys(&entry.value),
+                        false => self.check_references(&entry.value),
+                    }
+                }
+            }
+        }
+    }
+
+    /// The same for what its providers are sent. The daemon alone sends that, so the agent needs
+    /// no grant for it, which would show it to programs.
+    fn check_keys(&mut self, node: &Node) {
+        match &node.value {
+            Value::Scalar { text, .. } => match references(text) {
+                Ok(found) => {
+                    for reference in found {
+                        match reference {
+                            Reference::Secret(name) => self.missing_secret(node.span, name),
+                            Reference::Env(_) => self.check_reference(node, reference),
+                        }
+                    }
+                }
+                Err(problem) => self.error(node.span, problem, None),
+            },
+            Value::List(items) => items.iter().for_each(|item| self.check_keys(item)),
+            Value::Map(entries) => {
+                entries.iter().for_each(|entry| self.check_keys(&entry.value));
             }
         }
     }

@@ -4,6 +4,7 @@ use super::hook::{HOOK, HOOK_EVENT};
 use super::moved::translate_toolsets;
 use super::one_or_many;
 use super::outside::{IMAGES, MCP_SERVER, NETWORK, WEB};
+use super::provider::PROVIDER_OF_AGENT;
 use super::tools::{PROFILES, TOOLS, expand_tools};
 use crate::rules;
 use crate::shape::{Field, Object, Shape, Shape::*};
@@ -27,6 +28,11 @@ pub static AGENT: Object = Object {
         )
         .default("`rehearsal/rehearsal`")
         .expand(one_or_many),
+        Field::new(
+            "providers",
+            Map { keys: &rules::NAME, values: &Object(&PROVIDER_OF_AGENT) },
+            "Model providers of its own, with keys of its own. One that has the name of a shared one takes its place, whole.",
+        ),
         Field::new("personality", Text(&rules::TEXT), "Who it is. Takes the place of SOUL.md.")
             .default("the agent's SOUL.md, else the home's, else a built-in line"),
         Field::new(
@@ -168,6 +174,28 @@ static MEMORY: Object = Object {
         )
         .default("`approve`"),
         Field::new("limits", Object(&MEMORY_LIMITS), "How much one context holds."),
+        Field::new(
+            "embeddings",
+            Object(&EMBEDDINGS),
+            "A model by which entries and messages are found by what they mean, beside their words: one of the two.",
+        )
+        .default("none"),
+    ],
+};
+
+static EMBEDDINGS: Object = Object {
+    required: &[],
+    fields: &[
+        Field::new(
+            "model",
+            Text(&rules::MODEL),
+            "`provider/name`, of a provider of kind `openai` (`POST embeddings`) or `ollama`.",
+        ),
+        Field::new(
+            "path",
+            Text(&rules::PATH),
+            "A folder with a static model: `model.safetensors` and a `tokenizer.json` of WordPiece.",
+        ),
     ],
 };
 

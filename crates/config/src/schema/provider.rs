@@ -14,38 +14,64 @@ static MODEL_NAME: TextRule = TextRule {
     },
 };
 
-/// A model provider. One that is not built in has to say its kind.
+/// A model provider of the house. One that is not built in has to say its kind.
 pub static PROVIDER: Object = Object { required: &[], fields: &FIELDS };
+
+/// A model provider of one agent, which nobody else uses.
+pub static PROVIDER_OF_AGENT: Object = Object { required: &[], fields: &FIELDS_OF_AGENT };
 
 /// One of its models: what is set here comes before what is set for all.
 static MODEL: Object = Object { required: &[], fields: &OF_A_MODEL };
 
 static MODEL_SHAPE: Shape = Object(&MODEL);
 static HEADER_SHAPE: Shape = Text(&rules::HEADER_VALUE);
+static AGENT_SHAPE: Shape = Text(&rules::AGENT);
 
-const OWN: [Field; 4] = [
-    Field::new(
-        "kind",
-        Choice(&["openai", "anthropic", "ollama", "rehearsal"]),
-        "Which protocol it speaks.",
-    )
-    .default("that of a built-in provider; others need it"),
-    Field::new("base_url", Text(&rules::URL), "Where it is.")
-        .default("the address of a built-in provider"),
+const KIND: Field = Field::new(
+    "kind",
+    Choice(&["openai", "anthropic", "ollama", "rehearsal"]),
+    "Which protocol it speaks.",
+)
+.default("that of a built-in provider; others need it");
+const BASE_URL: Field = Field::new("base_url", Text(&rules::URL), "Where it is.")
+    .default("the address of a built-in provider");
+const MODELS: Field = Field::new(
+    "models",
+    Map { keys: &MODEL_NAME, values: &MODEL_SHAPE },
+    "Settings of some of its models, by name: any key below. They come before those of the provider.",
+);
+
+const OWN: [Field; 5] = [
+    KIND,
+    BASE_URL,
     Field::new("api_key", Text(&rules::LINE), "`${secret:NAME}`, in the daemon's namespace.")
         .default("of a built-in provider at its own address: `${secret:ANTHROPIC_API_KEY}`, `GOOGLE_API_KEY`, `OPENAI_API_KEY` or `OPENROUTER_API_KEY`"),
     Field::new(
-        "models",
-        Map { keys: &MODEL_NAME, values: &MODEL_SHAPE },
-        "Settings of some of its models, by name: any key below. They come before those of the provider.",
-    ),
+        "agents",
+        List(&AGENT_SHAPE),
+        "Agents that may use it, their children included; `[]` is nobody.",
+    )
+    .default("every agent"),
+    MODELS,
+];
+
+const OWN_OF_AGENT: [Field; 4] = [
+    KIND,
+    BASE_URL,
+    Field::new(
+        "api_key",
+        Text(&rules::LINE),
+        "`${secret:NAME}`, in the agent's namespace. It needs no grant under `secrets`: the agent's programs never see it.",
+    )
+    .default("of a built-in provider at its own address: the agent's own `ANTHROPIC_API_KEY`, `GOOGLE_API_KEY`, `OPENAI_API_KEY` or `OPENROUTER_API_KEY`"),
+    MODELS,
 ];
 
 const OF_A_MODEL: [Field; 18] = [
     Field::new(
         "headers",
         Map { keys: &rules::HEADER, values: &HEADER_SHAPE },
-        "Headers sent to it, beside those of its protocol or in their place; `${secret:NAME}`, in the daemon's namespace.",
+        "Headers sent to it, beside those of its protocol or in their place; `${secret:NAME}`, in the namespace of whose provider it is.",
     ),
     Field::new(
         "extra_body",
@@ -111,7 +137,8 @@ const OF_A_MODEL: [Field; 18] = [
         .default("left to the provider"),
 ];
 
-const FIELDS: [Field; 22] = joined(&OWN, &OF_A_MODEL);
+const FIELDS: [Field; 23] = joined(&OWN, &OF_A_MODEL);
+const FIELDS_OF_AGENT: [Field; 22] = joined(&OWN_OF_AGENT, &OF_A_MODEL);
 
 /// Two lists of keys as one.
 const fn joined<const N: usize>(first: &[Field], second: &[Field]) -> [Field; N] {

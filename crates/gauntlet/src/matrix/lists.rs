@@ -29,7 +29,7 @@ fn of_table(table: &str) -> Option<Kind> {
     Some(match table {
         "scope" | "fragment" | "provenance" | "lineage" | "tombstone" | "mirror"
         | "memory_block" | "fragment_posting" | "fragment_scope" | "forgotten_text"
-        | "removed_text" | "erasure_due" => Kind::MemoryScope,
+        | "removed_text" | "erasure_due" | "vector" | "looked_through" => Kind::MemoryScope,
         "session" | "message" | "turn" | "unfinished" | "step" | "idempotency" | "usage"
         | "posting" | "unindexed" | "search_index" | "taken_in" | "child" | "spent" | "busy"
         | "wake" => Kind::Session,
@@ -79,7 +79,7 @@ fn of_key(key: &str) -> Option<Kind> {
         "memory" => Kind::MemoryScope,
         "workspace" | "files" => Kind::File,
         "sandbox" | "env" | "isolation" => Kind::Process,
-        "secrets" => Kind::Secret,
+        "secrets" | "providers" => Kind::Secret,
         "tools" | "toolsets" | "skills" | "web" | "images" | "hooks" => Kind::Tool,
         "mcp_servers" => Kind::McpServer,
         "sessions"

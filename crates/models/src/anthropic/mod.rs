@@ -19,6 +19,7 @@ use crate::told::Told;
 use crate::window::Abilities;
 use async_trait::async_trait;
 use insula_wire::{Timeouts, Transport};
+use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 const BASE_URL: &str = "https://api.anthropic.com";
@@ -28,6 +29,7 @@ const VERSION: &str = "2023-06-01";
 const REDACTED: &str = "redacted:";
 /// A provider that speaks the Messages API.
 pub struct Anthropic {
+    key_name: Option<Arc<str>>,
     models: PerModel<Model>,
     /// Which of them begin in the middle of a thought.
     seen: SeenThinking,
@@ -56,7 +58,8 @@ impl Anthropic {
                 Endpoint::new(transport, &spec.name, base_url, "/v1/messages", &headers)?;
             Ok(Model { endpoint, options })
         })?;
-        Ok(Self { models, seen: SeenThinking::default() })
+        let (key_name, seen) = (spec.key_name.clone(), SeenThinking::default());
+        Ok(Self { key_name, models, seen })
     }
 }
 
@@ -81,6 +84,10 @@ fn manner(abilities: Abilities) -> Manner {
 impl Provider for Anthropic {
     fn name(&self) -> &str {
         self.models.of("").endpoint.provider()
+    }
+
+    fn key_name(&self) -> Option<&Arc<str>> {
+        self.key_name.as_ref()
     }
 
     async fn abilities(&self, model: &str) -> Abilities {

@@ -3,6 +3,7 @@
 mod decode;
 mod encode;
 
+use crate::embedding::{EmbedFormat, EmbedRequest, Embedded, embed};
 use crate::endpoint::{Endpoint, SpecError};
 use crate::error::ModelError;
 use crate::fit::{Calls, Fit, Ids, Pictures, Taken, ToolPictures, Turns};
@@ -18,6 +19,7 @@ use crate::window::Abilities;
 use async_trait::async_trait;
 use insula_wire::{Timeouts, Transport};
 use secrecy::{ExposeSecret as _, SecretString};
+use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// Where Ollama listens unless told otherwise.
@@ -31,6 +33,7 @@ const ANSWER_TOKENS: u32 = 8_192;
 
 /// A provider that speaks Ollama's API.
 pub struct Ollama {
+    key_name: Option<Arc<str>>,
     models: PerModel<Model>,
     teller: Teller,
     /// Which of them begin in the middle of a thought.
@@ -58,7 +61,8 @@ impl Ollama {
             let endpoint = Endpoint::new(transport, &spec.name, base_url, "/api/chat", &headers)?;
             Ok(Model { endpoint, options })
         })?;
-        Ok(Self { models, teller: Teller::default(), seen: SeenThinking::default() })
+        let (teller, seen) = (Teller::default(), SeenThinking::default());
+        Ok(Self { key_name: spec.key_name.clone(), models, teller, seen })
     }
 }
 
@@ -87,6 +91,10 @@ fn manner(abilities: Abilities, options: &ModelOptions) -> Manner {
 impl Provider for Ollama {
     fn name(&self) -> &str {
         self.models.of("").endpoint.provider()
+    }
+
+    fn key_name(&self) -> Option<&Arc<str>> {
+        self.key_name.as_ref()
     }
 
     async fn abilities(&self, model: &str) -> Abilities {
@@ -125,6 +133,16 @@ impl Provider for Ollama {
         let parser = decode::Chat::default();
         let stream = read(endpoint, &request.model, body, Framing::JsonLines, parser);
         Ok(listening.to_answer(stream.adjusted(adjusted), shown, &self.seen))
+    }
+
+    async fn embed(
+        &self,
+        request: &EmbedRequest,
+        limits: &Timeouts,
+        cancel: &CancellationToken,
+    ) -> Result<Embedded, ModelError> {
+        let Model { endpoint, .. } = self.models.of(&request.model);
+        embed(endpoint, EmbedFormat::Ollama, request, limits, cancel).await
     }
 
     fn encode(

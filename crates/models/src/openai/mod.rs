@@ -11,6 +11,7 @@ mod messages;
 
 pub(crate) use encode::Tools;
 
+use crate::embedding::{EmbedFormat, EmbedRequest, Embedded, embed};
 use crate::endpoint::{Endpoint, SpecError};
 use crate::error::ModelError;
 use crate::manner::put;
@@ -27,6 +28,7 @@ use async_trait::async_trait;
 use dialect::Dialect;
 use insula_wire::{Timeouts, Transport};
 use secrecy::{ExposeSecret as _, SecretString};
+use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// Where providers are that need no `base_url`.
@@ -41,6 +43,7 @@ pub(crate) const SIGNED_BY_GOOGLE: &str = "google:";
 
 /// A provider that speaks chat completions.
 pub struct OpenAi {
+    key_name: Option<Arc<str>>,
     dialect: Dialect,
     models: PerModel<Model>,
     teller: Teller,
@@ -79,7 +82,8 @@ impl OpenAi {
             Ok(Model { endpoint, options })
         })?;
         let (teller, seen) = (Teller::default(), SeenThinking::default());
-        Ok(Self { dialect: Dialect::at(base_url), models, teller, seen })
+        let (dialect, key_name) = (Dialect::at(base_url), spec.key_name.clone());
+        Ok(Self { key_name, dialect, models, teller, seen })
     }
 
     /// What the server tells of a model, if it does.
@@ -105,6 +109,10 @@ impl OpenAi {
 impl Provider for OpenAi {
     fn name(&self) -> &str {
         self.models.of("").endpoint.provider()
+    }
+
+    fn key_name(&self) -> Option<&Arc<str>> {
+        self.key_name.as_ref()
     }
 
     async fn abilities(&self, model: &str) -> Abilities {
@@ -145,6 +153,16 @@ impl Provider for OpenAi {
     ) -> Result<Picture, ModelError> {
         let Model { endpoint, options } = self.models.of(&request.model);
         images::picture(endpoint, request, &options.timeouts.over(limits), cancel).await
+    }
+
+    async fn embed(
+        &self,
+        request: &EmbedRequest,
+        limits: &Timeouts,
+        cancel: &CancellationToken,
+    ) -> Result<Embedded, ModelError> {
+        let Model { endpoint, .. } = self.models.of(&request.model);
+        embed(endpoint, EmbedFormat::OpenAi, request, limits, cancel).await
     }
 
     fn encode(

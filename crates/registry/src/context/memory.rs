@@ -1,10 +1,15 @@
 //! How an agent remembers, and where a message was said, which decides what it may remember there.
 
 use super::{AgentContext, kept_address};
-use insula_config::agent::{GlobalWrites, MemoryConfig};
+use insula_config::agent::{EmbeddingsConfig, GlobalWrites, MemoryConfig};
+use insula_config::model::ModelRef;
 use insula_domain::expr::Expression;
 use insula_domain::{Actor, Address, MemoryScope, PersonId, Scope, SessionKey, UserId};
 use insula_memory::{ListLimits, Memory as Keeper};
+use insula_world::Timestamp;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 /// Where a message was said, as far as its scope depends on that. What the scope is may
 /// depend on more, and is asked when it is needed.
@@ -68,12 +73,63 @@ pub struct Memory {
     pub global_writes: GlobalWrites,
     /// What it remembers.
     pub keeper: Keeper,
+    /// By which it is searched for meaning.
+    pub embeddings: Option<Embeddings>,
+}
+
+/// What makes vectors of an agent's texts, and whether it is left alone for a while.
+#[derive(Debug, Clone)]
+pub struct Embeddings {
+    pub source: EmbeddingSource,
+    pub rest: Arc<EmbeddingRest>,
+}
+
+/// What makes vectors.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EmbeddingSource {
+    /// A model of a provider.
+    Model(ModelRef),
+    /// A static model in this folder.
+    Folder(PathBuf),
+}
+
+/// Until when a source that failed is not asked again: whoever searches does not wait for it, and
+/// the log says it once.
+#[derive(Debug, Default)]
+pub struct EmbeddingRest {
+    until_ms: AtomicI64,
+}
+
+impl EmbeddingRest {
+    /// Whether it rests now.
+    pub fn holds(&self, now: Timestamp) -> bool {
+        self.until_ms.load(Ordering::Relaxed) > now.as_millis()
+    }
+
+    /// It failed: rests from now on. Whether that is news.
+    pub fn begin(&self, now: Timestamp, for_ms: i64) -> bool {
+        let until = now.as_millis().saturating_add(for_ms).max(1);
+        self.until_ms.swap(until, Ordering::Relaxed) == 0
+    }
+
+    /// It works. Whether that is news.
+    pub fn end(&self) -> bool {
+        self.until_ms.swap(0, Ordering::Relaxed) != 0
+    }
 }
 
 impl Memory {
-    pub fn new(config: MemoryConfig, keeper: &Keeper) -> Self {
-        let MemoryConfig { also_read, global_writes, .. } = config;
-        Self { also_read, global_writes, keeper: keeper.clone() }
+    /// `full` makes a folder of one that was written.
+    pub fn new(config: MemoryConfig, keeper: &Keeper, full: impl FnOnce(&str) -> PathBuf) -> Self {
+        let MemoryConfig { also_read, global_writes, embeddings, .. } = config;
+        let embeddings = embeddings.map(|it| {
+            let source = match it {
+                EmbeddingsConfig::Model(model) => EmbeddingSource::Model(model),
+                EmbeddingsConfig::Folder(path) => EmbeddingSource::Folder(full(&path)),
+            };
+            Embeddings { source, rest: Arc::default() }
+        });
+        Self { also_read, global_writes, keeper: keeper.clone(), embeddings }
     }
 }
 

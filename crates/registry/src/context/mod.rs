@@ -12,8 +12,9 @@ mod narrowed;
 
 pub use hooks::AgentHooks;
 pub use mcp::{Mcp, PROMPTS, is_shown, resources_tool};
-pub use memory::{Memory, Whereabouts};
+pub use memory::{EmbeddingRest, EmbeddingSource, Embeddings, Memory, Whereabouts};
 
+use crate::providers::OwnProviders;
 use crate::secrets::{GrantedSecrets, SecretBook};
 use crate::toolbox::Toolbox;
 use crate::whole::Whole;
@@ -93,6 +94,8 @@ pub struct Parts {
     pub skills: Arc<SkillShelf>,
     /// What it runs on.
     pub models: ModelChain,
+    /// Providers of its own, which its children ask too.
+    pub providers: Arc<OwnProviders>,
     /// What is asked and told before and after it does something.
     pub hooks: Arc<AgentHooks>,
     /// How its traffic is cut into conversations and scopes.
@@ -249,7 +252,9 @@ impl AgentContext {
             programs: config.programs,
             search: config.search,
             images: config.images,
-            memory: config.memory.map(|memory| Memory::new(memory, &remembered)),
+            memory: config
+                .memory
+                .map(|memory| Memory::new(memory, &remembered, |path| around.full(path))),
             remembered,
             workspace,
             skills: config.skills,
@@ -258,6 +263,7 @@ impl AgentContext {
                 children: config.child_model,
                 sees_images: config.sees_images,
             },
+            providers: Arc::new(OwnProviders::new(config.providers)),
             hooks: Arc::new(AgentHooks::new(config.hooks)),
             conversations: Conversations {
                 sessions: config.sessions,
@@ -303,6 +309,7 @@ impl AgentContext {
             remembered: self.remembered.clone(),
             skills: self.skills.clone(),
             models: ModelChain { models, ..self.models.clone() },
+            providers: self.providers.clone(),
             hooks: self.hooks.clone(),
             conversations: self.conversations.clone(),
             store: self.store.clone(),

@@ -76,6 +76,7 @@ impl AgentContext {
             remembered: own.remembered.clone(),
             workspace: own.workspace.clone(),
             skills: own.skills.clone(),
+            providers: own.providers.clone(),
             models,
             hooks: own.hooks.clone(),
             conversations: own.conversations.clone(),

@@ -56,11 +56,34 @@ impl DaemonKeys {
     }
 }
 
+/// The secrets of one agent, by name; why for one that does not open. The same object as long as
+/// none of them changes.
+#[derive(Debug, Default, PartialEq)]
+pub struct AgentKeys(BTreeMap<SecretName, Result<Secret, String>>);
+
+impl AgentKeys {
+    /// The value of a secret of this agent; an error says what to do.
+    pub(crate) fn get(&self, name: &str, agent: &AgentId) -> Result<&Secret, String> {
+        let name = SecretName::new(name).map_err(|error| error.to_string())?;
+        match self.0.get(&name) {
+            Some(Ok(value)) => Ok(value),
+            Some(Err(why)) => Err(why.clone()),
+            None => {
+                let owner = SecretOwner::Agent(agent.clone());
+                Err(VaultError::Missing { name, owner }.to_string())
+            }
+        }
+    }
+
+    fn readable(&self) -> impl Iterator<Item = &Secret> {
+        self.0.values().flatten()
+    }
+}
+
 /// What one agent has.
 #[derive(Default)]
 struct Namespace {
-    names: Vec<SecretName>,
-    values: Vec<Secret>,
+    keys: Arc<AgentKeys>,
     /// Made when the agent first needs it: most agents of a large daemon are idle.
     own: ArcSwapOption<Redactor>,
 }
@@ -74,6 +97,7 @@ impl KnownSecrets {
         mut trouble: Vec<String>,
     ) -> Self {
         let mut values = BTreeMap::new();
+        let mut of_agents: BTreeMap<AgentId, AgentKeys> = BTreeMap::new();
         let mut agents: BTreeMap<AgentId, Namespace> = BTreeMap::new();
         match contents {
             Ok(Contents { held, unlisted }) => {
@@ -84,9 +108,7 @@ impl KnownSecrets {
                     match secret.owner {
                         SecretOwner::Daemon => drop(values.insert(secret.name, value)),
                         SecretOwner::Agent(id) => {
-                            let namespace = agents.entry(id).or_default();
-                            namespace.names.push(secret.name);
-                            namespace.values.extend(value.ok());
+                            of_agents.entry(id).or_default().0.insert(secret.name, value);
                         }
                     }
                 }
@@ -95,11 +117,15 @@ impl KnownSecrets {
                 trouble.push(error.to_string());
                 values.clone_from(&before.daemon.values);
                 for (id, known) in &before.agents {
-                    let (names, values) = (known.names.clone(), known.values.clone());
-                    let own = ArcSwapOption::empty();
-                    agents.insert(id.clone(), Namespace { names, values, own });
+                    let (keys, own) = (known.keys.clone(), ArcSwapOption::empty());
+                    agents.insert(id.clone(), Namespace { keys, own });
                 }
             }
+        }
+        for (id, keys) in of_agents {
+            let known = before.agents.get(&id).map(|it| &it.keys).filter(|it| ***it == keys);
+            let keys = known.cloned().unwrap_or_else(|| Arc::new(keys));
+            agents.insert(id, Namespace { keys, own: ArcSwapOption::empty() });
         }
         trouble.dedup();
         let daemon = if values == before.daemon.values && handed == before.daemon.handed {
@@ -113,11 +139,12 @@ impl KnownSecrets {
         // of somebody else's costs it nothing.
         if Arc::ptr_eq(&daemon, &before.daemon) {
             for (id, namespace) in &agents {
-                let known = before.agents.get(id).filter(|it| it.values == namespace.values);
+                let known = before.agents.get(id);
+                let known = known.filter(|it| Arc::ptr_eq(&it.keys, &namespace.keys));
                 namespace.own.store(known.and_then(|it| it.own.load_full()));
             }
         }
-        let all = daemon.readable().chain(agents.values().flat_map(|it| &it.values));
+        let all = daemon.readable().chain(agents.values().flat_map(|it| it.keys.readable()));
         let records = Arc::new(Redactor::new(all));
         Self { daemon, agents, records, trouble }
     }
@@ -130,7 +157,7 @@ impl KnownSecrets {
             return own;
         }
         // Two that come at once make the same one twice, which harms nobody.
-        let values = self.daemon.unguessable().chain(&namespace.values);
+        let values = self.daemon.unguessable().chain(namespace.keys.readable());
         let own = Arc::new(Redactor::new(values));
         namespace.own.store(Some(own.clone()));
         own
@@ -154,6 +181,11 @@ impl KnownSecrets {
         &self.daemon
     }
 
+    /// The secrets of one agent, whatever it was granted: for what the daemon does in its name.
+    pub(crate) fn agent(&self, agent: &AgentId) -> Arc<AgentKeys> {
+        self.agents.get(agent).map(|it| it.keys.clone()).unwrap_or_default()
+    }
+
     /// Whether these were the keys from elsewhere.
     pub(crate) fn was_handed(&self, handed: &[Secret]) -> bool {
         self.daemon.handed == handed
@@ -175,14 +207,14 @@ impl KnownSecrets {
 
     /// How many secrets there are.
     pub fn count(&self) -> usize {
-        self.daemon.values.len() + self.agents.values().map(|it| it.names.len()).sum::<usize>()
+        self.daemon.values.len() + self.agents.values().map(|it| it.keys.0.len()).sum::<usize>()
     }
 
     /// Whether whoever a finding belongs to has a secret of this name, readable or not.
     pub(crate) fn has(&self, owner: &ConfigOwner, name: &str) -> bool {
         match owner {
             ConfigOwner::Agent(id) => self.agents.get(&**id).is_some_and(|namespace| {
-                namespace.names.iter().any(|known| known.as_str() == name)
+                namespace.keys.0.keys().any(|known| known.as_str() == name)
             }),
             owner => {
                 is_same(&SecretOwner::Daemon, owner)

@@ -3,10 +3,12 @@
 mod ingress;
 mod memory;
 mod outbox;
+mod vectors;
 
 pub use ingress::IngressBackend;
 pub use memory::MemoryBackend;
 pub use outbox::OutboxBackend;
+pub use vectors::VectorBackend;
 
 use crate::agent::{AgentCommand, Committed};
 use crate::approval::{Approval, Grant};
@@ -64,7 +66,9 @@ pub trait Backend: Send + Sync {
 
 /// One agent's part; see [`AgentStore`](crate::AgentStore) for what each method means.
 #[async_trait]
-pub trait AgentBackend: MemoryBackend + OutboxBackend + IngressBackend + Send + Sync {
+pub trait AgentBackend:
+    MemoryBackend + OutboxBackend + IngressBackend + VectorBackend + Send + Sync
+{
     /// Applies a batch whole or not at all.
     async fn commit(&self, batch: Vec<AgentCommand>, lease: &Lease) -> Result<Committed>;
 

@@ -5,3 +5,4 @@ pub(crate) mod daemon;
 mod ingress;
 mod memory;
 mod outbox;
+mod vectors;

@@ -3,6 +3,7 @@
 mod ingress;
 mod memory;
 mod outbox;
+mod vectors;
 
 use super::agent_file::AgentFile;
 use super::anchors::ToAnchor;

@@ -3,7 +3,10 @@
 use super::means::Means;
 use super::memory::write as memory;
 use super::sql::CommandFault;
-use super::{approvals, audit, foreign, forget, index, ingress, messages, outbox, sessions, turns};
+use super::{
+    approvals, audit, foreign, forget, index, ingress, messages, outbox, sessions, turns, usage,
+    vectors,
+};
 use crate::agent::{AgentCommand, CommandOutcome, Committed};
 use crate::ingress::IngressCommand;
 use crate::message::NewMessage;
@@ -80,6 +83,8 @@ impl Traits {
                 | AgentCommand::AskApproval(_)
                 | AgentCommand::SettleApproval { .. }
                 | AgentCommand::RevokeGrant { .. }
+                | AgentCommand::CountKey { .. }
+                | AgentCommand::PutVectors(_)
                 | AgentCommand::NoteForeign { .. }
                 | AgentCommand::ForgetForeign { .. }
                 | AgentCommand::MirrorErased { .. }
@@ -197,6 +202,11 @@ fn one(
             approvals::settle(sql, id, grant.as_ref())?;
         }
         AgentCommand::RevokeGrant { id } => approvals::revoke(sql, id)?,
+        AgentCommand::PutVectors(put) => {
+            let of = (put.kind, put.model);
+            vectors::put(sql, put.scope.as_str(), of, &put.rows, &put.looked_through)?;
+        }
+        AgentCommand::CountKey { key, usage, at } => usage::count_key(sql, key, *at, *usage)?,
         AgentCommand::NoteForeign { path, integrity } => foreign::note(sql, path, integrity)?,
         AgentCommand::ForgetForeign { path } => foreign::forget(sql, path)?,
         AgentCommand::Remember(new) => return memory::remember(sql, means, new),

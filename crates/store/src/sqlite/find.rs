@@ -6,11 +6,13 @@ use super::postings::{Postings, Table};
 use super::rank::{self, Beside, Ranked};
 use super::scopes;
 use super::sql::bad_value;
+use super::vectors;
 use crate::message::Role;
 use crate::parts;
 use crate::query::Query;
 use crate::search::Hit;
 use crate::snippet::{Meant, Snippet};
+use crate::vectors::{Near, VectorKind, fused};
 use insula_world::Timestamp;
 use rusqlite::Connection;
 
@@ -35,6 +37,9 @@ const MESSAGES: Table = Table {
 /// In a conversation an answer is where its question is.
 const IN_CONVERSATION: Beside = Beside { weights: [0.5, 0.3], finds_silent: true };
 
+/// How many of each list are joined: what is far down in both is not worth a look.
+pub(crate) const FUSED_DEPTH: usize = 50;
+
 /// The best matches of a query in a scope.
 pub(crate) fn search(
     sql: &Connection,
@@ -42,12 +47,36 @@ pub(crate) fn search(
     query: &str,
     limit: usize,
 ) -> rusqlite::Result<Vec<Hit>> {
-    let asked = Query::read(query);
     // One look at the file for all that follows.
     let _together = sql.unchecked_transaction()?;
     let Some(scope) = scopes::find(sql, scope)? else { return Ok(Vec::new()) };
+    let Ranked { best, meant } = ranked(sql, scope, query, limit)?;
+    best.into_iter().map(|(message, score)| hit(sql, message, score, &meant)).collect()
+}
+
+/// The same joined with what is near in meaning.
+pub(crate) fn search_near(
+    sql: &Connection,
+    scope: &str,
+    query: &str,
+    near: &Near,
+    limit: usize,
+) -> rusqlite::Result<Vec<Hit>> {
+    let _together = sql.unchecked_transaction()?;
+    let Some(scope) = scopes::find(sql, scope)? else { return Ok(Vec::new()) };
+    let deep = limit.max(FUSED_DEPTH);
+    let Ranked { best, meant } = ranked(sql, scope, query, deep)?;
+    let by_words: Vec<i64> = best.into_iter().map(|(message, _)| message).collect();
+    let by_meaning = vectors::nearest(sql, scope, VectorKind::Messages, near, deep)?;
+    let all = fused(&by_words, &by_meaning, limit).into_iter();
+    all.map(|(message, score)| hit(sql, message, score, &meant)).collect()
+}
+
+/// The best matches of a query in a scope, by number.
+fn ranked(sql: &Connection, scope: i64, query: &str, limit: usize) -> rusqlite::Result<Ranked> {
+    let asked = Query::read(query);
     if asked.wanted.is_empty() || limit == 0 {
-        return Ok(Vec::new());
+        return Ok(Ranked::default());
     }
     let (mut documents, mut terms): (i64, i64) = sql
         .prepare_cached("SELECT documents, terms FROM scope WHERE id = ?1")?
@@ -58,14 +87,10 @@ pub(crate) fn search(
         terms += i64::from(document.length);
     }
     if documents <= 0 {
-        return Ok(Vec::new());
+        return Ok(Ranked::default());
     }
     let postings = Postings { sql, table: &MESSAGES, scope, waiting };
-    let figures = (documents, terms);
-    let Ranked { best, meant } = rank::best(&postings, figures, &asked, limit, &IN_CONVERSATION)?;
-    let hits = best.into_iter().map(|(message, score)| hit(sql, message, score, &meant));
-    let hits: Vec<Hit> = hits.collect::<rusqlite::Result<_>>()?;
-    Ok(hits)
+    rank::best(&postings, (documents, terms), &asked, limit, &IN_CONVERSATION)
 }
 
 /// The messages of a scope that wait to be indexed, in order.

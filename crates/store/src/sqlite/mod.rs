@@ -41,6 +41,7 @@ mod turn_reads;
 mod turns;
 mod usage;
 mod values;
+mod vectors;
 
 #[cfg(test)]
 mod audit_tests;

@@ -73,6 +73,7 @@ struct Amount {
 }
 
 /// What was found.
+#[derive(Default)]
 pub(crate) struct Ranked {
     /// The best documents and their scores.
     pub(crate) best: Vec<(i64, f64)>,

@@ -28,6 +28,7 @@ pub(crate) const AGENT: Format = Format {
         include_str!("migrations/search_1.sql"),
         include_str!("migrations/agent_9.sql"),
         include_str!("migrations/audit_2.sql"),
+        include_str!("migrations/vector_1.sql"),
     ],
 };
 

@@ -10,6 +10,8 @@ const DAYS_LOOKED_UP_MAX: i64 = 400;
 const AGENT: i64 = 0;
 const PRINCIPAL: i64 = 1;
 const SCOPE: i64 = 2;
+/// Here `turns` counts calls of models: a turn may be paid for by several keys.
+const KEY: i64 = 3;
 const WAY: i64 = 4;
 
 const SUMS: &str = "total(turns), total(input), total(output), total(cached), total(reasoning),
@@ -47,20 +49,40 @@ pub(crate) fn add(
     usage: Usage,
 ) -> rusqlite::Result<()> {
     let day = day(at);
+    let ways = payer.ways.into_iter().flat_map(str::lines).map(|way| (WAY, way));
+    let all = [(AGENT, ""), (PRINCIPAL, payer.principal), (SCOPE, payer.scope)].into_iter();
+    for (kind, name) in all.chain(ways) {
+        add_row(sql, (day, kind, name), turns, usage)?;
+    }
+    Ok(())
+}
+
+/// Adds one call of a model to the sums of the day of whichever key paid for it.
+pub(crate) fn count_key(
+    sql: &Connection,
+    key: &str,
+    at: Timestamp,
+    usage: Usage,
+) -> rusqlite::Result<()> {
+    add_row(sql, (day(at), KEY, key), 1, usage)
+}
+
+fn add_row(
+    sql: &Connection,
+    (day, kind, name): (i64, i64, &str),
+    turns: i64,
+    usage: Usage,
+) -> rusqlite::Result<()> {
     let [input, output, cached, reasoning, cost] = columns(usage);
-    let mut statement = sql.prepare_cached(
+    sql.prepare_cached(
         "INSERT INTO usage VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
          ON CONFLICT DO UPDATE SET turns = turns + excluded.turns,
              input = input + excluded.input, output = output + excluded.output,
              cached = cached + excluded.cached, reasoning = reasoning + excluded.reasoning,
              cost_micros = cost_micros + excluded.cost_micros",
-    )?;
-    let ways = payer.ways.into_iter().flat_map(str::lines).map(|way| (WAY, way));
-    let all = [(AGENT, ""), (PRINCIPAL, payer.principal), (SCOPE, payer.scope)].into_iter();
-    for (kind, name) in all.chain(ways) {
-        statement.execute((day, kind, name, turns, input, output, cached, reasoning, cost))?;
-    }
-    Ok(())
+    )?
+    .execute((day, kind, name, turns, input, output, cached, reasoning, cost))
+    .map(drop)
 }
 
 /// Usage in the columns from this one on.
@@ -122,6 +144,7 @@ pub(crate) fn since(sql: &Connection, since: Timestamp) -> rusqlite::Result<Usag
         principals: by(PRINCIPAL)?,
         scopes: by(SCOPE)?,
         ways: by(WAY)?,
+        keys: by(KEY)?,
     })
 }
 

@@ -293,3 +293,16 @@ pub async fn ask_memory(a: &AgentLease, limit: usize) -> (Score, usize) {
     }
     (score, foreign)
 }
+
+/// What [`remember`] notes and is asked: the scope, the note and a question, each in turn.
+#[allow(dead_code, reason = "not every program asks so")]
+pub fn notes() -> Vec<(&'static str, String, String)> {
+    let of_file = |(scope, _, text): (&'static str, SmallTalk, &str)| {
+        let asked = |episode: Episode| {
+            let note = episode.note;
+            episode.questions.into_iter().map(move |(_, text)| (scope, note.clone(), text))
+        };
+        episodes(text).into_iter().flat_map(asked).collect::<Vec<_>>()
+    };
+    FILES.into_iter().flat_map(of_file).collect()
+}

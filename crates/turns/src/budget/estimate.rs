@@ -3,8 +3,10 @@
 use super::ledger::{Amounts, Estimate};
 use insula_config::DaemonConfig;
 use insula_config::images::ImagesConfig;
+use insula_config::model::ModelRef;
 use insula_models::price::{self, Price};
 use insula_models::{Answer, Link, Message, Part, Request};
+use insula_registry::providers::OwnProviders;
 use insula_store::Usage;
 
 /// Bytes in a token, by rule of thumb. Of plain English it is a little more than true.
@@ -21,8 +23,14 @@ const ANSWER_TOKENS: u64 = 4_096;
 /// Kinds of providers that cost nothing: they run here.
 const FREE: [&str; 2] = ["ollama", "rehearsal"];
 
-/// What a model costs: as the operator says, or by the list. `None` when nobody knows.
-pub fn price_of(daemon: &DaemonConfig, provider: &str, model: &str) -> Option<Price> {
+/// What a model costs an agent with these providers of its own: as the operator says, or by the
+/// list. `None` when nobody knows.
+pub fn price_of(
+    daemon: &DaemonConfig,
+    own: &OwnProviders,
+    provider: &str,
+    model: &str,
+) -> Option<Price> {
     let name = format!("{provider}/{model}");
     if let Some(price) = daemon.prices.get(name.as_str()) {
         return Some(Price {
@@ -32,7 +40,7 @@ pub fn price_of(daemon: &DaemonConfig, provider: &str, model: &str) -> Option<Pr
             cache_write: price.cache_write,
         });
     }
-    let configured = daemon.providers.configured.get(provider);
+    let configured = own.get(provider).or_else(|| daemon.providers.configured.get(provider));
     let kind = configured.map_or(provider, |provider| &*provider.kind);
     if FREE.contains(&kind) {
         return Some(Price { input: 0, cached_input: 0, cache_write: 0, output: 0 });
@@ -40,8 +48,8 @@ pub fn price_of(daemon: &DaemonConfig, provider: &str, model: &str) -> Option<Pr
     price::default_price(&name)
 }
 
-fn price_of_link(daemon: &DaemonConfig, link: &Link) -> Option<Price> {
-    price_of(daemon, link.provider.name(), &link.model)
+fn price_of_link(daemon: &DaemonConfig, own: &OwnProviders, link: &Link) -> Option<Price> {
+    price_of(daemon, own, link.provider.name(), &link.model)
 }
 
 /// Tokens of a request.
@@ -73,7 +81,7 @@ fn part_tokens(part: &Part) -> u64 {
 /// What a call may come to, by the dearest of the models it may go to. The name of the first
 /// that has no price, besides.
 pub fn estimate<'l>(
-    daemon: &DaemonConfig,
+    (daemon, own): (&DaemonConfig, &OwnProviders),
     links: impl Iterator<Item = &'l Link>,
     request: &Request,
 ) -> (Estimate, Option<String>) {
@@ -83,7 +91,7 @@ pub fn estimate<'l>(
     let mut estimate = Estimate { least: amounts(1), usual: amounts(answer) };
     let mut without_price = None;
     for link in links {
-        let Some(price) = price_of_link(daemon, link) else {
+        let Some(price) = price_of_link(daemon, own, link) else {
             without_price.get_or_insert_with(|| link.to_string());
             continue;
         };
@@ -100,12 +108,12 @@ pub fn estimate<'l>(
 /// What a picture may come to: what it costs, or by its tokens. The name of its model besides,
 /// where nobody knows its price.
 pub fn of_picture(
-    daemon: &DaemonConfig,
+    (daemon, own): (&DaemonConfig, &OwnProviders),
     images: &ImagesConfig,
     prompt: &str,
 ) -> (Estimate, Option<String>) {
     let sent = MESSAGE_TOKENS + (prompt.len() as u64).div_ceil(BYTES_PER_TOKEN);
-    let (cost, is_known) = picture_cost(daemon, images, sent, PICTURE_TOKENS);
+    let (cost, is_known) = picture_cost((daemon, own), images, sent, PICTURE_TOKENS);
     let at = |output: u64| Amounts { tokens: sent.saturating_add(output), micros: cost };
     // Nobody knows how much of a picture half the money would be.
     let estimate = Estimate { least: at(1), usual: at(PICTURE_TOKENS) };
@@ -113,13 +121,13 @@ pub fn of_picture(
 }
 
 fn picture_cost(
-    daemon: &DaemonConfig,
+    (daemon, own): (&DaemonConfig, &OwnProviders),
     images: &ImagesConfig,
     input: u64,
     output: u64,
 ) -> (u64, bool) {
     let by_tokens = || {
-        let price = price_of(daemon, &images.model.provider, &images.model.name)?;
+        let price = price_of(daemon, own, &images.model.provider, &images.model.name)?;
         let used = insula_models::Usage { input, output, ..Default::default() };
         Some(price::cost(&used, &price))
     };
@@ -127,27 +135,64 @@ fn picture_cost(
     (cost.unwrap_or_default(), cost.is_some())
 }
 
+/// What making vectors of so many bytes may come to. The name of the model besides, where nobody
+/// knows its price.
+pub fn of_texts(
+    (daemon, own): (&DaemonConfig, &OwnProviders),
+    model: &ModelRef,
+    bytes: usize,
+) -> (Estimate, Option<String>) {
+    let tokens = (bytes as u64).div_ceil(BYTES_PER_TOKEN).max(1);
+    let price = price_of(daemon, own, &model.provider, &model.name);
+    let used = insula_models::Usage { input: tokens, ..Default::default() };
+    let micros = price.as_ref().map_or(0, |price| price::cost(&used, price));
+    let all = Amounts { tokens, micros };
+    let without_price = price.is_none().then(|| model.to_string());
+    // One more, as for an answer: what was sent is told from that.
+    let least = Amounts { tokens: tokens.saturating_add(1), ..all };
+    (Estimate { least, usual: least }, without_price)
+}
+
+/// What that took.
+pub fn texts_usage(
+    (daemon, own): (&DaemonConfig, &OwnProviders),
+    model: &ModelRef,
+    estimated: u64,
+    told: Option<insula_models::Usage>,
+) -> Usage {
+    let input = told.map_or(estimated, |it| it.input);
+    let used = insula_models::Usage { input, ..Default::default() };
+    let price = price_of(daemon, own, &model.provider, &model.name);
+    let cost_micros = price.map_or(0, |price| price::cost(&used, &price));
+    Usage { input, cost_micros, ..Usage::default() }
+}
+
 /// What a picture took.
 pub fn picture_usage(
-    daemon: &DaemonConfig,
+    (daemon, own): (&DaemonConfig, &OwnProviders),
     images: &ImagesConfig,
     prompt: u64,
     told: Option<insula_models::Usage>,
 ) -> Usage {
     let (input, output) = told.map_or((prompt, PICTURE_TOKENS), |it| (it.input, it.output));
-    let (cost_micros, _) = picture_cost(daemon, images, input, output);
+    let (cost_micros, _) = picture_cost((daemon, own), images, input, output);
     Usage { input, output, cost_micros, ..Usage::default() }
 }
 
 /// What a call took. A provider that does not say is taken to have used what was estimated:
 /// nothing would be a budget that never ends.
-pub fn usage(daemon: &DaemonConfig, link: &Link, prompt: u64, answer: &Answer) -> Usage {
+pub fn usage(
+    (daemon, own): (&DaemonConfig, &OwnProviders),
+    link: &Link,
+    prompt: u64,
+    answer: &Answer,
+) -> Usage {
     let mut used = answer.usage;
     if used.input == 0 && used.output == 0 {
         used.input = prompt;
         used.output = answer.message.parts.iter().map(part_tokens).sum::<u64>().max(1);
     }
-    let price = price_of_link(daemon, link);
+    let price = price_of_link(daemon, own, link);
     Usage {
         input: used.input,
         output: used.output,

@@ -19,11 +19,13 @@ pub use insula_registry::events::{BudgetLevel, BudgetRefusal, Dimension};
 
 use insula_config::DaemonConfig;
 use insula_config::images::ImagesConfig;
+use insula_config::model::ModelRef;
 use insula_domain::Actor;
 use insula_domain::ScopeName;
 use insula_domain::{AgentId, Budget, BudgetLimits, Narrowing};
 use insula_models::{Answer, Chain, Link, Request};
 use insula_registry::context::AgentContext;
+use insula_registry::providers::OwnProviders;
 use insula_registry::{Parts, Registry};
 use insula_store::{Store, StoreError, Totals, Usage, UsageOf};
 use insula_world::{Clock, Timestamp};
@@ -113,8 +115,8 @@ impl Budgets {
         chain: &Chain,
         request: &Request,
     ) -> Result<Reservation<'_>, BudgetError> {
-        let daemon = self.registry.snapshot().daemon.clone();
-        let (estimate, without_price) = estimate::estimate(&daemon, chain.links(), request);
+        let (daemon, own) = (self.registry.snapshot().daemon.clone(), &payer.agent.providers);
+        let (estimate, without_price) = estimate::estimate((&daemon, own), chain.links(), request);
         self.reserve_estimate(payer, daemon, estimate, without_price).await
     }
 
@@ -125,8 +127,20 @@ impl Budgets {
         images: &ImagesConfig,
         prompt: &str,
     ) -> Result<Reservation<'_>, BudgetError> {
-        let daemon = self.registry.snapshot().daemon.clone();
-        let (estimate, without_price) = estimate::of_picture(&daemon, images, prompt);
+        let (daemon, own) = (self.registry.snapshot().daemon.clone(), &payer.agent.providers);
+        let (estimate, without_price) = estimate::of_picture((&daemon, own), images, prompt);
+        self.reserve_estimate(payer, daemon, estimate, without_price).await
+    }
+
+    /// The same for vectors of texts of so many bytes.
+    pub async fn reserve_texts(
+        &self,
+        payer: Payer<'_>,
+        model: &ModelRef,
+        bytes: usize,
+    ) -> Result<Reservation<'_>, BudgetError> {
+        let (daemon, own) = (self.registry.snapshot().daemon.clone(), &payer.agent.providers);
+        let (estimate, without_price) = estimate::of_texts((&daemon, own), model, bytes);
         self.reserve_estimate(payer, daemon, estimate, without_price).await
     }
 
@@ -154,7 +168,8 @@ impl Budgets {
         let reserved = self.ledger.reserve(&held, estimate, self.clock.now());
         let reserved = reserved.inspect_err(|refusal| self.count(payer.agent, refusal))?;
         let prompt = estimate.least.tokens.saturating_sub(1);
-        Ok(Reservation { budgets: self, daemon, prompt, reserved })
+        let own = payer.agent.providers.clone();
+        Ok(Reservation { budgets: self, daemon, own, prompt, reserved })
     }
 
     /// Opens an account with what the store has of today.
@@ -221,6 +236,7 @@ impl Budgets {
 pub struct Reservation<'b> {
     budgets: &'b Budgets,
     daemon: Arc<DaemonConfig>,
+    own: Arc<OwnProviders>,
     prompt: u64,
     reserved: ReservedAmounts,
 }
@@ -228,7 +244,7 @@ pub struct Reservation<'b> {
 impl Reservation<'_> {
     /// The call is over: counts what it took, and says so in the words of the journal.
     pub fn settle(self, link: &Link, answer: &Answer) -> Usage {
-        let usage = estimate::usage(&self.daemon, link, self.prompt, answer);
+        let usage = estimate::usage((&self.daemon, &self.own), link, self.prompt, answer);
         self.reserved.settle(amounts(usage), self.budgets.clock.now());
         usage
     }
@@ -239,7 +255,17 @@ impl Reservation<'_> {
         images: &ImagesConfig,
         told: Option<insula_models::Usage>,
     ) -> Usage {
-        let usage = estimate::picture_usage(&self.daemon, images, self.prompt, told);
+        let usage = estimate::picture_usage((&self.daemon, &self.own), images, self.prompt, told);
+        self.reserved.settle(amounts(usage), self.budgets.clock.now());
+        usage
+    }
+}
+
+impl Reservation<'_> {
+    /// The same for vectors of texts.
+    pub fn settle_texts(self, model: &ModelRef, told: Option<insula_models::Usage>) -> Usage {
+        let of = (&*self.daemon, &*self.own);
+        let usage = estimate::texts_usage(of, model, self.prompt, told);
         self.reserved.settle(amounts(usage), self.budgets.clock.now());
         usage
     }

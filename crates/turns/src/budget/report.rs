@@ -6,7 +6,7 @@ use insula_registry::Snapshot;
 use insula_registry::error::RuntimeError;
 use insula_store::{Store, Totals, Usage, UsageReport};
 use insula_world::Timestamp;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Most days in one report.
 pub const DAYS_MAX: u32 = 400;
@@ -108,6 +108,23 @@ pub async fn usage(
         limits: snapshot.daemon.budget.own,
         agents,
     })
+}
+
+/// What this home used in the last `days` days by the keys that paid, agent by agent.
+pub async fn keys(
+    store: &Store,
+    (now, days): (Timestamp, u32),
+) -> Result<Vec<(AgentId, Box<str>, Totals)>, RuntimeError> {
+    let since = days_ago(now, days);
+    let spending = store.daemon().spending(since).await?;
+    let closed = spending.closed.into_iter().map(|(id, ..)| id);
+    let agents: BTreeSet<AgentId> = closed.chain(spending.open).collect();
+    let mut rows = Vec::new();
+    for id in agents {
+        let report = store.agent(&id).usage_since(since).await?;
+        rows.extend(report.keys.into_iter().map(|(key, totals)| (id.clone(), key, totals)));
+    }
+    Ok(rows)
 }
 
 /// What one agent used in the last `days` days, in detail.

@@ -2,10 +2,12 @@
 
 use crate::memory::{FragmentHit, FragmentId};
 use crate::query::Query;
+use crate::sqlite::find::FUSED_DEPTH;
 use crate::sqlite::index::{COUNT_BITS, Document};
 use crate::sqlite::postings::{Postings, Table};
 use crate::sqlite::rank::{self, Beside};
-use crate::sqlite::scopes;
+use crate::sqlite::{scopes, vectors};
+use crate::vectors::{Near, VectorKind, fused};
 use rusqlite::{Connection, OptionalExtension as _};
 
 /// The index over fragments.
@@ -82,8 +84,43 @@ pub(crate) fn search(
     query: &str,
     limit: usize,
 ) -> rusqlite::Result<Vec<FragmentHit>> {
-    let query = Query::read(query);
     let Some(scope) = scopes::find(sql, scope)? else { return Ok(Vec::new()) };
+    hits(sql, ranked(sql, scope, query, limit)?)
+}
+
+/// The same joined with what is near in meaning.
+pub(crate) fn search_near(
+    sql: &Connection,
+    scope: &str,
+    query: &str,
+    near: &Near,
+    limit: usize,
+) -> rusqlite::Result<Vec<FragmentHit>> {
+    let Some(scope) = scopes::find(sql, scope)? else { return Ok(Vec::new()) };
+    let deep = limit.max(FUSED_DEPTH);
+    let by_words = ranked(sql, scope, query, deep)?;
+    let by_words: Vec<i64> = by_words.into_iter().map(|(fragment, _)| fragment).collect();
+    let by_meaning = vectors::nearest(sql, scope, VectorKind::Fragments, near, deep)?;
+    hits(sql, fused(&by_words, &by_meaning, limit))
+}
+
+fn hits(sql: &Connection, ranked: Vec<(i64, f64)>) -> rusqlite::Result<Vec<FragmentHit>> {
+    let mut hits = Vec::with_capacity(ranked.len());
+    for (id, score) in ranked {
+        let fragment = super::read::one(sql, FragmentId(id))?;
+        hits.extend(fragment.map(|fragment| FragmentHit { fragment, score }));
+    }
+    Ok(hits)
+}
+
+/// The best matches of a query in a scope, by number.
+fn ranked(
+    sql: &Connection,
+    scope: i64,
+    query: &str,
+    limit: usize,
+) -> rusqlite::Result<Vec<(i64, f64)>> {
+    let query = Query::read(query);
     let figures: Option<(i64, i64)> = sql
         .prepare_cached("SELECT documents, terms FROM fragment_scope WHERE scope = ?1")?
         .query_row([scope], |row| Ok((row.get(0)?, row.get(1)?)))
@@ -95,11 +132,5 @@ pub(crate) fn search(
         return Ok(Vec::new());
     }
     let postings = Postings { sql, table: &FRAGMENTS, scope, waiting: Vec::new() };
-    let ranked = rank::best(&postings, figures, &query, limit, &IN_MEMORY)?;
-    let mut hits = Vec::with_capacity(ranked.best.len());
-    for (id, score) in ranked.best {
-        let fragment = super::read::one(sql, FragmentId(id))?;
-        hits.extend(fragment.map(|fragment| FragmentHit { fragment, score }));
-    }
-    Ok(hits)
+    Ok(rank::best(&postings, figures, &query, limit, &IN_MEMORY)?.best)
 }

@@ -35,6 +35,7 @@ pub(super) const OWNERS: &[(&str, &str)] = &[
     ("capabilities/src/skills/disk.rs", "writing agents' own skills, and what was installed"),
     ("capabilities/src/skills/git.rs", "running git for an operator, and measuring what it writes"),
     ("capabilities/src/skills/source.rs", "where skills are installed from: folders and archives"),
+    ("capabilities/src/static_models.rs", "reading static models from folders operators name"),
     ("sandbox/src/bin/insula-confine.rs", "start-up of the helper that tests use: its arguments"),
     ("sandbox/src/cgroup.rs", "cgroups of confined processes, which are folders and files"),
     ("sandbox/src/conversation.rs", "the socket between the daemon and its helper"),
