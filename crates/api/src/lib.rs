@@ -27,6 +27,7 @@ mod numbers;
 mod openapi;
 mod pairing;
 mod refusal;
+mod restart;
 mod rights;
 pub mod secrets;
 mod sessions;
@@ -127,6 +128,7 @@ pub fn router(state: Api) -> Router {
         .route("/agents/{id}/retry", post(messages::retry))
         .route("/agents/{id}/stop", post(messages::stop))
         .route("/agents/{id}/new", post(messages::begin_anew))
+        .route("/agents/{id}/restart", post(restart::restart))
         .route("/agents/{id}/events", get(events::follow))
         .route("/agents/{id}/sessions", get(sessions::list))
         // No number and no name of one is a word: what stands beside `{session}` and `{fragment}`

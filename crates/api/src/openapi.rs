@@ -2,7 +2,7 @@
 
 use crate::{
     approvals, audit, context, deliveries, events, files, grants, mcp, mcp_servers, memory,
-    messages, pairing, secrets, sessions, skills, tools, turns, usage, v1,
+    messages, pairing, restart, secrets, sessions, skills, tools, turns, usage, v1,
 };
 use utoipa::OpenApi;
 
@@ -50,6 +50,7 @@ use utoipa::OpenApi;
     messages::say,
     messages::retry,
     messages::stop,
+    restart::restart,
     messages::begin_anew,
     events::follow,
     memory::list,

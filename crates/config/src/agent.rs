@@ -69,6 +69,8 @@ pub struct AgentConfig {
     pub admins: Admins,
     /// Who may talk to it, and how it behaves among people.
     pub access: AccessPolicy,
+    /// How long the files of its log are kept.
+    pub logs_keep: Duration,
     /// What is asked and told, in order.
     pub hooks: Vec<Hook>,
     /// Values for hooks and expressions.

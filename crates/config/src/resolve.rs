@@ -6,6 +6,7 @@ mod boundary;
 mod credentials;
 mod hooks;
 mod images;
+mod logs;
 mod mcp;
 mod people;
 mod references;
@@ -152,6 +153,7 @@ pub fn resolve(
             _ => GlobalWrites::Approve,
         },
     });
+    let logs_keep = reader.logs_keep();
     let asked = std::mem::take(&mut reader.asked).into_iter();
     if reader.failed {
         return None;
@@ -198,6 +200,7 @@ pub fn resolve(
         people,
         admins,
         access,
+        logs_keep,
         hooks,
         metadata: metadata(reader.at("metadata")),
         settings,

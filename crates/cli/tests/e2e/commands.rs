@@ -11,7 +11,7 @@ use insula_testkit::{Home, run_bare};
 use serde_json::{Value, json};
 
 /// Every command there is.
-const COMMANDS: [&str; 85] = [
+const COMMANDS: [&str; 88] = [
     "",
     "up",
     "check",
@@ -25,6 +25,8 @@ const COMMANDS: [&str; 85] = [
     "agents pause",
     "agents resume",
     "agents reload",
+    "agents restart",
+    "agents home",
     "agents archive",
     "agents delete",
     "context",
@@ -43,6 +45,7 @@ const COMMANDS: [&str; 85] = [
     "audit tail",
     "audit verify",
     "audit export",
+    "logs",
     "chat",
     "sessions",
     "sessions list",

@@ -130,6 +130,7 @@ pub static AGENT: Object = Object {
             Object(&SEND),
             "Where it may send messages on its own, by `send_message`.",
         ),
+        Field::new("logs", Object(&LOGS), "What is written down of what happens to it: a file a day in `agents/<id>/logs`."),
         Field::new("sessions", Object(&SESSIONS), "How conversations are kept apart."),
         Field::new("group", Object(&GROUP), "How it behaves among several people."),
         Field::new(
@@ -495,6 +496,14 @@ static FLOW: Object = Object {
     fields: &[
         Field::new("from", Text(&rules::FLOW_SOURCE), "Where it was said."),
         Field::new("to", Text(&rules::PLACES), "Where it may go."),
+    ],
+};
+
+static LOGS: Object = Object {
+    required: &[],
+    fields: &[
+        Field::new("keep", Text(&rules::DURATION), "How long a day's file is kept: `1d` to `3650d`.")
+            .default("`14d`"),
     ],
 };
 

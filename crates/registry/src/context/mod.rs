@@ -36,6 +36,7 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 /// What names of conversations begin with that have no other.
 pub const ONE_OFF: &str = "once-";
@@ -103,6 +104,8 @@ pub struct Parts {
     pub admins: Admins,
     /// Who may talk to it on platforms, and how it behaves there.
     pub access: Arc<AccessPolicy>,
+    /// How long its logs are kept.
+    pub logs_keep: Duration,
     /// The context this one was derived from, where it is a child's.
     origin: Option<Arc<AgentContext>>,
     one_off: AtomicU64,
@@ -260,6 +263,7 @@ impl AgentContext {
             audit,
             admins: config.admins,
             access: Arc::new(config.access),
+            logs_keep: config.logs_keep,
             origin: None,
             one_off: AtomicU64::new(0),
             id: config.id,
@@ -298,6 +302,7 @@ impl AgentContext {
             audit: self.audit.clone(),
             admins: self.admins.clone(),
             access: self.access.clone(),
+            logs_keep: self.logs_keep,
             origin: Some(self.clone()),
             one_off: AtomicU64::new(0),
         }))

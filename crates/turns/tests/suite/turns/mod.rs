@@ -21,6 +21,7 @@ mod hooks;
 mod images;
 mod installs;
 mod integrity;
+mod lives;
 mod mcp;
 mod mcp_beside;
 mod memory;
