@@ -136,6 +136,7 @@ pub fn router(state: Api) -> Router {
         .route("/agents/{id}/sessions/search", get(sessions::search))
         .route("/agents/{id}/sessions/{session}", get(sessions::show))
         .route("/agents/{id}/sessions/{session}", delete(sessions::forget))
+        .route("/sessions/search", get(sessions::search_all))
         .route("/agents/{id}/turns", get(turns::list))
         .route("/agents/{id}/turns/{turn}", get(turns::show))
         .route("/agents/{id}/skills", get(skills::list).merge(post(skills::install)))

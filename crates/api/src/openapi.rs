@@ -66,6 +66,7 @@ use utoipa::OpenApi;
     sessions::list,
     sessions::show,
     sessions::search,
+    sessions::search_all,
     sessions::forget,
     turns::list,
     turns::show,

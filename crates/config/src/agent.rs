@@ -182,6 +182,10 @@ pub struct MemoryConfig {
     pub memory_chars: usize,
     /// Characters of `USER.md` in one context.
     pub user_chars: usize,
+    /// Whether it keeps a note for every day.
+    pub daily: bool,
+    /// Characters of one day's note in one context.
+    pub daily_chars: usize,
 }
 
 /// What becomes of a write that every conversation could read.

@@ -279,6 +279,8 @@ impl Authority {
             self.level("memory.global_writes", writes as u64, writes.as_str());
             memory.also_read.iter().for_each(|it| self.grant("memory of", it.text()));
         }
+        let search = config.sessions.search;
+        self.level("sessions.search", search as u64, search.as_str());
         let dm = match config.sessions.dm {
             DmSessions::PerUser => (0, "per_user"),
             DmSessions::Shared => (1, "shared"),
@@ -409,6 +411,7 @@ fn is_read_elsewhere(path: &str) -> bool {
         "send.to",
         "send.flows",
         "sessions.dm",
+        "sessions.search",
         "sessions.group",
         "group.observe",
         "group.invites",

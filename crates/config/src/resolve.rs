@@ -147,6 +147,8 @@ pub fn resolve(
         also_read,
         memory_chars: reader.number("memory.limits.memory", limits.memory) as usize,
         user_chars: reader.number("memory.limits.user", limits.user) as usize,
+        daily: reader.at("memory.daily").and_then(Node::bool).unwrap_or(false),
+        daily_chars: reader.number("memory.limits.daily", limits.daily) as usize,
         global_writes: match reader.text("memory.global_writes") {
             Some("deny") => GlobalWrites::Deny,
             Some("allow") => GlobalWrites::Allow,
@@ -220,11 +222,12 @@ pub fn metadata(node: Option<&Node>) -> Metadata {
 struct MemoryLimits {
     memory: u32,
     user: u32,
+    daily: u32,
 }
 
 impl Default for MemoryLimits {
     fn default() -> Self {
-        Self { memory: 2_200, user: 1_375 }
+        Self { memory: 2_200, user: 1_375, daily: 3_000 }
     }
 }
 

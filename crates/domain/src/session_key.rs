@@ -64,6 +64,28 @@ pub struct SessionRule {
     pub dm: DmSessions,
     /// Everywhere else.
     pub group: GroupSessions,
+    /// Which conversations the agent may look through.
+    pub search: SearchReach,
+}
+
+/// Which of an agent's conversations it may look through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum SearchReach {
+    /// Those of the scope it speaks in.
+    #[default]
+    Here,
+    /// All of its own. Never those of another agent.
+    Agent,
+}
+
+impl SearchReach {
+    /// The name used in configuration.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Here => "here",
+            Self::Agent => "agent",
+        }
+    }
 }
 
 /// The name of one conversation of one agent.

@@ -71,13 +71,13 @@ pub async fn list(State(server): State<Server>) -> Json<Vec<AgentRow>> {
 /// One agent.
 #[utoipa::path(get, path = "/api/agents/{id}", params(("id" = String, Path)),
     responses((status = 200, body = AgentShown), (status = 404, body = ErrorBody)), security(("token" = [])))]
-pub async fn shown(
-    State(server): State<Server>,
-    Id(id): Id,
-) -> Result<Json<AgentShown>, ApiError> {
+pub async fn shown(State(server): State<Server>, Id(id): Id) -> Result<Json<AgentShown>, ApiError> {
     let agent = agent_id(&id)?;
     let Json(row) = show(State(server.clone()), Id(id)).await?;
-    Ok(Json(AgentShown { row, home: Some(HomeView::of(&server, &agent)).filter(|home| home.chat.is_some()) }))
+    Ok(Json(AgentShown {
+        row,
+        home: Some(HomeView::of(&server, &agent)).filter(|home| home.chat.is_some()),
+    }))
 }
 
 async fn show(State(server): State<Server>, Id(id): Id) -> Result<Json<AgentRow>, ApiError> {

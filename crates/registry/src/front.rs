@@ -4,10 +4,10 @@
 use crate::access::{Access, InboundCounts, InboundOutcome};
 use crate::daemon::Parts;
 use crate::environment::Environment;
-use crate::registry::{AgentState, Registry, Snapshot};
-use crate::routing::RouteRefusal;
 use crate::home_chats::{HomeChat, HomeChats};
 use crate::lives::{LifeKind, Lives};
+use crate::registry::{AgentState, Registry, Snapshot};
+use crate::routing::RouteRefusal;
 use crate::secrets::SecretBook;
 use crate::signal::Changes;
 use insula_config::account::Account;

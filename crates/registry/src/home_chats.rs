@@ -152,16 +152,16 @@ impl HomeChats {
             Some(home) => after.insert(agent.clone(), Arc::new(home)),
             None => after.remove(agent),
         };
-        (after != *before).then(|| DaemonCommand::PutValue { key: KEPT.into(), value: kept(&after) })
+        (after != *before)
+            .then(|| DaemonCommand::PutValue { key: KEPT.into(), value: kept(&after) })
     }
 }
 
 fn read(kept: Option<&str>) -> Homes {
     let kept: BTreeMap<Box<str>, Kept> =
         kept.and_then(|kept| serde_json::from_str(kept).ok()).unwrap_or_default();
-    let restored = |(id, kept): (Box<str>, Kept)| {
-        Some((AgentId::new(&*id).ok()?, Arc::new(kept.restored()?)))
-    };
+    let restored =
+        |(id, kept): (Box<str>, Kept)| Some((AgentId::new(&*id).ok()?, Arc::new(kept.restored()?)));
     kept.into_iter().filter_map(restored).collect()
 }
 

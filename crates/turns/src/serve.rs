@@ -1,7 +1,7 @@
 //! What becomes of a turn whose time has come: it runs to its end, whatever happens in it.
 
-use crate::current::{Lost, watch};
 use crate::LOG;
+use crate::current::{Lost, watch};
 use crate::run;
 use crate::shop::Shop;
 use crate::turn::TurnContext;

@@ -40,11 +40,17 @@ pub async fn run(reach: &Reach, answer: Answer, wish: AgentHome) -> Result<(), F
 /// Where an agent tells what becomes of it, in words.
 pub fn said(agent: &str, home: &Value) -> String {
     if home["chat"].is_null() {
-        return format!("{agent} has no home chat; an admin says /sethome where it should tell what becomes of it");
+        return format!(
+            "{agent} has no home chat; an admin says /sethome where it should tell what becomes of it"
+        );
     }
     let lost = match home["leads_here"].as_bool() {
         Some(false) => "; nothing is told there, since messages there do not reach it any more",
         _ => "",
     };
-    format!("{agent} tells {} what becomes of it, set by {}{lost}", text(home, "chat"), text(home, "by"))
+    format!(
+        "{agent} tells {} what becomes of it, set by {}{lost}",
+        text(home, "chat"),
+        text(home, "by")
+    )
 }

@@ -94,7 +94,10 @@ fn since(text: &str, now: Timestamp) -> Result<String, Failure> {
     let (day, time) = text.split_once(['T', ' ']).unwrap_or((text, ""));
     let is_time = time.chars().all(|it| it.is_ascii_digit() || matches!(it, ':' | '.' | 'Z'));
     if !files::is_day(day) || !is_time {
-        let told = format!("`{}` is no time: say `2h`, `2026-11-18` or `2026-11-18T09:30`", output::clean(text));
+        let told = format!(
+            "`{}` is no time: say `2h`, `2026-11-18` or `2026-11-18T09:30`",
+            output::clean(text)
+        );
         return Err(Failure::WrongUse(told));
     }
     Ok(match time.trim_end_matches('Z') {

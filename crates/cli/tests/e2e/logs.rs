@@ -23,7 +23,9 @@ fn has(home: &Home, agent: &str, message: &str) -> bool {
 
 #[test]
 fn rule_09_an_agents_log_has_what_happened_to_it_and_nothing_of_others() {
-    let home = configured("approvals: {mode: off}\nagents:\n  a: {default: true, tools: coding}\n  b: {}\n");
+    let home = configured(
+        "approvals: {mode: off}\nagents:\n  a: {default: true, tools: coding}\n  b: {}\n",
+    );
     home.write("agents/a/logs/2020-01-01.jsonl", "{}\n").unwrap();
     home.write("agents/a/logs/notes.txt", "mine").unwrap();
     run_with_input(INSULA, home.path(), &["secret", "set", "a", "KEY"], "sesame-5a1b77c0\n").ok();
@@ -32,7 +34,16 @@ fn rule_09_an_agents_log_has_what_happened_to_it_and_nothing_of_others() {
     assert!(!said.stdout.is_empty());
     eventually("a turn in the log", || has(&home, "a", "a turn ended").then_some(()));
     insula(&home, &["agents", "pause", "b"]).ok();
-    insula(&home, &["chat", "--agent", "a", "-m", "call terminal {\"command\": \"ls -la ..; cat ../logs/*; echo x >> ../logs/2020-01-02.jsonl\"}"]);
+    insula(
+        &home,
+        &[
+            "chat",
+            "--agent",
+            "a",
+            "-m",
+            "call terminal {\"command\": \"ls -la ..; cat ../logs/*; echo x >> ../logs/2020-01-02.jsonl\"}",
+        ],
+    );
     let of_a = logged(&home, "a");
     assert!(of_a.iter().any(|line| line["message"] == "a turn began"), "{of_a:?}");
     assert!(!of_a.iter().any(|line| line["message"] == "agent paused"), "that is another's");
@@ -72,7 +83,14 @@ fn a_log_that_cannot_be_written_stops_no_turn() {
 
 #[test]
 fn how_long_logs_are_kept_is_a_number_of_days() {
-    for (keep, is_fine) in [("14d", true), ("24h", true), ("0d", false), ("3h", false), ("4000d", false), ("forever", false)] {
+    for (keep, is_fine) in [
+        ("14d", true),
+        ("24h", true),
+        ("0d", false),
+        ("3h", false),
+        ("4000d", false),
+        ("forever", false),
+    ] {
         let home = configured(&format!("agents:\n  a: {{logs: {{keep: {keep}}}}}\n"));
         let checked = insula(&home, &["check"]);
         assert_eq!(checked.code == Some(0), is_fine, "{keep}: {checked:?}");

@@ -63,7 +63,11 @@ fn rule_09_a_restart_ends_what_one_agent_runs_and_touches_no_other() {
         });
         eventually("a turn that runs", || runs("sleep 87443").then_some(()));
         let done = json(&home, &["agents", "restart", "a"]);
-        assert_eq!((&done["turns_ended"], &done["state"]), (&value!(1), &value!("ready")), "{done}");
+        assert_eq!(
+            (&done["turns_ended"], &done["state"]),
+            (&value!(1), &value!("ready")),
+            "{done}"
+        );
         turn.join().unwrap()
     });
     let told = format!("{}{}", running.stdout, running.stderr);

@@ -15,8 +15,7 @@ impl Reader<'_> {
         if let Some(node) = self.at("logs.keep")
             && !(DAY_MS..=KEEP_DAYS_MAX * DAY_MS).contains(&keep)
         {
-            let message =
-                format!("agent `{}` can't keep its logs so long, or so shortly", self.id);
+            let message = format!("agent `{}` can't keep its logs so long, or so shortly", self.id);
             let help = format!("there is a file a day: write `1d` to `{KEEP_DAYS_MAX}d`");
             self.error(node.span, message, Some(help));
         }

@@ -177,7 +177,11 @@ impl Ingress {
             for fragment in list.fragments {
                 number += 1;
                 let text: String = fragment.text.chars().take(ENTRY_CHARS_MAX).collect();
-                let of = if list.target == List::User { " (about you)" } else { "" };
+                let of = match list.target {
+                    List::Memory => String::new(),
+                    List::User => " (about you)".to_owned(),
+                    List::Day(day) => format!(" (noted on {day})"),
+                };
                 lines.push(format!("{number}. {text}{of}"));
             }
         }
@@ -286,15 +290,25 @@ impl Ingress {
         let (home, done) = match argument.trim().to_lowercase().as_str() {
             "" => {
                 let actor = caller.actor();
-                let home = HomeChat { address: envelope.address.clone(), by: actor.as_str().into() };
+                let home =
+                    HomeChat { address: envelope.address.clone(), by: actor.as_str().into() };
                 // A hook may have sent it on: then this chat is another agent's.
                 if !home.leads_to(&self.registry.snapshot(), &agent.id) {
-                    return "no binding sends this chat to me, so I can't make it my home".to_owned();
+                    return "no binding sends this chat to me, so I can't make it my home"
+                        .to_owned();
                 }
-                (Some(home), "this is my home chat now: here I tell what becomes of me; /sethome off ends that")
+                (
+                    Some(home),
+                    "this is my home chat now: here I tell what becomes of me; /sethome off ends that",
+                )
             }
-            "off" | "none" => (None, "I have no home chat any more, and tell nobody what becomes of me"),
-            _ => return "say `/sethome` where I should tell what becomes of me, or `/sethome off`".to_owned(),
+            "off" | "none" => {
+                (None, "I have no home chat any more, and tell nobody what becomes of me")
+            }
+            _ => {
+                return "say `/sethome` where I should tell what becomes of me, or `/sethome off`"
+                    .to_owned();
+            }
         };
         match self.daemon.set_home(&agent.id, home, &caller.actor()).await {
             Ok(true) => done.to_owned(),

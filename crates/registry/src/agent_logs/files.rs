@@ -83,8 +83,7 @@ pub fn days(agent: &Path) -> Vec<String> {
 
 /// Whether a text is a day as files are called.
 pub fn is_day(text: &str) -> bool {
-    let shape: String =
-        text.chars().map(|it| if it.is_ascii_digit() { '0' } else { it }).collect();
+    let shape: String = text.chars().map(|it| if it.is_ascii_digit() { '0' } else { it }).collect();
     shape == "0000-00-00"
 }
 

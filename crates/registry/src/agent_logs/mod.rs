@@ -140,7 +140,11 @@ impl AgentLogs {
 }
 
 /// Appends what waits for an agent to the files of the days it was said on.
-fn write(home: &Home, agent: &AgentId, Waiting { lines, left_out }: Waiting) -> std::io::Result<()> {
+fn write(
+    home: &Home,
+    agent: &AgentId,
+    Waiting { lines, left_out }: Waiting,
+) -> std::io::Result<()> {
     let folder = home.agent(agent);
     let mut days: BTreeMap<String, String> = BTreeMap::new();
     for (at, line) in &lines {

@@ -25,10 +25,11 @@ use insula_config::web::SearchConfig;
 use insula_domain::disk::Floor;
 use insula_domain::{
     AccountId, Actor, Address, Admins, AgentId, Boundary, Metadata, Platform, Principal, RoleId,
-    ScopeRule, SessionKey, SessionRule, Standing, ToolTable, UserId,
+    ScopeRule, SearchReach, SessionKey, SessionRule, Standing, ToolTable, UserId,
 };
 use insula_store::{AgentCommand, AgentLease, AuditEntry, Seq, StoreError};
 use insula_tools::workspace::Users;
+use insula_tools::{RememberDaily, SessionSearchAll, Tool};
 use insula_world::{Clock, World};
 use memory::limits;
 use std::fmt;
@@ -169,6 +170,14 @@ pub struct Conversations {
     pub people: People,
 }
 
+impl Conversations {
+    /// The same for a child, which looks through no more than where its parent speaks.
+    fn of_child(&self) -> Self {
+        let sessions = SessionRule { search: SearchReach::Here, ..self.sessions };
+        Self { sessions, ..self.clone() }
+    }
+}
+
 /// What all contexts of a daemon have in common, none of it any agent's.
 pub struct Surroundings<'s> {
     pub world: &'s World,
@@ -224,6 +233,12 @@ impl AgentContext {
             generation.0,
             around.world.clone(),
         );
+        // Who may more has another form of the tool that does it.
+        let keeps_days = config.memory.as_ref().is_some_and(|memory| memory.daily);
+        let daily = keeps_days.then(|| Arc::new(RememberDaily) as Arc<dyn Tool>);
+        let searches_all = config.sessions.search == SearchReach::Agent;
+        let search = searches_all.then(|| Arc::new(SessionSearchAll) as Arc<dyn Tool>);
+        let forms = daily.into_iter().chain(search);
         Self(Whole::new(Parts {
             secrets: GrantedSecrets::new(vault.agent(&config.id), boundary.secrets.clone()),
             generation,
@@ -238,7 +253,7 @@ impl AgentContext {
                 digest: config.digest,
                 metadata: config.metadata,
             },
-            toolbox: Toolbox::under(&boundary.rules, &boundary.tools, mcp.tools()),
+            toolbox: Toolbox::under(&boundary.rules, &boundary.tools, mcp.tools().chain(forms)),
             mcp,
             boundary,
             programs: config.programs,
@@ -297,7 +312,7 @@ impl AgentContext {
             skills: self.skills.clone(),
             models: ModelChain { models, ..self.models.clone() },
             hooks: self.hooks.clone(),
-            conversations: self.conversations.clone(),
+            conversations: self.conversations.of_child(),
             store: self.store.clone(),
             audit: self.audit.clone(),
             admins: self.admins.clone(),

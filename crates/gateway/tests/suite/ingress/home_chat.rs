@@ -72,7 +72,9 @@ async fn a_chat_that_was_given_to_another_agent_hears_nothing_and_the_doctor_say
     let fixture = open_fixture(CONFIG).await;
     fixture.ask(&group("-100", "2"), "/sethome").await;
     let before = fixture.posted().len();
-    let given = |text: &str| text.replace("{agent: a, telegram: {chat: '-100'}}", "{agent: b, telegram: {chat: '-100'}}");
+    let given = |text: &str| {
+        text.replace("{agent: a, telegram: {chat: '-100'}}", "{agent: b, telegram: {chat: '-100'}}")
+    };
     fixture.reconfigure(given).await;
     fixture.daemon.pause(&a(), &Actor::CommandLine).await.unwrap();
     fixture.daemon.told().await;

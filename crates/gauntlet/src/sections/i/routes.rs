@@ -49,6 +49,7 @@ fn need(method: &str, path: &str) -> Option<Need> {
             | "/api/reload"
             | "/api/route/explain"
             | "/api/secrets"
+            | "/api/sessions/search"
             | "/api/status"
             | "/api/tokens"
             | "/api/tokens/{id}"

@@ -12,6 +12,7 @@ mod client;
 mod control;
 mod counting;
 mod current;
+mod daily;
 mod fairness;
 mod gate_edges;
 mod glance;
