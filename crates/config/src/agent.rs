@@ -11,7 +11,7 @@ use crate::web::SearchConfig;
 use insula_domain::expr::Expression;
 use insula_domain::{
     Admins, AgentId, AllowList, Boundary, GroupRule, Metadata, PersonId, Platform, Possible, Reset,
-    ScopeRule, SessionRule, ToolPolicy, Unknown, UserId,
+    ScopeRule, SearchReach, SessionRule, ToolPolicy, Unknown, UserId,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -63,6 +63,8 @@ pub struct AgentConfig {
     pub boards: Vec<Box<str>>,
     /// How its conversations are kept apart.
     pub sessions: SessionRule,
+    /// Which of its conversations it may look through.
+    pub search_reach: SearchReach,
     /// People with several identities.
     pub people: People,
     /// Who may approve and change it.

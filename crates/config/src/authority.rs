@@ -279,7 +279,7 @@ impl Authority {
             self.level("memory.global_writes", writes as u64, writes.as_str());
             memory.also_read.iter().for_each(|it| self.grant("memory of", it.text()));
         }
-        let search = config.sessions.search;
+        let search = config.search_reach;
         self.level("sessions.search", search as u64, search.as_str());
         let dm = match config.sessions.dm {
             DmSessions::PerUser => (0, "per_user"),

@@ -199,6 +199,7 @@ pub fn resolve(
         mcp_pins: None,
         boards: around.boards.get(id).cloned().unwrap_or_default(),
         sessions: reader.sessions(),
+        search_reach: reader.search_reach(),
         people,
         admins,
         access,

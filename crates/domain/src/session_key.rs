@@ -64,8 +64,6 @@ pub struct SessionRule {
     pub dm: DmSessions,
     /// Everywhere else.
     pub group: GroupSessions,
-    /// Which conversations the agent may look through.
-    pub search: SearchReach,
 }
 
 /// Which of an agent's conversations it may look through.

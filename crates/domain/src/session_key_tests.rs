@@ -12,7 +12,7 @@ fn agent() -> impl Strategy<Value = AgentId> {
 fn rule() -> impl Strategy<Value = SessionRule> {
     let dm = prop_oneof![Just(DmSessions::PerUser), Just(DmSessions::Shared)];
     let group = prop_oneof![Just(GroupSessions::PerChat), Just(GroupSessions::PerUser)];
-    (dm, group).prop_map(|(dm, group)| SessionRule { dm, group, search: SearchReach::Here })
+    (dm, group).prop_map(|(dm, group)| SessionRule { dm, group })
 }
 
 fn key() -> impl Strategy<Value = SessionKey> {
@@ -97,11 +97,7 @@ fn a_text_that_is_not_canonical_is_no_key() {
 #[test]
 fn direct_chats_that_share_a_session_share_its_scope_at_one_account_and_no_group_does() {
     let agent = AgentId::new("main").unwrap();
-    let shared = SessionRule {
-        dm: DmSessions::Shared,
-        group: GroupSessions::PerChat,
-        ..SessionRule::default()
-    };
+    let shared = SessionRule { dm: DmSessions::Shared, group: GroupSessions::PerChat };
     let at = |platform: &str, account: &str, chat: &str, chat_type| Address {
         platform: Platform::new(platform).unwrap(),
         account: AccountId::new(account).unwrap(),
@@ -169,11 +165,7 @@ fn a_direct_message_is_per_user_and_a_group_per_chat_unless_told_otherwise() {
     };
     let key = |at: &Address, rule| SessionKey::of(&agent, at, rule).to_string();
     let usual = SessionRule::default();
-    let other = SessionRule {
-        dm: DmSessions::Shared,
-        group: GroupSessions::PerUser,
-        ..SessionRule::default()
-    };
+    let other = SessionRule { dm: DmSessions::Shared, group: GroupSessions::PerUser };
     assert_eq!(key(&at, usual), "agent:main:telegram:bot:dm:-100123:topic:7:user:u%3A1");
     assert_eq!(key(&at, other), "agent:main:telegram:bot:dm:%2A");
     at.chat_type = ChatType::Group;

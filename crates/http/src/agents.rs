@@ -56,7 +56,7 @@ pub struct AgentShown {
     home: Option<HomeView>,
 }
 
-pub(crate) fn agent_id(text: &str) -> Result<AgentId, ApiError> {
+fn agent_id(text: &str) -> Result<AgentId, ApiError> {
     // A text that can't be an id names an agent that does not exist, no more.
     AgentId::new(text).map_err(|_| ApiError::no_agent(text))
 }

@@ -1,7 +1,6 @@
 //! The home chat of an agent: where it tells its operators what becomes of it.
 
 use crate::Server;
-use crate::agents::agent_id;
 use crate::route::Probe;
 use axum::Json;
 use axum::extract::State;
@@ -34,6 +33,10 @@ impl HomeView {
             leads_here: leads,
         }
     }
+}
+
+fn agent_id(text: &str) -> Result<AgentId, ApiError> {
+    AgentId::new(text).map_err(|_| ApiError::no_agent(text))
 }
 
 /// Sets where an agent tells what becomes of it.

@@ -1,14 +1,13 @@
 //! The home chats of agents: where each tells its operators what becomes of it. Kept in the
 //! daemon's store as places, never as words.
 
-use crate::daemon::Daemon;
 use crate::error::RuntimeError;
 use crate::registry::Snapshot;
 use crate::routing::RouteRefusal;
 use arc_swap::ArcSwap;
 use insula_domain::{
-    AccountId, Actor, Address, AgentId, ChatId, ChatType, Community, GuildId, Platform, RoleId,
-    TopicId, UserId,
+    AccountId, Address, AgentId, ChatId, ChatType, Community, GuildId, Platform, RoleId, TopicId,
+    UserId,
 };
 use insula_store::{DaemonCommand, Feed, FeedChange, Store, Subscription};
 use serde::{Deserialize, Serialize};
@@ -170,29 +169,6 @@ fn kept(homes: &Homes) -> String {
         homes.iter().map(|(id, home)| (id.as_str(), Kept::of(home))).collect();
     // A map of texts always has a text.
     serde_json::to_string(&kept).unwrap_or_default()
-}
-
-impl Daemon {
-    /// Sets where an agent tells what becomes of it, or that it tells nobody; whether that is
-    /// another place than before. Survives a restart.
-    pub async fn set_home(
-        &self,
-        id: &AgentId,
-        home: Option<HomeChat>,
-        actor: &Actor,
-    ) -> Result<bool, RuntimeError> {
-        let _ledger = self.change().await;
-        let now = self.snapshot();
-        let entry =
-            now.agents.get(id).ok_or_else(|| RuntimeError::NoSuchAgent(id.as_str().into()))?;
-        let content = serde_json::json!({ "home": home.as_ref().map(HomeChat::place) });
-        let Some(put) = self.parts.homes.with(id, home) else { return Ok(false) };
-        let generation = entry.generation.0;
-        let record = self.parts.trail.entry_of(id, actor, "agent.home", generation, content);
-        let batch = vec![put, DaemonCommand::QueueAudit(id.clone(), record)];
-        self.parts.owner.daemon().commit(batch).await?;
-        Ok(true)
-    }
 }
 
 #[cfg(test)]

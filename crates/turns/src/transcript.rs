@@ -113,8 +113,7 @@ impl History for ScopedHistory<'_> {
 
     fn everywhere(&self) -> Result<Box<dyn History + '_>, HandError> {
         // By the generation of the turn, and by the one that holds now.
-        let granted =
-            |agent: &AgentContext| agent.conversations.sessions.search == SearchReach::Agent;
+        let granted = |agent: &AgentContext| agent.conversations.search == SearchReach::Agent;
         let snapshot = self.access.snapshot();
         let now = snapshot.agents.get(&self.cx.agent.id).and_then(|entry| entry.state.context());
         if !granted(&self.cx.agent) || !now.is_some_and(|now| granted(now)) {

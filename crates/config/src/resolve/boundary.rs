@@ -42,10 +42,13 @@ impl Reader<'_> {
                 Some("per_user") => GroupSessions::PerUser,
                 _ => GroupSessions::PerChat,
             },
-            search: match self.text("sessions.search") {
-                Some("agent") => SearchReach::Agent,
-                _ => SearchReach::Here,
-            },
+        }
+    }
+
+    pub(super) fn search_reach(&self) -> SearchReach {
+        match self.text("sessions.search") {
+            Some("agent") => SearchReach::Agent,
+            _ => SearchReach::Here,
         }
     }
 

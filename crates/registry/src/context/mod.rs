@@ -164,6 +164,8 @@ impl ModelChain {
 pub struct Conversations {
     /// Who shares a session.
     pub sessions: SessionRule,
+    /// Which of them it may look through.
+    pub search: SearchReach,
     /// Which scope a message belongs to.
     pub scope: ScopeRule,
     /// People with several identities.
@@ -173,8 +175,7 @@ pub struct Conversations {
 impl Conversations {
     /// The same for a child, which looks through no more than where its parent speaks.
     fn of_child(&self) -> Self {
-        let sessions = SessionRule { search: SearchReach::Here, ..self.sessions };
-        Self { sessions, ..self.clone() }
+        Self { search: SearchReach::Here, ..self.clone() }
     }
 }
 
@@ -236,7 +237,7 @@ impl AgentContext {
         // Who may more has another form of the tool that does it.
         let keeps_days = config.memory.as_ref().is_some_and(|memory| memory.daily);
         let daily = keeps_days.then(|| Arc::new(RememberDaily) as Arc<dyn Tool>);
-        let searches_all = config.sessions.search == SearchReach::Agent;
+        let searches_all = config.search_reach == SearchReach::Agent;
         let search = searches_all.then(|| Arc::new(SessionSearchAll) as Arc<dyn Tool>);
         let forms = daily.into_iter().chain(search);
         Self(Whole::new(Parts {
@@ -271,6 +272,7 @@ impl AgentContext {
             hooks: Arc::new(AgentHooks::new(config.hooks)),
             conversations: Conversations {
                 sessions: config.sessions,
+                search: config.search_reach,
                 scope: config.scope,
                 people: config.people,
             },

@@ -1,6 +1,7 @@
 //! The daemon state: one home, its store, its registry, and the one lock under which it changes.
 
 mod apply;
+mod homes;
 pub mod lifecycle;
 mod opening;
 mod secrets;
