@@ -25,7 +25,8 @@ use insula_domain::TaintedRule;
 use insula_domain::boundary::{AccessMode, ChildApprovals};
 use insula_domain::policy::Profile;
 use insula_domain::{
-    DmSessions, GroupSessions, HostCredential, MemoryScope, ScopeRule, Selector, Switch,
+    DmSessions, GroupSessions, HostCredential, MemoryScope, ScopeRule, SearchReach, Selector,
+    Switch,
 };
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -279,8 +280,9 @@ impl Authority {
             self.level("memory.global_writes", writes as u64, writes.as_str());
             memory.also_read.iter().for_each(|it| self.grant("memory of", it.text()));
         }
-        let search = config.search_reach;
-        self.level("sessions.search", search as u64, search.as_str());
+        if config.search_reach == SearchReach::Agent {
+            self.grant("search of", "every conversation it had");
+        }
         let dm = match config.sessions.dm {
             DmSessions::PerUser => (0, "per_user"),
             DmSessions::Shared => (1, "shared"),

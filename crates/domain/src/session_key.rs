@@ -76,16 +76,6 @@ pub enum SearchReach {
     Agent,
 }
 
-impl SearchReach {
-    /// The name used in configuration.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Here => "here",
-            Self::Agent => "agent",
-        }
-    }
-}
-
 /// The name of one conversation of one agent.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SessionKey {

@@ -48,12 +48,12 @@ pub async fn set(
     Id(id): Id,
     body: Result<Json<Probe>, JsonRejection>,
 ) -> Result<Json<HomeView>, ApiError> {
-    let Json(probe) = body?;
     let id = agent_id(&id)?;
     let snapshot = server.registry.snapshot();
     if !snapshot.agents.contains_key(&id) {
         return Err(ApiError::no_agent(id.as_str()));
     }
+    let Json(probe) = body?;
     let address = probe.address(&snapshot.daemon).map_err(ApiError::invalid)?;
     let home = HomeChat { address, by: Actor::CommandLine.as_str().into() };
     if !home.leads_to(&snapshot, &id) {
