@@ -177,7 +177,7 @@ pub(crate) struct OnDisk {
 /// Reads what is at a place.
 pub(crate) fn read(place: &ListFile) -> Result<OnDisk> {
     let Some(folder) = folder(place, false)? else { return Ok(OnDisk::default()) };
-    let file = content(&folder, &*place.name)?;
+    let file = content(&folder, &place.name)?;
     // Only we make one; what is no file there was put by somebody, and is in the way.
     let staged = content(&folder, &place.staged())?.map(|staged| staged.bytes);
     Ok(OnDisk { file, staged })
@@ -233,7 +233,7 @@ pub(crate) fn swap(place: &ListFile) -> Result<Option<Vec<u8>>> {
             }
             // A file system that can't swap: the old one is read as late as possible.
             Err(Errno::INVAL | Errno::NOSYS) => {
-                let old = content(&folder, &*place.name)?.map(|old| old.bytes);
+                let old = content(&folder, &place.name)?.map(|old| old.bytes);
                 renameat(&folder, &staged, &folder, &*place.name).map_err(fault)?;
                 return Ok(old);
             }

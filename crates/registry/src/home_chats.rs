@@ -160,7 +160,7 @@ fn read(kept: Option<&str>) -> Homes {
     let kept: BTreeMap<Box<str>, Kept> =
         kept.and_then(|kept| serde_json::from_str(kept).ok()).unwrap_or_default();
     let restored =
-        |(id, kept): (Box<str>, Kept)| Some((AgentId::new(&*id).ok()?, Arc::new(kept.restored()?)));
+        |(id, kept): (Box<str>, Kept)| Some((AgentId::new(&id).ok()?, Arc::new(kept.restored()?)));
     kept.into_iter().filter_map(restored).collect()
 }
 

@@ -36,11 +36,13 @@ pub async fn run(setting: &Setting, wish: &Logs) -> Result<u8, Failure> {
         output::line(&format!("nothing is logged of {id} then"));
     }
     shown.iter().for_each(|line| print(setting.answer, line));
-    while wish.follow {
+    if !wish.follow {
+        return Ok(0);
+    }
+    loop {
         setting.world.clock.sleep(LOOK_EVERY).await;
         reader.rest(None)?.iter().for_each(|line| print(setting.answer, line));
     }
-    Ok(0)
 }
 
 /// Reads files of days one after the other, each line once.
