@@ -129,7 +129,7 @@ fn an_operator_finds_words_in_the_conversations_of_all_agents() {
         found.as_array().unwrap().iter().map(|it| it["agent"].as_str().unwrap()).collect();
     assert_eq!(agents.into_iter().collect::<Vec<_>>(), ["a", "b"], "{found}");
     let table = insula(&home, &["sessions", "search", "--all", "canary"]).ok().stdout;
-    assert!(table.lines().next().unwrap().starts_with("AGENT"), "{table}");
+    assert!(table.lines().next().unwrap().trim().starts_with("AGENT"), "{table}");
     let one = json(&home, &["sessions", "search", "a", "canary"]);
     assert!(!one.to_string().contains("of b"), "{one}");
     assert_eq!(insula(&home, &["sessions", "search", "a"]).code, Some(2));
