@@ -28,6 +28,7 @@ mod numbers;
 mod openapi;
 mod pairing;
 mod refusal;
+mod restart;
 mod rights;
 pub mod secrets;
 mod sessions;
@@ -129,6 +130,7 @@ pub fn router(state: Api) -> Router {
         .route("/agents/{id}/retry", post(messages::retry))
         .route("/agents/{id}/stop", post(messages::stop))
         .route("/agents/{id}/new", post(messages::begin_anew))
+        .route("/agents/{id}/restart", post(restart::restart))
         .route("/agents/{id}/events", get(events::follow))
         .route("/agents/{id}/sessions", get(sessions::list))
         // No number and no name of one is a word: what stands beside `{session}` and `{fragment}`
@@ -136,6 +138,7 @@ pub fn router(state: Api) -> Router {
         .route("/agents/{id}/sessions/search", get(sessions::search))
         .route("/agents/{id}/sessions/{session}", get(sessions::show))
         .route("/agents/{id}/sessions/{session}", delete(sessions::forget))
+        .route("/sessions/search", get(sessions::search_all))
         .route("/agents/{id}/turns", get(turns::list))
         .route("/agents/{id}/turns/{turn}", get(turns::show))
         .route("/agents/{id}/skills", get(skills::list).merge(post(skills::install)))

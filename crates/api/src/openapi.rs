@@ -2,7 +2,7 @@
 
 use crate::{
     approvals, audit, audit_export, context, deliveries, events, files, grants, mcp, mcp_servers,
-    memory, messages, pairing, secrets, sessions, skills, tools, turns, usage, v1,
+    memory, messages, pairing, restart, secrets, sessions, skills, tools, turns, usage, v1,
 };
 use utoipa::OpenApi;
 
@@ -52,6 +52,7 @@ use utoipa::OpenApi;
     messages::say,
     messages::retry,
     messages::stop,
+    restart::restart,
     messages::begin_anew,
     events::follow,
     memory::list,
@@ -67,6 +68,7 @@ use utoipa::OpenApi;
     sessions::list,
     sessions::show,
     sessions::search,
+    sessions::search_all,
     sessions::forget,
     turns::list,
     turns::show,

@@ -351,6 +351,47 @@ pub(crate) async fn found(
     Ok(found.into_iter().take(limit).map(|(_, found)| found).collect())
 }
 
+/// A message that was found, and whose conversation it is in.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct FoundAnywhere {
+    agent: String,
+    #[serde(flatten)]
+    found: Found,
+}
+
+/// What to look for, in everybody's conversations.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub struct WantedAnywhere {
+    /// The words.
+    q: String,
+    /// How many at most.
+    limit: Option<usize>,
+}
+
+/// Messages of all agents with these words, the newest first; for the daemon's admin alone.
+#[utoipa::path(get, path = "/api/sessions/search", params(WantedAnywhere),
+    responses((status = 200, body = [FoundAnywhere]), (status = 400, body = ErrorBody)), security(("token" = [])))]
+pub async fn search_all(
+    State(api): State<Api>,
+    caller: Caller,
+    wanted: Result<Query<WantedAnywhere>, QueryRejection>,
+) -> Result<Json<Vec<FoundAnywhere>>, ApiError> {
+    let Query(WantedAnywhere { q, limit }) = wanted?;
+    let limit = limit.unwrap_or(PAGE).min(PAGE);
+    let snapshot = api.registry.snapshot();
+    let mut all = Vec::new();
+    for agent in snapshot.agents.values().filter_map(|entry| entry.state.context()) {
+        let found = found(&api, &caller, agent, &q, None, limit).await?;
+        let id = agent.id.as_str();
+        all.extend(found.into_iter().map(|found| FoundAnywhere { agent: id.to_owned(), found }));
+        // Times are of one form, which sorts as it reads.
+        all.sort_by(|one, other| other.found.at.cmp(&one.found.at));
+        all.truncate(limit);
+    }
+    Ok(Json(all))
+}
+
 /// Erases what was said in a session, for good.
 #[utoipa::path(delete, path = "/api/agents/{id}/sessions/{session}",
     params(("id" = String, Path), ("session" = String, Path)),

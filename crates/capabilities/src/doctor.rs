@@ -1,6 +1,7 @@
 //! What this machine and this home can do, measured, and what is off.
 
 mod confinement;
+mod homes;
 mod hooks;
 mod mcp;
 mod memory;
@@ -62,6 +63,7 @@ pub async fn examine(caps: &Capabilities) -> Vec<DoctorFinding> {
     findings.extend(without_effect(caps));
     findings.extend(tools(caps));
     findings.extend(hooks::examine(caps));
+    findings.extend(homes::examine(caps));
     findings.extend(mcp::examine(caps));
     findings.extend(memory::examine(caps).await);
     findings.extend(skills::examine(caps).await);

@@ -16,6 +16,7 @@ pub mod web;
 
 use insula_registry::daemon::Purpose;
 use insula_registry::error::RuntimeError;
+use insula_registry::home_chats::HomeChats;
 use insula_registry::secrets::SecretBook;
 use insula_registry::whole::Whole;
 use insula_registry::{Access, Daemon, Environment, Home, HomeLock, Parts, Registry};
@@ -40,6 +41,7 @@ pub struct Inner {
     registry: Arc<Registry>,
     access: Arc<Access>,
     secrets: Arc<SecretBook>,
+    homes: Arc<HomeChats>,
     /// Skills and pins change files of agents, which count when they are applied.
     daemon: Arc<Daemon>,
     /// The programs and servers that run for agents.
@@ -82,9 +84,13 @@ impl Capabilities {
             registry: parts.registry.clone(),
             access: parts.access.clone(),
             secrets: parts.secrets.clone(),
+            homes: parts.homes.clone(),
             daemon: daemon.clone(),
             programs,
         };
-        Ok(Opened { daemon, parts, capabilities: Self(Arc::new(Whole::new(inner))) })
+        let inner = Arc::new(Whole::new(inner));
+        let hooks = lifecycle::LifeHooks(Arc::downgrade(&inner));
+        parts.lives.add(Arc::new(hooks));
+        Ok(Opened { daemon, parts, capabilities: Self(inner) })
     }
 }

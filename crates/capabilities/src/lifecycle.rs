@@ -1,47 +1,70 @@
-//! Changes of an agent's state that its hooks are told of.
+//! Changes where an agent stands, and tells its hooks what becomes of it.
 
-use crate::Capabilities;
 use crate::hooks::{self, Occasion};
+use crate::{Capabilities, Inner};
+use async_trait::async_trait;
 use insula_domain::AgentId;
 use insula_domain::hook::HookEvent;
-use insula_registry::daemon::Actor;
-use insula_registry::daemon::lifecycle::Moved;
+use insula_registry::daemon::{Actor, Ending, Reloaded};
 use insula_registry::error::RuntimeError;
+use insula_registry::lives::{LifeEvent, TellsOfLife};
+use insula_registry::whole::Whole;
 use serde_json::json;
+use std::sync::Weak;
 
 impl Capabilities {
     /// Pauses an agent; see [`Daemon::pause`](insula_registry::Daemon::pause).
     pub async fn pause(&self, id: &AgentId, actor: &Actor) -> Result<(), RuntimeError> {
-        let moved = self.daemon.pause(id, actor).await?;
-        self.tell(moved, actor).await;
-        Ok(())
+        self.daemon.pause(id, actor).await
     }
 
     /// Lets an agent serve again.
     pub async fn resume(&self, id: &AgentId, actor: &Actor) -> Result<(), RuntimeError> {
-        let moved = self.daemon.resume(id, actor).await?;
-        self.tell(moved, actor).await;
-        Ok(())
+        self.daemon.resume(id, actor).await
     }
 
-    /// Puts an agent away.
-    pub async fn archive(&self, id: &AgentId, actor: &Actor) -> Result<(), RuntimeError> {
-        let moved = self.daemon.archive(id, actor).await?;
-        self.tell(moved, actor).await;
-        Ok(())
+    /// Begins an agent anew; see [`Daemon::restart`](insula_registry::Daemon::restart).
+    pub async fn restart(
+        &self,
+        id: &AgentId,
+        ending: Ending<'_>,
+        actor: &Actor,
+    ) -> Result<Reloaded, RuntimeError> {
+        self.daemon.restart(id, ending, actor).await
     }
+}
 
-    async fn tell(&self, moved: Option<Moved>, actor: &Actor) {
-        let Some(Moved { agent, kind }) = moved else { return };
+/// Asks the hooks of `agent:lifecycle`. They hear; what they answer is not looked at.
+pub(crate) struct LifeHooks(pub(crate) Weak<Whole<Inner>>);
+
+#[async_trait]
+impl TellsOfLife for LifeHooks {
+    async fn tell(&self, event: &LifeEvent) {
+        let Some(inner) = self.0.upgrade() else { return };
+        let caps = Capabilities(inner);
         let occasion = Occasion {
-            agent: &agent,
+            agent: &event.agent,
             session: None,
             scope: None,
-            principal: actor,
+            principal: &event.actor,
             at: None,
             files: None,
         };
-        let fields = || json!({ "operation": kind });
-        hooks::tell(self, HookEvent::AgentLifecycle, &occasion, fields).await;
+        let account = event.account.as_ref();
+        let fields = || {
+            json!({
+                "operation": event.kind.as_str(),
+                "extra": {
+                    "event": event.kind.as_str(),
+                    "agent": event.agent.id.as_str(),
+                    "generation": event.generation,
+                    "what": event.what,
+                    "why": event.why,
+                    "account": account.map(|(platform, account)| format!("{platform}:{account}")),
+                    "at": event.at.to_string(),
+                },
+            })
+        };
+        hooks::tell(&caps, HookEvent::AgentLifecycle, &occasion, fields).await;
     }
 }

@@ -76,6 +76,8 @@ pub enum Command {
     /// Read and verify audit chains
     #[command(subcommand)]
     Audit(Audit),
+    /// Show what happened to an agent, by its own log
+    Logs(Logs),
     /// Talk to an agent
     #[command(after_help = CHAT_HELP)]
     Chat(Chat),
@@ -172,6 +174,22 @@ pub struct Up {
     /// Apply edits only on SIGHUP and `insula reload`, not as files change
     #[arg(long)]
     pub no_watch: bool,
+}
+
+/// Show what happened to an agent.
+#[derive(Debug, Args)]
+pub struct Logs {
+    /// The agent's id
+    pub agent: String,
+    /// Since when: so long ago, such as `2h`, or a day or time in UTC, such as 2026-11-18
+    #[arg(long, value_name = "WHEN")]
+    pub since: Option<String>,
+    /// The newest so many lines [default: 50, or all since WHEN]
+    #[arg(long, short = 'n', value_name = "N")]
+    pub lines: Option<usize>,
+    /// Go on as more comes
+    #[arg(long, short)]
+    pub follow: bool,
 }
 
 /// Show what agents used.
@@ -285,6 +303,16 @@ pub enum Agents {
     Resume(OneAgent),
     /// Apply edits to one agent alone
     Reload(OneAgent),
+    /// End and restart an agent's turns, MCP servers and programs
+    #[command(
+        after_help = "Its files are read again. Turns that run end, and say so in their chats; nobody's words are lost, and whoever still wants an answer asks again. What was said and had not begun is answered afterwards. Other agents are not touched."
+    )]
+    Restart(OneAgent),
+    /// Show, set or clear the chat where an agent tells what becomes of it
+    #[command(
+        after_help = "Admins of the agent do the same in the chat itself, by /sethome and /sethome off.\n\nExamples:\n  insula agents home family\n  insula agents home family --platform telegram --chat -1001234\n  insula agents home family off"
+    )]
+    Home(AgentHome),
     /// Put an agent away; it keeps everything
     Archive(OneAgent),
     /// Delete an agent with all it has: files, sessions, memory, audit
@@ -295,6 +323,34 @@ pub enum Agents {
         #[arg(long, short)]
         yes: bool,
     },
+}
+
+/// The chat where an agent tells what becomes of it.
+#[derive(Debug, Args)]
+pub struct AgentHome {
+    /// The agent's id
+    pub agent: String,
+    /// `off`: it tells nobody
+    #[arg(value_parser = ["off"], conflicts_with_all = ["platform", "chat"])]
+    pub off: Option<String>,
+    /// Where the chat is
+    #[arg(long, requires = "chat")]
+    pub platform: Option<String>,
+    /// The chat
+    #[arg(long, allow_hyphen_values = true, requires = "platform")]
+    pub chat: Option<String>,
+    /// The topic inside the chat
+    #[arg(long, allow_hyphen_values = true, requires = "chat")]
+    pub topic: Option<String>,
+    /// The person, where it is theirs alone or a binding names them
+    #[arg(long, allow_hyphen_values = true, requires = "chat")]
+    pub user: Option<String>,
+    /// dm, group, channel or thread [default: dm where the chat is the user, else group]
+    #[arg(long, value_name = "KIND", requires = "chat")]
+    pub chat_type: Option<String>,
+    /// Our account on the platform [default: the only one]
+    #[arg(long, allow_hyphen_values = true, requires = "chat")]
+    pub account: Option<String>,
 }
 
 /// Write one setting of an agent.

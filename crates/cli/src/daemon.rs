@@ -1,5 +1,6 @@
 //! `insula up`: opens the home, serves, follows edits and signals, and ends in order.
 
+use crate::agent_log::AgentLayer;
 use crate::failure::Failure;
 use crate::reach::{Occupied, Running, SOCKET, occupied};
 use crate::setting::{Answer, Setting};
@@ -74,7 +75,12 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
     let Opened { daemon, parts, capabilities } = &opened;
     let snapshot = parts.registry.snapshot();
     let user_home = setting.environment.variables.get("HOME").map(String::as_str);
-    logging::start(&snapshot.daemon.logging, user_home, parts.secrets.clone())?;
+    let agents = AgentLayer {
+        logs: parts.logs.clone(),
+        secrets: parts.secrets.clone(),
+        clock: parts.world.clock.clone(),
+    };
+    logging::start(&snapshot.daemon.logging, user_home, parts.secrets.clone(), agents)?;
     daemon.log_trouble();
     capabilities.warn_of_void_grants().await;
     let wanted = options.listen.unwrap_or(snapshot.daemon.listen);
@@ -123,8 +129,13 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
         tokio::spawn(async move { tokio::join!(gateway.run(stop.clone()), messaging.run(stop)) })
     };
     let tidy = tokio::spawn(tidy(parts.clone(), stop.clone()));
+    let logs = {
+        let (logs, stop) = (parts.logs.clone(), stop.clone());
+        tokio::spawn(async move { logs.run(stop).await })
+    };
     let follow = tokio::spawn(follow(daemon.clone(), parts.clone(), watch, stop.clone()));
     tracing::info!(address = %address, "ready");
+    parts.lives.begin(&parts.registry.snapshot());
 
     let name = loop {
         match signals.next().await {
@@ -135,6 +146,8 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
         }
     };
     tracing::info!(signal = name, "stopping");
+    // While accounts are still connected.
+    parts.lives.end(&parts.registry.snapshot()).await;
     stop.cancel();
     // Streams of events have no end of their own to wait for.
     parts.registry.hub.close();
@@ -153,13 +166,14 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
         tracing::warn!("requests under way were cut off");
     }
     // All end at once when told to stop; a reload under way is finished first.
-    let _ = tokio::join!(tidy, follow, talking);
+    let _ = tokio::join!(tidy, follow, talking, logs);
     engine.settle().await;
     home.remove(&home.daemon_file())?;
     home.remove(&home.run().join(SOCKET))?;
     home.remove(&home.admin_token_file())?;
     daemon.close().await?;
     tracing::info!("stopped");
+    parts.logs.flush().await;
     Ok(())
 }
 

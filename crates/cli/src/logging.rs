@@ -1,6 +1,7 @@
 //! The daemon's log: one line an event, to standard error or a file, for people or programs,
 //! and without secrets.
 
+use crate::agent_log::{AgentLayer, heard};
 use crate::failure::Failure;
 use crate::process::open_log;
 use insula_config::daemon::{LogFormat, Logging};
@@ -9,18 +10,23 @@ use std::io::{IsTerminal as _, Write};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::Layer as _;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 /// What is not logged at any level: the MCP client repeats what servers say, and the log has
 /// no content.
 const UNHEARD: &str = "rmcp=off";
 
-/// Begins to log as the configuration says; `secrets` knows what must not show.
+/// Begins to log as the configuration says, and into agents' own logs; `secrets` knows what must
+/// not show.
 pub fn start(
     logging: &Logging,
     user_home: Option<&str>,
     secrets: Arc<SecretBook>,
+    agents: AgentLayer,
 ) -> Result<(), Failure> {
     let writer = match &logging.file {
         None => BoxMakeWriter::new(|| Lenient(std::io::stderr())),
@@ -36,15 +42,18 @@ pub fn start(
         }
     };
     let colours = logging.file.is_none() && std::io::stderr().is_terminal();
-    let builder = tracing_subscriber::fmt()
+    let filter = EnvFilter::new(format!("{},{UNHEARD}", logging.level));
+    let own = tracing_subscriber::fmt::layer()
         .with_writer(Redacting { writer, secrets })
         .with_target(false)
-        .with_ansi(colours)
-        .with_env_filter(EnvFilter::new(format!("{},{UNHEARD}", logging.level)));
+        .with_ansi(colours);
+    let registry = tracing_subscriber::registry().with(agents.with_filter(heard()));
     // A second call in one process changes nothing: the first log stays.
     let _ = match logging.format {
-        LogFormat::Text => builder.try_init(),
-        LogFormat::Json => builder.json().flatten_event(true).try_init(),
+        LogFormat::Text => registry.with(own.with_filter(filter)).try_init(),
+        LogFormat::Json => {
+            registry.with(own.json().flatten_event(true).with_filter(filter)).try_init()
+        }
     };
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! The `insula` binary: parses what was typed, runs one command, prints, and exits.
 
+mod agent_log;
 mod arguments;
 mod chat;
 mod commands;

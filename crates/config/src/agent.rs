@@ -11,7 +11,7 @@ use crate::web::SearchConfig;
 use insula_domain::expr::Expression;
 use insula_domain::{
     Admins, AgentId, AllowList, Boundary, GroupRule, Metadata, PersonId, Platform, Possible, Reset,
-    ScopeRule, SessionRule, ToolPolicy, Unknown, UserId,
+    ScopeRule, SearchReach, SessionRule, ToolPolicy, Unknown, UserId,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -66,12 +66,16 @@ pub struct AgentConfig {
     pub boards: Vec<Box<str>>,
     /// How its conversations are kept apart.
     pub sessions: SessionRule,
+    /// Which of its conversations it may look through.
+    pub search_reach: SearchReach,
     /// People with several identities.
     pub people: People,
     /// Who may approve and change it.
     pub admins: Admins,
     /// Who may talk to it, and how it behaves among people.
     pub access: AccessPolicy,
+    /// How long the files of its log are kept.
+    pub logs_keep: Duration,
     /// What is asked and told, in order.
     pub hooks: Vec<Hook>,
     /// Values for hooks and expressions.
@@ -183,6 +187,10 @@ pub struct MemoryConfig {
     pub memory_chars: usize,
     /// Characters of `USER.md` in one context.
     pub user_chars: usize,
+    /// Whether it keeps a note for every day.
+    pub daily: bool,
+    /// Characters of one day's note in one context.
+    pub daily_chars: usize,
     /// By which it is searched for meaning; `None` for words alone.
     pub embeddings: Option<EmbeddingsConfig>,
 }

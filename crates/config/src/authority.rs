@@ -26,7 +26,7 @@ use insula_domain::boundary::{AccessMode, ChildApprovals};
 use insula_domain::policy::Profile;
 use insula_domain::{
     AgentId, DmSessions, GroupSessions, HostCredential, MemoryScope, Narrowing, ScopeRule,
-    Selector, Switch,
+    SearchReach, Selector, Switch,
 };
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -287,6 +287,9 @@ impl Authority {
             self.level("memory.global_writes", writes as u64, writes.as_str());
             memory.also_read.iter().for_each(|it| self.grant("memory of", it.text()));
         }
+        if config.search_reach == SearchReach::Agent {
+            self.grant("search of", "every conversation it had");
+        }
         let dm = match config.sessions.dm {
             DmSessions::PerUser => (0, "per_user"),
             DmSessions::Shared => (1, "shared"),
@@ -417,6 +420,7 @@ fn is_read_elsewhere(path: &str) -> bool {
         "send.to",
         "send.flows",
         "sessions.dm",
+        "sessions.search",
         "sessions.group",
         "group.observe",
         "group.invites",

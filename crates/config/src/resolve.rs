@@ -7,6 +7,7 @@ mod credentials;
 mod embeddings;
 mod hooks;
 mod images;
+mod logs;
 mod mcp;
 mod people;
 mod providers;
@@ -157,6 +158,8 @@ pub fn resolve(
         also_read,
         memory_chars: reader.number("memory.limits.memory", limits.memory) as usize,
         user_chars: reader.number("memory.limits.user", limits.user) as usize,
+        daily: reader.at("memory.daily").and_then(Node::bool).unwrap_or(false),
+        daily_chars: reader.number("memory.limits.daily", limits.daily) as usize,
         global_writes: match reader.text("memory.global_writes") {
             Some("deny") => GlobalWrites::Deny,
             Some("allow") => GlobalWrites::Allow,
@@ -164,6 +167,7 @@ pub fn resolve(
         },
         embeddings,
     });
+    let logs_keep = reader.logs_keep();
     let asked = std::mem::take(&mut reader.asked).into_iter();
     if reader.failed {
         return None;
@@ -208,9 +212,11 @@ pub fn resolve(
         mcp_pins: None,
         boards: around.boards.get(id).cloned().unwrap_or_default(),
         sessions: reader.sessions(),
+        search_reach: reader.search_reach(),
         people,
         admins,
         access,
+        logs_keep,
         hooks,
         metadata: metadata(reader.at("metadata")),
         settings,
@@ -230,11 +236,12 @@ pub fn metadata(node: Option<&Node>) -> Metadata {
 struct MemoryLimits {
     memory: u32,
     user: u32,
+    daily: u32,
 }
 
 impl Default for MemoryLimits {
     fn default() -> Self {
-        Self { memory: 2_200, user: 1_375 }
+        Self { memory: 2_200, user: 1_375, daily: 3_000 }
     }
 }
 

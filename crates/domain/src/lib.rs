@@ -21,6 +21,7 @@ pub mod boundary;
 pub mod child;
 pub mod clean;
 pub mod command;
+pub mod day;
 pub mod disk;
 pub mod explain;
 pub mod expr;
@@ -67,6 +68,7 @@ pub use boundary::{
     FileGrants, Isolation, SharedPath, SpawnLimits, StaleWrites, WorkspaceScope,
 };
 pub use child::{ChildRefused, ChildRequest, Role, SpawnCaps};
+pub use day::Day;
 pub use explain::{Considered, Explanation, Reason, Why};
 pub use host::{Host, HostError, HostPattern, PUBLIC_WEB, Scheme, parse_authority};
 pub use id::{AccountId, AgentId, ChatId, GuildId, IdError, PersonId, RoleId, TopicId, UserId};
@@ -86,7 +88,9 @@ pub use scope::{ContextId, CustomId, MemoryScope, Scope, ScopeError, ScopeName};
 pub use scope_rule::{MemoryOperation, SCOPE_VARIABLES, ScopeDenied, ScopePayload, ScopeRule};
 pub use selector::{McpName, McpPattern, Selector, UnknownTool};
 pub use send::{ChatSelector, FlowGrant, FlowSource, SendGrants, Sending};
-pub use session_key::{DmSessions, GroupSessions, SessionKey, SessionKeyError, SessionRule};
+pub use session_key::{
+    DmSessions, GroupSessions, SearchReach, SessionKey, SessionKeyError, SessionRule,
+};
 pub use tainted::{Act, IntegrityProfile, IntegrityRule, RuledTools, TaintedRule, TrustedSource};
 pub use tool::{Backend, Effect, Grant, Group, ToolSpec, known_names};
 pub use tool_table::{Rule, ToolTable, ToolVerdict};

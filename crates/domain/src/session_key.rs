@@ -66,6 +66,16 @@ pub struct SessionRule {
     pub group: GroupSessions,
 }
 
+/// Which of an agent's conversations it may look through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum SearchReach {
+    /// Those of the scope it speaks in.
+    #[default]
+    Here,
+    /// All of its own. Never those of another agent.
+    Agent,
+}
+
 /// The name of one conversation of one agent.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SessionKey {

@@ -1,6 +1,7 @@
 //! Agents: list, show, add, pause, resume, archive, reload, delete.
 
 use crate::Server;
+use crate::home_chat::HomeView;
 use crate::system::ReloadAnswer;
 use axum::Json;
 use axum::extract::State;
@@ -45,6 +46,16 @@ impl AgentRow {
     }
 }
 
+/// One agent, alone.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct AgentShown {
+    #[serde(flatten)]
+    row: AgentRow,
+    /// Where it tells what becomes of it; absent where it tells nobody.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    home: Option<HomeView>,
+}
+
 fn agent_id(text: &str) -> Result<AgentId, ApiError> {
     // A text that can't be an id names an agent that does not exist, no more.
     AgentId::new(text).map_err(|_| ApiError::no_agent(text))
@@ -59,8 +70,17 @@ pub async fn list(State(server): State<Server>) -> Json<Vec<AgentRow>> {
 
 /// One agent.
 #[utoipa::path(get, path = "/api/agents/{id}", params(("id" = String, Path)),
-    responses((status = 200, body = AgentRow), (status = 404, body = ErrorBody)), security(("token" = [])))]
-pub async fn show(State(server): State<Server>, Id(id): Id) -> Result<Json<AgentRow>, ApiError> {
+    responses((status = 200, body = AgentShown), (status = 404, body = ErrorBody)), security(("token" = [])))]
+pub async fn shown(State(server): State<Server>, Id(id): Id) -> Result<Json<AgentShown>, ApiError> {
+    let agent = agent_id(&id)?;
+    let Json(row) = show(State(server.clone()), Id(id)).await?;
+    Ok(Json(AgentShown {
+        row,
+        home: Some(HomeView::of(&server, &agent)).filter(|home| home.chat.is_some()),
+    }))
+}
+
+async fn show(State(server): State<Server>, Id(id): Id) -> Result<Json<AgentRow>, ApiError> {
     let id = agent_id(&id)?;
     let snapshot = server.registry.snapshot();
     let entry = snapshot.agents.get(&id).ok_or_else(|| ApiError::no_agent(id.as_str()))?;

@@ -13,6 +13,7 @@ mod connection;
 mod connection_limits;
 mod cors;
 mod forward;
+mod home_chat;
 mod limits;
 mod metrics;
 mod openapi;
@@ -110,11 +111,12 @@ pub fn router(server: Server) -> Router {
         .route("/daemon/secrets/{name}", put(secrets::set_daemon))
         .route("/daemon/secrets/{name}", delete(secrets::remove_daemon))
         .route("/agents", get(agents::list).merge(post(agents::add)))
-        .route("/agents/{id}", get(agents::show).merge(delete(agents::delete)))
+        .route("/agents/{id}", get(agents::shown).merge(delete(agents::delete)))
         .route("/agents/{id}/pause", post(agents::pause))
         .route("/agents/{id}/resume", post(agents::resume))
         .route("/agents/{id}/archive", post(agents::archive))
         .route("/agents/{id}/reload", post(agents::reload))
+        .route("/agents/{id}/home", put(home_chat::set).merge(delete(home_chat::clear)))
         .method_not_allowed_fallback(wrong_method)
         .route_layer(from_fn(require))
         .route("/openapi.json", get(openapi::document));

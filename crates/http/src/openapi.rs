@@ -1,6 +1,6 @@
 //! The description of the API for programs and their authors.
 
-use crate::{agents, audit, chat, metrics, platforms, route, secrets, system, tokens};
+use crate::{agents, audit, chat, home_chat, metrics, platforms, route, secrets, system, tokens};
 use axum::Json;
 use utoipa::OpenApi;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
@@ -31,12 +31,14 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
         secrets::remove_daemon,
         agents::list,
         agents::add,
-        agents::show,
+        agents::shown,
         agents::delete,
         agents::pause,
         agents::resume,
         agents::archive,
         agents::reload,
+        home_chat::set,
+        home_chat::clear,
     ),
     modifiers(&Token)
 )]

@@ -232,7 +232,7 @@ impl Probe {
         sources.fold(Integrity::own(), |all, it| all.join(&Integrity::of(it)))
     }
 
-    fn address(self, daemon: &DaemonConfig) -> Result<Address, String> {
+    pub(crate) fn address(self, daemon: &DaemonConfig) -> Result<Address, String> {
         fn maybe<T, E: ToString>(
             text: Option<String>,
             make: impl FnOnce(String) -> Result<T, E>,

@@ -76,7 +76,7 @@ async fn main() {
     let owner = Arc::new(store.claim("bench").await.unwrap());
     let id = AgentId::new("a").unwrap();
     let root = home.path().join("agents/a");
-    let limits = ListLimits { memory: 20_000, user: 1_375 };
+    let limits = ListLimits { memory: 20_000, user: 1_375, daily: None };
     let memory = Memory::new(owner.agent(&id), root, limits, 1, world);
     let own: Scope = "chat:api:token:own".parse().unwrap();
     let scoped = memory.scoped(vec![Scope::Global, own.clone()], own);

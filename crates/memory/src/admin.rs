@@ -96,7 +96,7 @@ impl Memory {
         let mut hits = self.store.memory_search(scope, query, limit).await?;
         // What is blocked is in no index, so that no model finds it. An operator looks for it too.
         let wanted: Vec<String> = query.split_whitespace().map(str::to_lowercase).collect();
-        for target in MemoryList::ALL {
+        for target in self.targets(scope.scope()).await? {
             let page = self.store.memory_page(scope, target).await?;
             let blocked = page.fragments.into_iter().filter(|it| it.blocked.is_some());
             let found = blocked.filter(|fragment| {

@@ -91,8 +91,9 @@ fn one(
         return None;
     }
     let name = match section.target {
-        MemoryList::Memory => "MEMORY",
-        MemoryList::User => "USER",
+        MemoryList::Memory => "MEMORY".to_owned(),
+        MemoryList::User => "USER".to_owned(),
+        MemoryList::Day(day) => format!("NOTES of {day}"),
     };
     let place = match (section.scope, section.is_own) {
         (Scope::Global, true) => String::new(),
@@ -139,7 +140,7 @@ mod tests {
     fn sections_show_their_usage_and_nothing_shows_nothing() {
         let here: Scope = "chat:api:t:one".parse().unwrap();
         let (own, all) = (fragments(&["The cat is Tom", "Tea at five"]), fragments(&["Be brief"]));
-        let limits = ListLimits { memory: 100, user: 50 };
+        let limits = ListLimits { memory: 100, user: 50, daily: None };
         let section =
             |scope, is_own, target, fragments| Section { scope, is_own, target, fragments };
         let sections = [

@@ -13,11 +13,13 @@ pub struct ListLimits {
     pub memory: usize,
     /// `USER.md`.
     pub user: usize,
+    /// One day's note; `None` where there are none.
+    pub daily: Option<usize>,
 }
 
 impl Default for ListLimits {
     fn default() -> Self {
-        Self { memory: 2_200, user: 1_375 }
+        Self { memory: 2_200, user: 1_375, daily: None }
     }
 }
 
@@ -27,6 +29,7 @@ impl ListLimits {
         match target {
             MemoryList::Memory => self.memory,
             MemoryList::User => self.user,
+            MemoryList::Day(_) => self.daily.unwrap_or_default(),
         }
     }
 }

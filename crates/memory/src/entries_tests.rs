@@ -38,7 +38,7 @@ fn remove(old_text: &str) -> EntryChange {
 /// The texts that changes make of these, or the error.
 fn after(texts: &[&str], changes: &[EntryChange]) -> Result<Vec<String>, String> {
     let mut lists = lists(texts);
-    let limits = ListLimits { memory: 60, user: 10 };
+    let limits = ListLimits { memory: 60, user: 10, daily: None };
     apply(&mut lists, changes, &limits, Sight::Open).map_err(|error| error.to_string())?;
     Ok(lists[&MemoryList::Memory].iter().map(|draft| draft.text().to_owned()).collect())
 }

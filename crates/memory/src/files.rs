@@ -13,6 +13,7 @@ use rustix::fs::{
     mkdirat, open, openat, openat2, renameat, renameat_with, unlinkat,
 };
 use rustix::io::Errno;
+use std::borrow::Cow;
 use std::fs::{DirBuilder, File};
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::DirBuilderExt as _;
@@ -34,14 +35,14 @@ pub(crate) struct ListFile {
     pub(crate) root: PathBuf,
     /// The folder below it.
     pub(crate) folder: PathBuf,
-    pub(crate) name: &'static str,
+    pub(crate) name: Cow<'static, str>,
 }
 
 impl ListFile {
     /// The path below the agent's folder, for people. Where that folder is on this machine is
     /// nobody's business who does not run it.
     pub(crate) fn relative(&self) -> PathBuf {
-        self.folder.join(self.name)
+        self.folder.join(&*self.name)
     }
 
     fn staged(&self) -> String {
@@ -176,7 +177,7 @@ pub(crate) struct OnDisk {
 /// Reads what is at a place.
 pub(crate) fn read(place: &ListFile) -> Result<OnDisk> {
     let Some(folder) = folder(place, false)? else { return Ok(OnDisk::default()) };
-    let file = content(&folder, place.name)?;
+    let file = content(&folder, &place.name)?;
     // Only we make one; what is no file there was put by somebody, and is in the way.
     let staged = content(&folder, &place.staged())?.map(|staged| staged.bytes);
     Ok(OnDisk { file, staged })
@@ -202,7 +203,7 @@ pub(crate) fn swap(place: &ListFile) -> Result<Option<Vec<u8>>> {
     let Some(folder) = folder(place, false)? else { return Ok(None) };
     let staged = place.staged();
     for _ in 0..SWAPS_MAX {
-        match renameat_with(&folder, &staged, &folder, place.name, RenameFlags::EXCHANGE) {
+        match renameat_with(&folder, &staged, &folder, &*place.name, RenameFlags::EXCHANGE) {
             Ok(()) => {
                 let old = match content(&folder, &staged) {
                     Ok(old) => old.map(|old| old.bytes),
@@ -212,7 +213,7 @@ pub(crate) fn swap(place: &ListFile) -> Result<Option<Vec<u8>>> {
                             &folder,
                             &staged,
                             &folder,
-                            place.name,
+                            &*place.name,
                             RenameFlags::EXCHANGE,
                         );
                         let _ = remove(&folder, &staged);
@@ -224,7 +225,7 @@ pub(crate) fn swap(place: &ListFile) -> Result<Option<Vec<u8>>> {
             }
             Err(Errno::NOENT) => {
                 let flags = RenameFlags::NOREPLACE;
-                match renameat_with(&folder, &staged, &folder, place.name, flags) {
+                match renameat_with(&folder, &staged, &folder, &*place.name, flags) {
                     Ok(()) => return Ok(None),
                     Err(Errno::EXIST) => continue,
                     Err(error) => return Err(fault(error)),
@@ -232,8 +233,8 @@ pub(crate) fn swap(place: &ListFile) -> Result<Option<Vec<u8>>> {
             }
             // A file system that can't swap: the old one is read as late as possible.
             Err(Errno::INVAL | Errno::NOSYS) => {
-                let old = content(&folder, place.name)?.map(|old| old.bytes);
-                renameat(&folder, &staged, &folder, place.name).map_err(fault)?;
+                let old = content(&folder, &place.name)?.map(|old| old.bytes);
+                renameat(&folder, &staged, &folder, &*place.name).map_err(fault)?;
                 return Ok(old);
             }
             Err(error) => return Err(fault(error)),
@@ -326,6 +327,16 @@ fn change_one(
 /// Whether an agent has a folder for memory, or something in its place.
 pub(crate) fn is_there(root: &Path) -> bool {
     root.symlink_metadata().is_ok()
+}
+
+/// The names of the files in the folder of a place.
+pub(crate) fn names(place: &ListFile) -> Result<Vec<String>> {
+    let Some(folder) = folder(place, false)? else { return Ok(Vec::new()) };
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let folder = openat(&folder, ".", flags, Mode::empty()).map_err(fault)?;
+    let entries = Dir::read_from(folder).map_err(fault)?.flatten();
+    let files = entries.filter(|entry| entry.file_type() != FileType::Directory);
+    Ok(files.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect())
 }
 
 /// The folders of contexts there are, relative to the agent's folder for memory.

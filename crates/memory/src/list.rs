@@ -1,7 +1,8 @@
 //! Which list of an agent's memory is meant.
 
-use insula_domain::{Scope, ScopeName};
+use insula_domain::{Day, Scope, ScopeName};
 use insula_store::MemoryList;
+use std::borrow::Cow;
 
 /// One list: a scope and a target.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,10 +23,16 @@ impl List {
     }
 
     /// What its file is called.
-    pub(crate) fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> Cow<'static, str> {
         match self.target {
-            MemoryList::Memory => "MEMORY.md",
-            MemoryList::User => "USER.md",
+            MemoryList::Memory => "MEMORY.md".into(),
+            MemoryList::User => "USER.md".into(),
+            MemoryList::Day(day) => format!("{day}.md").into(),
         }
+    }
+
+    /// The day whose note a file of this name is.
+    pub(crate) fn day_of(file: &str) -> Option<MemoryList> {
+        Day::parse(file.strip_suffix(".md")?).map(MemoryList::Day)
     }
 }

@@ -7,7 +7,7 @@ use crate::error::MemoryError;
 use crate::files::{self, ListFile};
 use crate::list::List;
 use crate::mirror::{self, Due, Looked, bytes_of, digest};
-use insula_domain::Scope;
+use insula_domain::{Day, Scope};
 use insula_store::{
     AgentCommand, AgentLease, Fragment, FragmentId, MemoryEntry, MemoryList, MemoryOrigin,
     MemorySource, Remember, StoreError,
@@ -367,6 +367,37 @@ impl Memory {
         Err(MemoryError::Busy)
     }
 
+    /// The day it is.
+    pub(crate) fn today(&self) -> Day {
+        Day::of_millis(self.world.clock.now().as_millis())
+    }
+
+    /// Today's list; `None` where there are no daily notes.
+    pub fn today_note(&self) -> Option<MemoryList> {
+        self.limits.daily.map(|_| MemoryList::Day(self.today()))
+    }
+
+    /// The days that have notes in a scope, as the store knows them and as its folder has files.
+    pub(crate) async fn days_of(&self, scope: &Scope) -> Result<Vec<MemoryList>, MemoryError> {
+        let known = self.store.memory_days().await?.into_iter();
+        let known = known.filter(|(of, _)| of.scope() == scope).map(|(_, target)| target);
+        let mut days: Vec<MemoryList> = known.collect();
+        let place = self.place(&List::of(scope, MemoryList::Memory));
+        let names = self.world.storage.run(move || files::names(&place)).await?;
+        // A folder that can't be read is told of by whoever reads its lists.
+        days.extend(names.unwrap_or_default().iter().filter_map(|name| List::day_of(name)));
+        days.sort_unstable();
+        days.dedup();
+        Ok(days)
+    }
+
+    /// Every list of a scope: those that all have, and the notes of days.
+    pub(crate) async fn targets(&self, scope: &Scope) -> Result<Vec<MemoryList>, MemoryError> {
+        let mut targets = MemoryList::ALL.to_vec();
+        targets.extend(self.days_of(scope).await?);
+        Ok(targets)
+    }
+
     /// The scopes that have a folder, and what is global.
     pub(crate) async fn folders(&self) -> Result<Vec<Scope>, MemoryError> {
         let root = self.folder();
@@ -386,7 +417,7 @@ impl Memory {
         let _held = self.hold().await;
         let mut faults = Vec::new();
         for scope in scopes {
-            for target in MemoryList::ALL {
+            for target in self.targets(&scope).await? {
                 match self.settled(&List::of(&scope, target)).await {
                     Ok(_) => {}
                     Err(error @ MemoryError::File { .. }) => faults.push(error),

@@ -10,7 +10,7 @@ use crate::memory::Memory;
 use crate::objections::{harmless, together};
 use crate::text::length;
 use async_trait::async_trait;
-use insula_domain::{Label, Scope, ScopeName};
+use insula_domain::{Day, Label, Scope, ScopeName};
 use insula_store::{Affected, Fragment, MemoryList, MemoryOrigin, Near};
 use std::collections::BTreeMap;
 
@@ -114,6 +114,19 @@ impl Scoped {
     /// Whether it reads what it writes to.
     fn sight(&self) -> Sight {
         if self.reads.contains(&self.writes) { Sight::Open } else { Sight::Closed }
+    }
+
+    /// The lists of a scope that a turn is shown: those that every one has, and where days have
+    /// notes, yesterday's and today's.
+    fn shown(&self) -> Vec<MemoryList> {
+        let mut shown = MemoryList::ALL.to_vec();
+        if self.memory.limits().daily.is_some() {
+            let today = self.memory.today();
+            let days: [Day; 2] = [today.before(), today];
+            shown.extend(days.map(MemoryList::Day));
+        }
+        shown.dedup();
+        shown
     }
 
     /// Applies changes to the scope it writes to, all or none. Where that is none that it
@@ -221,16 +234,20 @@ impl Scoped {
     /// Takes in what people wrote into the files of all scopes it reads: the entries of each, in
     /// their order.
     async fn look_at_all(&self) -> Result<Vec<BTreeMap<MemoryList, Vec<Fragment>>>, MemoryError> {
-        let of_scope = |scope| MemoryList::ALL.map(|target| List::of(scope, target));
+        let shown = self.shown();
+        let of_scope = |scope| {
+            let lists = shown.iter().map(|target| List::of(scope, *target));
+            lists.collect::<Vec<List>>()
+        };
         let lists: Vec<List> = self.reads.iter().flat_map(of_scope).collect();
         if let Some(entries) = self.memory.entries_at_rest(&lists).await? {
             let mut entries = entries.into_iter();
-            let next = |_: &Scope| MemoryList::ALL.into_iter().zip(entries.by_ref()).collect();
+            let next = |_: &Scope| shown.iter().copied().zip(entries.by_ref()).collect();
             return Ok(self.reads.iter().map(next).collect());
         }
         let mut all = Vec::with_capacity(self.reads.len());
         for scope in &self.reads {
-            all.push(self.look(scope).await?);
+            all.push(self.look(scope, &shown).await?);
         }
         Ok(all)
     }
@@ -240,9 +257,10 @@ impl Scoped {
     async fn look(
         &self,
         scope: &Scope,
+        targets: &[MemoryList],
     ) -> Result<BTreeMap<MemoryList, Vec<Fragment>>, MemoryError> {
         let mut lists = BTreeMap::new();
-        for target in MemoryList::ALL {
+        for target in targets.iter().copied() {
             let list = List::of(scope, target);
             let fragments = match self.memory.entries(&list).await {
                 Ok(fragments) => fragments,
@@ -294,13 +312,18 @@ impl Scoped {
         if self.sight() == Sight::Closed {
             return Ok(Label::anyone());
         }
-        let lists = self.look(&self.writes).await?;
+        let lists = self.look(&self.writes, &self.shown()).await?;
         Ok(audiences(lists.values().flatten()))
     }
 
     /// What is remembered in the scope it writes to, for the people of that scope.
     pub async fn own(&self) -> Result<Vec<ListView>, MemoryError> {
-        let lists = self.look(&self.writes).await?;
+        // Also the notes of days long gone, and of a time when there were any.
+        let mut targets = self.memory.days_of(&self.writes).await?;
+        targets.extend(self.shown());
+        targets.sort_unstable();
+        targets.dedup();
+        let lists = self.look(&self.writes, &targets).await?;
         Ok(lists.into_iter().map(|(target, fragments)| ListView { target, fragments }).collect())
     }
 

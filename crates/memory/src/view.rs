@@ -125,7 +125,7 @@ impl Memory {
         let _held = self.hold().await;
         let (mut lists, mut faults) = (BTreeMap::new(), Vec::new());
         for scope in scopes {
-            for target in MemoryList::ALL {
+            for target in self.targets(&scope).await? {
                 let list = List::of(&scope, target);
                 let drafts = match self.look(&list).await {
                     Ok(looked) => match looked.due {

@@ -7,6 +7,7 @@
 mod delivery;
 mod ingress;
 mod messaging;
+mod notices;
 pub mod rooms;
 mod tenant;
 

@@ -2,6 +2,7 @@
 
 use crate::delivery::Relay;
 use crate::ingress::Ingress;
+use crate::notices::Notices;
 use crate::tenant;
 use insula_capabilities::Opened;
 use insula_channel::Accounts;
@@ -25,6 +26,11 @@ impl Messaging {
     pub fn new(opened: &Opened, engine: Engine, accounts: Arc<dyn Accounts>) -> Arc<Self> {
         let delivery = Relay::new(&opened.parts, engine.clone(), accounts.clone());
         let ingress = Ingress::new(opened, engine, (delivery.clone(), accounts.clone()));
+        let parts = &opened.parts;
+        let out = Arc::downgrade(&delivery);
+        let clock = parts.world.clock.clone();
+        let notices = Notices::new(parts.registry.clone(), parts.homes.clone(), clock, out);
+        parts.lives.add(Arc::new(notices));
         let (registry, forgotten) = (opened.parts.registry.clone(), opened.parts.forgotten.clone());
         Arc::new(Self { registry, forgotten, accounts, ingress, delivery })
     }

@@ -4,6 +4,8 @@
 use crate::access::{Access, InboundCounts, InboundOutcome};
 use crate::daemon::Parts;
 use crate::environment::Environment;
+use crate::home_chats::{HomeChat, HomeChats};
+use crate::lives::{LifeKind, Lives};
 use crate::registry::{AgentState, Registry, Snapshot};
 use crate::routing::RouteRefusal;
 use crate::secrets::SecretBook;
@@ -26,6 +28,8 @@ pub struct Front {
     secrets: Arc<SecretBook>,
     access: Arc<Access>,
     inbound: Arc<InboundCounts>,
+    lives: Arc<Lives>,
+    homes: Arc<HomeChats>,
 }
 
 impl Front {
@@ -40,6 +44,8 @@ impl Front {
             secrets: parts.secrets.clone(),
             access: parts.access.clone(),
             inbound: parts.inbound.clone(),
+            lives: parts.lives.clone(),
+            homes: parts.homes.clone(),
         }
     }
 
@@ -103,6 +109,25 @@ impl Front {
             && serves(&snapshot, &id)
             && self.access.can_reach(&id, address);
         leads.then_some(id)
+    }
+
+    /// Where an agent tells what becomes of it.
+    pub fn home_of(&self, agent: &AgentId) -> Option<Arc<HomeChat>> {
+        self.homes.of(agent)
+    }
+
+    /// Tells the agents that an account is bound to that it is connected, or why it is not.
+    pub fn account_became(
+        &self,
+        (platform, account): (Platform, &AccountId),
+        became: Result<(), &str>,
+    ) {
+        let (kind, why) = match became {
+            Ok(()) => (LifeKind::AccountUp, None),
+            Err(why) => (LifeKind::AccountDown, Some(why)),
+        };
+        let snapshot = self.registry.snapshot();
+        self.lives.tell_of_account(&snapshot, kind, (platform, account), why);
     }
 
     /// Counts what became of an event.

@@ -8,6 +8,7 @@
 //! Knows nothing of SQL, HTTP or how a command is typed.
 
 pub mod access;
+pub mod agent_logs;
 pub mod context;
 pub mod daemon;
 mod environment;
@@ -16,8 +17,10 @@ pub mod events;
 pub mod forgotten;
 mod front;
 pub mod home;
+pub mod home_chats;
 pub mod key_name;
 pub mod keyed;
+pub mod lives;
 pub mod outbox;
 pub mod providers;
 pub mod registry;

@@ -64,6 +64,26 @@ impl Toolbox {
         Self { own, search: search.flatten(), shown: Mutex::default() }
     }
 
+    /// The same tools under a narrower `table`, with those that rules `more` have read in
+    /// quarantine beside those that were `before`.
+    pub fn through(
+        &self,
+        table: &ToolTable,
+        (before, more): (&ArgumentRules, &ArgumentRules),
+    ) -> Self {
+        let is_new = |name: &str| more.quarantines(name) && !before.quarantines(name);
+        let quarantined = |tool: ToolRef| Some(Arc::new(Quarantined::new(tool)?) as Arc<dyn Tool>);
+        let own = self.own.values().filter_map(|(tool, _)| match is_new(tool.name()) {
+            true => quarantined(ToolRef::Own(tool.clone())),
+            false => Some(tool.clone()),
+        });
+        let built_in = insula_tools::BUILT_IN.iter().copied();
+        let built_in =
+            built_in.filter(|tool| is_new(tool.name()) && !self.own.contains_key(tool.name()));
+        let built_in = built_in.filter_map(|tool| quarantined(ToolRef::BuiltIn(tool)));
+        Self::new(table, own.chain(built_in))
+    }
+
     /// The same tools, as far as a narrower `table` exposes them: for a child.
     #[must_use]
     pub fn narrowed(&self, table: &ToolTable) -> Self {

@@ -7,7 +7,7 @@
 //! a salted hash, and the salt goes with the words.
 
 use crate::id::{MessageSeq, SessionId};
-use insula_domain::{Actor, ScopeName};
+use insula_domain::{Actor, Day, ScopeName};
 use insula_world::Timestamp;
 use std::fmt;
 
@@ -35,17 +35,22 @@ impl fmt::Display for FragmentId {
     }
 }
 
-/// Which of a scope's two lists.
+/// Which of a scope's lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum MemoryList {
     /// What was learned.
     Memory,
     /// Who the user is.
     User,
+    /// What was noted on a day.
+    Day(Day),
 }
 
 impl MemoryList {
-    /// Both.
+    /// From here on the code of a list is that of a day.
+    pub(crate) const FIRST_DAY: i64 = 1_000;
+
+    /// The two that every scope has.
     pub const ALL: [Self; 2] = [Self::Memory, Self::User];
 
     /// Its name.
@@ -53,23 +58,35 @@ impl MemoryList {
         match self {
             Self::Memory => "memory",
             Self::User => "user",
+            Self::Day(_) => "daily",
         }
     }
 
     /// Finds one by name.
     pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|target| target.as_str() == text)
+        let day = || Day::parse(text).map(Self::Day);
+        Self::ALL.into_iter().find(|target| target.as_str() == text).or_else(day)
+    }
+
+    /// Its name; of a day's that day.
+    pub fn name(self) -> String {
+        match self {
+            Self::Day(day) => day.to_string(),
+            standing => standing.as_str().to_owned(),
+        }
     }
 
     pub(crate) fn code(self) -> i64 {
         match self {
             Self::Memory => 0,
             Self::User => 1,
+            Self::Day(day) => Self::FIRST_DAY + day.number(),
         }
     }
 
     pub(crate) fn from_code(code: i64) -> Option<Self> {
-        Self::ALL.into_iter().find(|target| target.code() == code)
+        let day = || Day::from_number(code.checked_sub(Self::FIRST_DAY)?).map(Self::Day);
+        Self::ALL.into_iter().find(|target| target.code() == code).or_else(day)
     }
 }
 

@@ -65,6 +65,8 @@ impl TestDaemon {
         home.prepare()?;
         let lock = home.try_lock()?.expect("nobody else is here");
         let opened = Capabilities::open(home, lock, world.clone(), env, Purpose::Serve).await?;
+        let parts = &opened.parts;
+        parts.lives.begin(&parts.registry.snapshot());
         Ok(Self { opened: Arc::new(opened) })
     }
 
@@ -141,6 +143,11 @@ impl TestDaemon {
 
     pub fn outbox(&self) -> &Outbox {
         &self.opened.parts.outbox
+    }
+
+    /// Waits until hooks and home chats were told all that became of agents so far.
+    pub async fn told(&self) {
+        self.opened.parts.lives.settle(std::time::Duration::from_secs(60)).await;
     }
 
     /// What the front may know of it.

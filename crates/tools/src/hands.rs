@@ -15,6 +15,9 @@ use crate::skills::Skills;
 use crate::web::Web;
 use async_trait::async_trait;
 
+/// What whoever looks further than they may is told.
+pub const NOT_GRANTED: &str = "only what was said here can be searched: the operator of this agent has not granted it other conversations (`sessions.search: agent`)";
+
 /// The handles of one call.
 pub struct Hands<'h> {
     /// What was said before, as far as this turn's scope reaches.
@@ -161,4 +164,9 @@ pub trait History: Send + Sync {
         message: i64,
         window: usize,
     ) -> Result<Vec<Hit>, HandError>;
+
+    /// The same over every conversation of the agent, where its operator granted that.
+    fn everywhere(&self) -> Result<Box<dyn History + '_>, HandError> {
+        Err(HandError(NOT_GRANTED.to_owned()))
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::output::HandError;
 use async_trait::async_trait;
-use insula_memory::{Changed, EntryChange, MemoryHit};
+use insula_memory::{Changed, EntryChange, MemoryHit, MemoryList};
 
 /// Where something is to be remembered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +22,9 @@ pub trait Memory: Send + Sync {
         place: MemoryReach,
         changes: &[EntryChange],
     ) -> Result<Vec<Changed>, HandError>;
+
+    /// Today's note; `None` where there are none.
+    fn today(&self) -> Option<MemoryList>;
 
     /// Looks for words.
     async fn search(&self, query: &str, limit: usize) -> Result<Vec<MemoryHit>, HandError>;

@@ -3,6 +3,7 @@
 use crate::memory::MemoryReach;
 use crate::{Cleared, Habits, Hands, Output, Tool, ToolError, arguments};
 use async_trait::async_trait;
+use insula_domain::Day;
 use insula_memory::{Changed, EntryChange, MemoryHit, MemoryList, Operation};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -56,22 +57,32 @@ enum Action {
 enum Target_ {
     Memory,
     User,
+    Daily,
 }
 
-impl From<Target_> for MemoryList {
-    fn from(target: Target_) -> Self {
-        match target {
-            Target_::Memory => Self::Memory,
-            Target_::User => Self::User,
+impl Target_ {
+    /// The list that is meant, where today's note is this one.
+    fn list(self, today: Option<MemoryList>) -> Result<MemoryList, ToolError> {
+        match self {
+            Self::Memory => Ok(MemoryList::Memory),
+            Self::User => Ok(MemoryList::User),
+            Self::Daily => today.ok_or_else(|| {
+                let what = "this agent keeps no daily notes; give `target`: memory or user";
+                ToolError::Arguments(what.to_owned())
+            }),
         }
     }
 }
 
 impl One {
-    fn change(self, otherwise: Option<Target_>) -> Result<EntryChange, ToolError> {
+    fn change(
+        self,
+        otherwise: Option<Target_>,
+        today: Option<MemoryList>,
+    ) -> Result<EntryChange, ToolError> {
         let wrong = |what: &str| ToolError::Arguments(what.to_owned());
         let target = self.target.or(otherwise);
-        let target = target.ok_or_else(|| wrong("give `target`: memory or user"))?.into();
+        let target = target.ok_or_else(|| wrong("give `target`: memory or user"))?.list(today)?;
         let operation = match (self.action, self.old_text, self.content) {
             (Action::Add, None, Some(content)) => Operation::Add { content },
             (Action::Add, ..) => return Err(wrong("`add` takes `content` and no `old_text`")),
@@ -108,7 +119,7 @@ fn place(scope: Option<&str>) -> Result<MemoryReach, ToolError> {
 }
 
 impl Asked {
-    fn changes(self) -> Result<Vec<EntryChange>, ToolError> {
+    fn changes(self, today: Option<MemoryList>) -> Result<Vec<EntryChange>, ToolError> {
         let Self { action, target, content, old_text, operations, .. } = self;
         if operations.len() > OPERATIONS_MAX {
             let what = format!("`operations` has more than {OPERATIONS_MAX}");
@@ -120,16 +131,24 @@ impl Asked {
         if all.is_empty() {
             return Err(ToolError::Arguments("give `action`, or `operations`".to_owned()));
         }
-        all.into_iter().map(|one| one.change(target)).collect()
+        all.into_iter().map(|one| one.change(target, today)).collect()
     }
 }
 
 /// What a call asks for, and where. The one reading of its arguments: who decides whether it
 /// may, and who does it, understand the same.
-fn understood(value: &Value) -> Result<(MemoryReach, Vec<EntryChange>), ToolError> {
+fn understood(
+    value: &Value,
+    today: Option<MemoryList>,
+) -> Result<(MemoryReach, Vec<EntryChange>), ToolError> {
     let asked: Asked = arguments(value)?;
     let place = place(asked.scope.as_deref())?;
-    Ok((place, asked.changes()?))
+    Ok((place, asked.changes(today)?))
+}
+
+/// Whichever day it is: of a call that is only judged, and not made.
+fn some_day() -> Option<MemoryList> {
+    Some(MemoryList::Day(Day::of_millis(0)))
 }
 
 #[async_trait]
@@ -181,18 +200,56 @@ impl Tool for Remember {
     fn reaches_everywhere(&self, arguments: &Value) -> bool {
         // What the tool refuses by itself, a scope of somebody's own making say, reaches
         // nowhere: nobody is asked about it.
-        understood(arguments).is_ok_and(|(place, _)| place == MemoryReach::Everywhere)
+        understood(arguments, some_day()).is_ok_and(|(place, _)| place == MemoryReach::Everywhere)
     }
 
     fn takes_away(&self, arguments: &Value) -> bool {
         let is_gone = |it: &EntryChange| !matches!(it.operation, Operation::Add { .. });
-        understood(arguments).is_ok_and(|(_, changes)| changes.iter().any(is_gone))
+        understood(arguments, some_day()).is_ok_and(|(_, changes)| changes.iter().any(is_gone))
     }
 
     async fn run(&self, hands: &Hands<'_>, value: &Cleared) -> Result<Output, ToolError> {
-        let (place, changes) = understood(value)?;
+        let (place, changes) = understood(value, hands.memory()?.today())?;
         let told = hands.memory()?.change(place, &changes).await?;
         Ok(Output::Text(told.iter().map(told_of).collect::<Vec<_>>().join("\n")))
+    }
+}
+
+/// The same for agents that keep daily notes: `target` may also be `daily`, which is today's.
+pub struct RememberDaily;
+
+#[async_trait]
+impl Tool for RememberDaily {
+    fn name(&self) -> &'static str {
+        "memory"
+    }
+
+    fn description(&self) -> &'static str {
+        "Remember a short fact for later conversations when asked to, or change one; or note with `target` `daily` what happened today. No place for files. `add` takes `content`, `replace` takes `old_text` and `content`, `remove` takes `old_text`. What you write is shown to you from the next conversation on; notes of earlier days are found by `memory_search`."
+    }
+
+    fn parameters(&self) -> &'static str {
+        r#"{"type":"object","properties":{"action":{"type":"string","enum":["add","replace","remove"]},"content":{"type":"string","description":"the fact, in one sentence"},"target":{"type":"string","enum":["memory","user","daily"],"description":"`user` for who the user is, `daily` for what happened today, `memory` for all else"},"old_text":{"type":"string","description":"unique part of the entry to replace or remove"},"scope":{"type":"string","enum":["here","global"],"description":"`here`, unless every conversation may know it and an admin confirms"},"operations":{"type":"array","description":"several at once, all or none","items":{"type":"object","properties":{"action":{"type":"string","enum":["add","replace","remove"]},"target":{"type":"string","enum":["memory","user","daily"]},"content":{"type":"string"},"old_text":{"type":"string"}},"required":["action"]}}},"required":["action","content"],"additionalProperties":false}"#
+    }
+
+    fn habits(&self) -> Habits {
+        Remember.habits()
+    }
+
+    fn left_out(&self, given: &Map<String, Value>) -> Vec<(&'static str, &'static str)> {
+        Remember.left_out(given)
+    }
+
+    fn reaches_everywhere(&self, arguments: &Value) -> bool {
+        Remember.reaches_everywhere(arguments)
+    }
+
+    fn takes_away(&self, arguments: &Value) -> bool {
+        Remember.takes_away(arguments)
+    }
+
+    async fn run(&self, hands: &Hands<'_>, value: &Cleared) -> Result<Output, ToolError> {
+        Remember.run(hands, value).await
     }
 }
 
@@ -257,7 +314,7 @@ impl Tool for MemorySearch {
         let line = |found: &MemoryHit| {
             let place =
                 if found.scope == insula_domain::Scope::Global { " everywhere" } else { "" };
-            format!("[{}{place}] {}", found.target.as_str(), cut(&found.text))
+            format!("[{}{place}] {}", found.target.name(), cut(&found.text))
         };
         Ok(Output::Text(found.iter().map(line).collect::<Vec<_>>().join("\n")))
     }

@@ -5,7 +5,7 @@ use super::*;
 use serde_json::json;
 
 fn read(value: &Value) -> Result<(MemoryReach, Vec<EntryChange>), String> {
-    understood(value).map_err(|error| error.to_string())
+    understood(value, None).map_err(|error| error.to_string())
 }
 
 #[test]

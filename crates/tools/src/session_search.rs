@@ -31,6 +31,14 @@ struct Arguments {
     around_message_id: Option<i64>,
     window: Option<usize>,
     role_filter: Option<String>,
+    scope: Option<Reach>,
+}
+
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+enum Reach {
+    Here,
+    All,
 }
 
 #[derive(Deserialize, Clone, Copy)]
@@ -64,6 +72,11 @@ impl Tool for SessionSearch {
 
     async fn run(&self, hands: &Hands<'_>, value: &Cleared) -> Result<Output, ToolError> {
         let asked: Arguments = arguments(value)?;
+        let wider = match asked.scope {
+            Some(Reach::All) => Some(hands.history.everywhere()?),
+            Some(Reach::Here) | None => None,
+        };
+        let history = wider.as_deref().unwrap_or(hands.history);
         let mut hits = match (&asked.query, &asked.session_id, asked.around_message_id) {
             (Some(query), None, None) => {
                 let order = match asked.sort.unwrap_or(Sort::Relevance) {
@@ -71,12 +84,12 @@ impl Tool for SessionSearch {
                     Sort::Newest => Order::Newest,
                 };
                 let limit = asked.limit.unwrap_or(LIMIT).clamp(1, LIMIT_MAX);
-                hands.history.search(Search { query, limit, order }).await?
+                history.search(Search { query, limit, order }).await?
             }
             (None, Some(session), Some(message)) => {
                 let window = asked.window.unwrap_or(WINDOW).min(WINDOW_MAX);
                 let session = session.as_str().map_or_else(|| session.to_string(), str::to_owned);
-                hands.history.around(&session, message, window).await?
+                history.around(&session, message, window).await?
             }
             _ => {
                 let what = "give `query`, or `session_id` with `around_message_id`";
@@ -87,6 +100,32 @@ impl Tool for SessionSearch {
             hits.retain(|hit| hit.role == *role);
         }
         Ok(Output::Text(shown(&hits)))
+    }
+}
+
+/// The same for agents whose operator lets them look through all of their conversations.
+pub struct SessionSearchAll;
+
+#[async_trait]
+impl Tool for SessionSearchAll {
+    fn name(&self) -> &'static str {
+        "session_search"
+    }
+
+    fn description(&self) -> &'static str {
+        "Search earlier conversations by words, here or with `scope` `all` in all that you had, or read the messages around one that was found. What others said elsewhere was not said to who is here: repeat of it what they need."
+    }
+
+    fn parameters(&self) -> &'static str {
+        r#"{"type":"object","properties":{"query":{"type":"string"},"scope":{"type":"string","enum":["here","all"]},"limit":{"type":"integer"},"sort":{"type":"string","enum":["relevance","newest"]},"session_id":{"type":"string"},"around_message_id":{"type":"integer"},"window":{"type":"integer"},"role_filter":{"type":"string","enum":["user","assistant","tool"]}},"additionalProperties":false}"#
+    }
+
+    fn habits(&self) -> Habits {
+        Habits { by_the_letter: &["scope"], ..SessionSearch.habits() }
+    }
+
+    async fn run(&self, hands: &Hands<'_>, value: &Cleared) -> Result<Output, ToolError> {
+        SessionSearch.run(hands, value).await
     }
 }
 

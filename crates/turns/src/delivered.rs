@@ -3,6 +3,7 @@
 use crate::Engine;
 use crate::current::was_taken_away;
 use crate::messages::text_of;
+use crate::restart;
 use insula_domain::SessionKey;
 use insula_registry::context::AgentContext;
 use insula_registry::events::BudgetRefusal;
@@ -88,6 +89,9 @@ impl Engine {
                     (_, Some(over)) => over,
                     _ if known.error.as_deref().is_some_and(was_taken_away) => {
                         TAKEN_AWAY.to_owned()
+                    }
+                    _ if known.error.as_deref().is_some_and(restart::was_restarted) => {
+                        restart::TOLD.to_owned()
                     }
                     // Why is for whoever runs the agent, not for a chat.
                     _ => format!(

@@ -3,6 +3,9 @@
 //! The [`Engine`] begins and ends them; the [`gate`] decides about every call of a tool, and asks
 //! [`approvals`]; [`budget`] says what they may spend; [`subagents`] are turns that a turn began.
 
+/// What events of turns are called in logs: how each began and ended, and nothing that was said.
+pub const LOG: &str = "insula::turn";
+
 pub mod acts;
 pub(crate) mod admitted;
 mod amend;
@@ -44,6 +47,7 @@ mod quarantine;
 mod recall;
 pub(crate) mod redaction;
 mod remember;
+pub mod restart;
 mod resume;
 pub(crate) mod run;
 pub(crate) mod seen;

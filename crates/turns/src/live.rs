@@ -311,6 +311,13 @@ impl Live {
         self.sessions().get(key).cloned().unwrap_or_default()
     }
 
+    /// All turns of an agent that are not over.
+    pub(crate) fn of_agent(&self, agent: &AgentId) -> Vec<Arc<LiveTurn>> {
+        let sessions = self.sessions();
+        let own = sessions.iter().filter(|(key, _)| key.agent == *agent);
+        own.flat_map(|(_, turns)| turns.iter().cloned()).collect()
+    }
+
     /// A turn of a session, if it is not over.
     pub(crate) fn find(&self, key: &SessionKey, turn: TurnId) -> Option<Arc<LiveTurn>> {
         self.sessions().get(key)?.iter().find(|live| live.turn == turn).cloned()

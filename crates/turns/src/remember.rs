@@ -184,6 +184,7 @@ fn in_the_other(changes: &[EntryChange]) -> Option<Vec<EntryChange>> {
     let target = match target {
         MemoryList::Memory => MemoryList::User,
         MemoryList::User => MemoryList::Memory,
+        MemoryList::Day(_) => return None,
     };
     Some(vec![EntryChange { target, operation: operation.clone() }])
 }
@@ -227,6 +228,10 @@ impl insula_tools::Memory for TurnMemory<'_> {
                 Err(HandError(format!("{}\n{}", told(agent, &error), told(agent, &other))))
             }
         }
+    }
+
+    fn today(&self) -> Option<MemoryList> {
+        self.memory.keeper.today_note()
     }
 
     async fn search(&self, query: &str, limit: usize) -> Result<Vec<MemoryHit>, HandError> {

@@ -1,5 +1,6 @@
 //! What becomes of a turn whose time has come: it runs to its end, whatever happens in it.
 
+use crate::LOG;
 use crate::current::{Lost, watch};
 use crate::run;
 use crate::shop::Shop;
@@ -17,6 +18,9 @@ pub(super) async fn serve(shop: &Arc<Whole<Shop>>, mut context: TurnContext) {
     let changes = shop.registry.changes();
     let settled = settle(&shop.caps, context.agent.clone(), &stop).await;
     context.live.begin().await;
+    let (agent, turn) = (context.agent.id.clone(), context.turn);
+    tracing::debug!(target: LOG, %agent, %turn, generation = settled.generation.0, "a turn began");
+    let begun_at = shop.world.clock.elapsed();
     let begun = context.begin_now((&shop.access, &shop.caps), settled).await;
     if let Err(lost) = begun
         && !stop.is_cancelled()
@@ -26,6 +30,7 @@ pub(super) async fn serve(shop: &Arc<Whole<Shop>>, mut context: TurnContext) {
             Lost::Store(error) => error.to_string(),
         };
         let end = run::fail(shop, &context, why).await;
+        tracing::debug!(target: LOG, %agent, %turn, status = end.as_str(), "a turn ended");
         context.live.voice.end(end);
         return;
     }
@@ -39,10 +44,11 @@ pub(super) async fn serve(shop: &Arc<Whole<Shop>>, mut context: TurnContext) {
     let end = if let Ok(end) = ended {
         end
     } else {
-        let (agent, turn) = (&context.agent.id, context.turn);
         tracing::error!(%agent, %turn, "a turn panicked; it failed, and nothing else did");
         let error = "the turn met a fault of the runtime, which is in its log".to_owned();
         run::fail(shop, &context, error).await
     };
+    let ms = shop.world.clock.elapsed().saturating_sub(begun_at).as_millis() as u64;
+    tracing::debug!(target: LOG, %agent, %turn, status = end.as_str(), ms, "a turn ended");
     context.live.voice.end(end);
 }

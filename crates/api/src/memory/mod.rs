@@ -79,7 +79,8 @@ pub struct Shown {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ExportedList {
     scope: String,
-    target: &'static str,
+    /// `memory`, `user`, or the day of a daily note.
+    target: String,
     text: String,
 }
 
@@ -390,7 +391,7 @@ pub async fn export(
     let known = api.secrets.known();
     let lists = agent.remembered().export().await?.into_iter().map(|list| ExportedList {
         scope: list.scope.to_string(),
-        target: list.target.as_str(),
+        target: list.target.name(),
         text: known.told(&agent.id, list.text),
     });
     Ok(Json(lists.collect()))

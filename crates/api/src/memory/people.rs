@@ -33,7 +33,8 @@ pub struct OwnForgetting {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct EntryView {
     number: usize,
-    target: &'static str,
+    /// `memory`, `user`, or the day of a daily note.
+    target: String,
     text: String,
     blocked: bool,
 }
@@ -100,7 +101,7 @@ pub async fn remembered(
     let all = lists.into_iter().flat_map(|list| list.fragments);
     let entries = all.enumerate().map(|(at, fragment)| EntryView {
         number: at + 1,
-        target: fragment.target.as_str(),
+        target: fragment.target.name(),
         text: known.told(&agent.id, fragment.text),
         blocked: fragment.blocked.is_some(),
     });

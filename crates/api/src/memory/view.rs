@@ -40,7 +40,8 @@ pub struct FragmentView {
     #[schema(value_type = Option<Object>)]
     id: Option<Number>,
     scope: String,
-    target: &'static str,
+    /// `memory`, `user`, or the day of a daily note.
+    target: String,
     text: String,
     /// Whether it is kept from every model.
     blocked: bool,
@@ -97,7 +98,7 @@ pub(super) fn view(
     FragmentView {
         id: Some(numbers.fragment(fragment.id)),
         scope: fragment.scope.to_string(),
-        target: fragment.target.as_str(),
+        target: fragment.target.name(),
         text: api.secrets.known().told(&agent.id, fragment.text),
         blocked: fragment.blocked.is_some(),
         blocked_reason: fragment.blocked.map(Into::into),
@@ -112,7 +113,7 @@ pub(super) fn seen(api: &Api, numbers: &Numbers, agent: &AgentContext, seen: See
         Seen::Written { scope, target, text, blocked } => FragmentView {
             id: None,
             scope: scope.to_string(),
-            target: target.as_str(),
+            target: target.name(),
             text: api.secrets.known().told(&agent.id, text),
             blocked: blocked.is_some(),
             blocked_reason: blocked.map(Into::into),

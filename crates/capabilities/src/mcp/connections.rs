@@ -210,6 +210,17 @@ impl Connections {
         });
     }
 
+    /// Closes all of an agent's connections, and ends what waits there for an answer.
+    pub(crate) fn close_of(&self, agent: &AgentId) {
+        self.waiting.keep_only(|of| of != agent);
+        self.held().retain(|(of, _), held| {
+            if of == agent {
+                held.server.close();
+            }
+            of != agent
+        });
+    }
+
     /// Ends what waits in a conversation for an answer.
     pub(crate) fn end_session(&self, agent: &AgentId, session: SessionId) {
         self.waiting.end_session(agent, session);

@@ -404,6 +404,16 @@ impl Acting for Host {
         self.servers.close_with_secrets(agent);
     }
 
+    fn restarted(&self, agent: &AgentId) {
+        self.servers.close_of(agent);
+        self.sessions().retain(|(of, _), session| {
+            if of == agent {
+                session.processes.values().for_each(|process| process.end());
+            }
+            of != agent
+        });
+    }
+
     async fn forget(&self, lease: &DaemonLease, agent: &AgentId) -> Result<(), RuntimeError> {
         self.lookups.lock().unwrap_or_else(PoisonError::into_inner).remove(agent);
         self.shelves.forget(agent);

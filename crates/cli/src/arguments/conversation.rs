@@ -51,13 +51,15 @@ pub enum Sessions {
         #[arg(long, value_name = "SEQ")]
         before: Option<u64>,
     },
-    /// Find words in an agent's conversations
+    /// Find words in an agent's conversations, or in everybody's
+    #[command(override_usage = "insula sessions search [OPTIONS] <AGENT|--all> <WORDS>...")]
     Search {
-        /// The agent's id
-        agent: String,
-        /// What to look for
-        #[arg(required = true, value_name = "WORDS")]
+        /// The agent's id, and what to look for; with --all, what to look for
+        #[arg(required = true, value_name = "AGENT WORDS")]
         words: Vec<String>,
+        /// In the conversations of all agents
+        #[arg(long, conflicts_with = "scope")]
+        all: bool,
         /// Only in this scope, such as `chat:…`; `list` shows them
         #[arg(long)]
         scope: Option<String>,

@@ -30,6 +30,8 @@ pub async fn run(reach: &Reach, answer: Answer, command: Agents) -> Result<u8, F
         Agents::Pause(one) => change(reach, answer, &one.agent, "pause", "paused").await?,
         Agents::Resume(one) => change(reach, answer, &one.agent, "resume", "resumed").await?,
         Agents::Archive(one) => change(reach, answer, &one.agent, "archive", "archived").await?,
+        Agents::Restart(one) => restart(reach, answer, &one.agent).await?,
+        Agents::Home(wish) => super::agents_home::run(reach, answer, wish).await?,
         Agents::Reload(one) => {
             let path = format!("/api/agents/{}/reload", part(&one.agent));
             let done = reach.post(&path, None).await?;
@@ -64,6 +66,24 @@ async fn change(
 ) -> Result<(), Failure> {
     let agent = reach.post(&format!("/api/agents/{}/{verb}", part(id)), None).await?;
     answer.give(&agent, |_| output::line(&format!("{done} {id}")));
+    Ok(())
+}
+
+/// Begins an agent anew, and says what that ended.
+async fn restart(reach: &Reach, answer: Answer, id: &str) -> Result<(), Failure> {
+    let done = reach.post(&format!("/api/agents/{}/restart", part(id)), None).await?;
+    answer.give(&done, |done| {
+        let turns = match done["turns_ended"].as_u64().unwrap_or_default() {
+            0 => "no turn was under way".to_owned(),
+            1 => "one turn was ended".to_owned(),
+            more => format!("{more} turns were ended"),
+        };
+        let generation = text(done, "generation");
+        output::line(&match done["reason"].as_str() {
+            None => format!("restarted {id}, generation {generation}; {turns}"),
+            Some(reason) => format!("{id} does not serve now: {reason}; {turns}"),
+        });
+    });
     Ok(())
 }
 
@@ -130,6 +150,13 @@ fn show(agent: &Value) {
         if !agent[key].is_null() {
             facts.push((key, text(agent, key)));
         }
+    }
+    if let Some(home) = agent["home"]["chat"].as_str() {
+        let lost = match agent["home"]["leads_here"].as_bool() {
+            Some(false) => " (not told: messages there do not reach it any more)",
+            _ => "",
+        };
+        facts.push(("home", format!("{home}{lost}")));
     }
     output::facts(&facts);
     output::line("");

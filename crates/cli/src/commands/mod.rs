@@ -1,6 +1,7 @@
 //! One file a command, and what they have in common.
 
 mod agents;
+mod agents_home;
 mod agents_set;
 pub mod approvals;
 mod audit;
@@ -10,6 +11,7 @@ mod context;
 mod deliveries;
 mod files;
 mod integrity;
+mod logs;
 mod mcp;
 mod mcp_serve;
 pub mod memory;
@@ -98,6 +100,7 @@ async fn dispatch(command: Command, setting: Setting) -> Result<u8, Failure> {
         }
         Command::Check(check) => check::run(&setting, &check).await,
         Command::Model(Model::Try(wish)) => model::run(&setting, &wish).await,
+        Command::Logs(wish) => logs::run(&setting, &wish).await,
         // The file is the operator's, whether or not a daemon runs.
         Command::Agents(Agents::Set(wish)) => agents_set::run(&setting, &wish),
         Command::Policies(command) => policies::run(&setting, command),
@@ -128,6 +131,7 @@ fn purpose(command: &Command) -> Purpose {
         Command::Mcp(_) => Purpose::Change,
         Command::Agents(agents) => match agents {
             Agents::List | Agents::Show(_) => Purpose::Look,
+            Agents::Home(home) if home.is_question() => Purpose::Look,
             _ => Purpose::Change,
         },
         _ => Purpose::Look,
@@ -167,6 +171,7 @@ async fn over(reach: &Reach, command: Command, setting: &Setting) -> Result<u8, 
         | Command::Check(_)
         | Command::Policies(_)
         | Command::Model(_)
+        | Command::Logs(_)
         | Command::Config(_)
         | Command::Completions { .. } => Ok(0),
     }

@@ -33,9 +33,19 @@ pub async fn run(reach: &Reach, setting: &Setting, command: Sessions) -> Result<
             let found = reach.get(&path).await?;
             answer.give(&found, |found| show(found, setting));
         }
-        Sessions::Search { agent, words, scope, limit } => {
+        Sessions::Search { words, all: true, limit, .. } => {
             let words = part(&words.join(" "));
-            let mut path = format!("{}/search?q={words}&limit={limit}", base(&agent));
+            let found = reach.get(&format!("/api/sessions/search?q={words}&limit={limit}")).await?;
+            answer.give(&found, finds);
+        }
+        Sessions::Search { words, scope, limit, .. } => {
+            let [agent, words @ ..] = words.as_slice() else { return Ok(0) };
+            if words.is_empty() {
+                let told = format!("say what to look for in the conversations of {agent}");
+                return Err(Failure::WrongUse(told));
+            }
+            let words = part(&words.join(" "));
+            let mut path = format!("{}/search?q={words}&limit={limit}", base(agent));
             if let Some(scope) = scope {
                 path += &format!("&scope={}", part(&scope));
             }
@@ -99,16 +109,22 @@ fn finds(found: &Value) {
     if found.is_empty() {
         return output::line("nothing found");
     }
+    // Of one agent's that goes without saying.
+    let is_all = found.iter().all(|find| find["agent"].is_string());
     let rows = found.iter().map(|find| {
-        vec![
+        let agent = is_all.then(|| text(find, "agent"));
+        let row = [
             text(find, "session"),
             text(find, "seq"),
             when(&find["at"]),
             text(find, "role"),
             short(find["text"].as_str().unwrap_or_default(), FIND_CHARS_MAX),
-        ]
+        ];
+        agent.into_iter().chain(row).collect()
     });
-    output::table(&["session", "message", "at", "who", "text"], rows);
+    let heads = ["session", "message", "at", "who", "text"];
+    let heads: Vec<&str> = is_all.then_some("agent").into_iter().chain(heads).collect();
+    output::table(&heads, rows);
 }
 
 fn show(found: &Value, setting: &Setting) {

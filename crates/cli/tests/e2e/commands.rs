@@ -11,7 +11,7 @@ use insula_testkit::{Home, run_bare};
 use serde_json::{Value, json};
 
 /// Every command there is.
-const COMMANDS: [&str; 92] = [
+const COMMANDS: [&str; 95] = [
     "",
     "up",
     "check",
@@ -25,6 +25,8 @@ const COMMANDS: [&str; 92] = [
     "agents pause",
     "agents resume",
     "agents reload",
+    "agents restart",
+    "agents home",
     "agents archive",
     "agents delete",
     "context",
@@ -44,6 +46,7 @@ const COMMANDS: [&str; 92] = [
     "audit verify",
     "audit export",
     "audit key",
+    "logs",
     "chat",
     "sessions",
     "sessions list",

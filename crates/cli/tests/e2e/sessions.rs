@@ -117,3 +117,25 @@ fn a_turn_is_found_by_the_name_that_its_chat_was_told() {
     let kept = insula(&home, &["sessions", "forget", "a", &name, "--yes"]);
     assert_ne!(kept.code, Some(0), "{kept:?}");
 }
+
+#[test]
+fn an_operator_finds_words_in_the_conversations_of_all_agents() {
+    let home = configured("agents:\n  a: {default: true}\n  b: {}\n");
+    let daemon = start_still(&home);
+    insula(&home, &["chat", "--agent", "a", "-m", "the canary of a"]).ok();
+    insula(&home, &["chat", "--agent", "b", "-m", "the canary of b"]).ok();
+    let found = json(&home, &["sessions", "search", "--all", "canary"]);
+    let agents: std::collections::BTreeSet<&str> =
+        found.as_array().unwrap().iter().map(|it| it["agent"].as_str().unwrap()).collect();
+    assert_eq!(agents.into_iter().collect::<Vec<_>>(), ["a", "b"], "{found}");
+    let table = insula(&home, &["sessions", "search", "--all", "canary"]).ok().stdout;
+    assert!(table.lines().next().unwrap().trim().starts_with("AGENT"), "{table}");
+    let one = json(&home, &["sessions", "search", "a", "canary"]);
+    assert!(!one.to_string().contains("of b"), "{one}");
+    assert_eq!(insula(&home, &["sessions", "search", "a"]).code, Some(2));
+    // A token of one agent's has no such thing.
+    let made = json(&home, &["token", "create", "--agent", "a", "--verb", "read"]);
+    let bearer = format!("Authorization: Bearer {}", made["token"].as_str().unwrap());
+    let answer = send(daemon.listen(), "GET", "/api/sessions/search?q=canary", &[&bearer], "");
+    assert_eq!(answer.status, 403, "{}", answer.body);
+}

@@ -13,7 +13,7 @@ use insula_domain::boundary::{
 use insula_domain::{Act, IntegrityProfile, IntegrityRule, RuledTools, TaintedRule, TrustedSource};
 use insula_domain::{
     AgentId, ArgumentRules, Boundary, DmSessions, GroupSessions, HostPattern, NetworkGrants,
-    OpaqueRule, SendGrants, SessionRule, ToolTable,
+    OpaqueRule, SearchReach, SendGrants, SessionRule, ToolTable,
 };
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -42,6 +42,13 @@ impl Reader<'_> {
                 Some("per_user") => GroupSessions::PerUser,
                 _ => GroupSessions::PerChat,
             },
+        }
+    }
+
+    pub(super) fn search_reach(&self) -> SearchReach {
+        match self.text("sessions.search") {
+            Some("agent") => SearchReach::Agent,
+            _ => SearchReach::Here,
         }
     }
 

@@ -142,6 +142,7 @@ pub static AGENT: Object = Object {
             Object(&SEND),
             "Where it may send messages on its own, by `send_message`.",
         ),
+        Field::new("logs", Object(&LOGS), "What is written down of what happens to it: a file a day in `agents/<id>/logs`."),
         Field::new("sessions", Object(&SESSIONS), "How conversations are kept apart."),
         Field::new("group", Object(&GROUP), "How it behaves among several people."),
         Field::new(
@@ -173,6 +174,12 @@ static MEMORY: Object = Object {
             "Whether a conversation may write what every other can read.",
         )
         .default("`approve`"),
+        Field::new(
+            "daily",
+            Bool,
+            "Whether it also keeps a note for every day in each context, as `2026-11-18.md`; today's and yesterday's are shown to it. Days begin at midnight UTC.",
+        )
+        .default("false"),
         Field::new("limits", Object(&MEMORY_LIMITS), "How much one context holds."),
         Field::new(
             "embeddings",
@@ -204,6 +211,7 @@ static MEMORY_LIMITS: Object = Object {
     fields: &[
         Field::new("memory", POSITIVE, "Characters of MEMORY.md.").default("2200"),
         Field::new("user", POSITIVE, "Characters of USER.md.").default("1375"),
+        Field::new("daily", POSITIVE, "Characters of one day's note.").default("3000"),
     ],
 };
 
@@ -460,12 +468,28 @@ static FLOW: Object = Object {
     ],
 };
 
+static LOGS: Object = Object {
+    required: &[],
+    fields: &[Field::new(
+        "keep",
+        Text(&rules::DURATION),
+        "How long a day's file is kept: `1d` to `3650d`.",
+    )
+    .default("`14d`")],
+};
+
 static SESSIONS: Object = Object {
     required: &[],
     fields: &[
         Field::new("dm", Choice(&["per_user", "shared"]), "In direct messages: each person's own, or one for everyone who writes to the agent directly at one account.")
             .default("`per_user`"),
         Field::new("group", Choice(&["per_chat", "per_user"]), "In groups.").default("`per_chat`"),
+        Field::new(
+            "search",
+            Choice(&["here", "agent"]),
+            "What `session_search` looks through: what was said in the scope it is asked in, or every conversation of the agent, whoever had it.",
+        )
+        .default("`here`"),
         Field::new(
             "burst",
             Text(&rules::DURATION),

@@ -196,6 +196,7 @@ impl AccountConnection {
         self.health.set(state, Some(reason.clone()));
         if self.tell_failure() {
             tracing::warn!(%platform, %account, reason, again_s, "account {}", state.as_str());
+            self.front.account_became((platform, account), Err(&reason));
         } else {
             tracing::debug!(%platform, %account, reason, again_s, "account {}", state.as_str());
         }

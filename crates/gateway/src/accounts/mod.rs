@@ -84,6 +84,7 @@ impl AccountConnection {
     fn log_connected(&self) {
         self.troubled.store(false, Ordering::Relaxed);
         tracing::info!(platform = %self.platform, account = %self.name, "account connected");
+        self.front.account_became((self.platform, &self.name), Ok(()));
     }
 
     fn has_ended(&self) -> bool {
@@ -143,6 +144,8 @@ impl Connections {
         }
         for (key, connection) in before.iter().filter(|(key, _)| !connections.contains_key(*key)) {
             tracing::info!(platform = %key.0, account = %key.1, "account removed");
+            let why = "it was removed from the configuration";
+            self.front.account_became((key.0, &key.1), Err(why));
             self.dismiss(connection.clone());
         }
         self.connections.store(Arc::new(connections));
@@ -183,6 +186,7 @@ impl Connections {
         match &wanted {
             AccountPlan::Off(reason) => {
                 tracing::warn!(%platform, account = %name, reason, "account off");
+                self.front.account_became((*platform, name), Err(reason));
                 if let Some(before) = before {
                     self.dismiss(before);
                 }

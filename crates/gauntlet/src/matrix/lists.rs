@@ -63,12 +63,14 @@ fn of_route(path: &str) -> Option<Kind> {
         "approvals" | "grants" => Kind::Approval,
         "audit" => Kind::Audit,
         "tokens" => Kind::Token,
-        "route" | "deliveries" | "pairing" | "hooks" | "chat" => Kind::Route,
+        "route" | "deliveries" | "pairing" | "hooks" | "chat" | "home" => Kind::Route,
         "cron" => Kind::CronJob,
         "board" | "boards" => Kind::Board,
         // What is about the agent or the daemon as a whole, and kept in their databases.
-        "" | "agents" | "pause" | "resume" | "archive" | "reload" | "status" | "doctor"
-        | "applied" | "healthz" | "readyz" | "metrics" | "openapi.json" => Kind::Database,
+        "" | "agents" | "pause" | "resume" | "archive" | "reload" | "restart" | "status"
+        | "doctor" | "applied" | "healthz" | "readyz" | "metrics" | "openapi.json" => {
+            Kind::Database
+        }
         _ => return None,
     })
 }
@@ -95,6 +97,7 @@ fn of_key(key: &str) -> Option<Kind> {
         | "dmScope"
         | "group_sessions_per_user" => Kind::Session,
         "approvals" | "integrity" => Kind::Approval,
+        "logs" => Kind::File,
         "network"
         | "access"
         | "links"

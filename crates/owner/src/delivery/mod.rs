@@ -59,7 +59,7 @@ pub struct Relay {
     registry: Arc<Registry>,
     outbox: Arc<Outbox>,
     forgotten: Arc<Forgotten>,
-    engine: Engine,
+    pub(crate) engine: Engine,
     accounts: Arc<dyn Accounts>,
     in_flight: Mutex<InFlight>,
     /// Something on the desk has another time now.
@@ -173,7 +173,7 @@ impl Relay {
     }
 
     /// Whose conversations an agent's are, as of now.
-    fn tenant(&self, agent: &AgentContext) -> Tenant {
+    pub(crate) fn tenant(&self, agent: &AgentContext) -> Tenant {
         tenant::of(&self.forgotten, agent)
     }
 
@@ -182,7 +182,7 @@ impl Relay {
     }
 
     /// The agent, while it serves.
-    fn serving(&self, id: &AgentId) -> Option<Arc<AgentContext>> {
+    pub(crate) fn serving(&self, id: &AgentId) -> Option<Arc<AgentContext>> {
         match &self.registry.snapshot().agents.get(id)?.state {
             AgentState::Ready(agent) => Some(agent.clone()),
             _ => None,

@@ -8,6 +8,7 @@ use insula_capabilities::memory::{Asking, Forgot, Remembered};
 use insula_domain::Actor;
 use insula_domain::{Address, Asker, ChatId, TopicId};
 use insula_registry::AgentContext;
+use insula_registry::home_chats::HomeChat;
 use insula_store::MemoryList as List;
 use insula_turns::approvals::{ApprovalAnswer, ApprovalDuration};
 use std::collections::BTreeSet;
@@ -60,6 +61,7 @@ impl Ingress {
                 }
             }
             Command::Resume => "I am serving already".to_owned(),
+            Command::SetHome => self.set_home(cx, argument).await,
         }
     }
 
@@ -175,7 +177,11 @@ impl Ingress {
             for fragment in list.fragments {
                 number += 1;
                 let text: String = fragment.text.chars().take(ENTRY_CHARS_MAX).collect();
-                let of = if list.target == List::User { " (about you)" } else { "" };
+                let of = match list.target {
+                    List::Memory => String::new(),
+                    List::User => " (about you)".to_owned(),
+                    List::Day(day) => format!(" (noted on {day})"),
+                };
                 lines.push(format!("{number}. {text}{of}"));
             }
         }
@@ -275,6 +281,39 @@ impl Ingress {
                 self.answer(cx, &id, ApprovalAnswer::Deny(reason)).await
             }
             Err(told) => told,
+        }
+    }
+
+    /// Makes this chat the one that hears what becomes of the agent, or no chat.
+    async fn set_home(&self, cx: &IngressContext<'_>, argument: &str) -> String {
+        let IngressContext { agent, caller, envelope, .. } = cx;
+        let (home, done) = match argument.trim().to_lowercase().as_str() {
+            "" => {
+                let actor = caller.actor();
+                let home =
+                    HomeChat { address: envelope.address.clone(), by: actor.as_str().into() };
+                // A hook may have sent it on: then this chat is another agent's.
+                if !home.leads_to(&self.registry.snapshot(), &agent.id) {
+                    return "no binding sends this chat to me, so I can't make it my home"
+                        .to_owned();
+                }
+                (
+                    Some(home),
+                    "this is my home chat now: here I tell what becomes of me; /sethome off ends that",
+                )
+            }
+            "off" | "none" => {
+                (None, "I have no home chat any more, and tell nobody what becomes of me")
+            }
+            _ => {
+                return "say `/sethome` where I should tell what becomes of me, or `/sethome off`"
+                    .to_owned();
+            }
+        };
+        match self.daemon.set_home(&agent.id, home, &caller.actor()).await {
+            Ok(true) => done.to_owned(),
+            Ok(false) => format!("it was so already: {done}"),
+            Err(error) => told(agent, "my home chat could not be set", &error.reason()),
         }
     }
 

@@ -43,6 +43,8 @@ pub(super) enum Command {
     Pause,
     /// Serve again.
     Resume,
+    /// Tell here what becomes of the agent.
+    SetHome,
 }
 
 struct Entry {
@@ -63,7 +65,7 @@ const fn entry(
     Entry { command, name, argument, about, whose }
 }
 
-const ENTRIES: [Entry; 14] = [
+const ENTRIES: [Entry; 15] = [
     entry(Command::Help, "help", "", "what you can type here", For::Everyone),
     entry(Command::Whoami, "whoami", "", "who you are to me", For::Everyone),
     entry(Command::Agents, "agents", "", "the agents you reach in this chat", For::Everyone),
@@ -84,6 +86,7 @@ const ENTRIES: [Entry; 14] = [
     entry(Command::Reload, "reload", "", "read my configuration again", For::Admins),
     entry(Command::Pause, "pause", "", "serve nobody until /resume", For::Admins),
     entry(Command::Resume, "resume", "", "serve again", For::Admins),
+    entry(Command::SetHome, "sethome", " [off]", "tell here what becomes of me", For::Admins),
 ];
 
 /// Typed by a button that clients show in an empty chat, and of no use afterwards: no menu and

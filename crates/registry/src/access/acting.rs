@@ -19,6 +19,9 @@ pub trait Acting: Send + Sync {
     /// A secret of an agent is another: who was given the old one begins anew.
     fn secrets_changed(&self, agent: &AgentId);
 
+    /// An agent was begun anew: what runs for it, in whatever conversation, ends.
+    fn restarted(&self, agent: &AgentId);
+
     /// An agent is erased: nothing is remembered of it.
     async fn forget(&self, lease: &DaemonLease, agent: &AgentId) -> Result<(), RuntimeError>;
 

@@ -135,5 +135,6 @@ impl Memory {
 
 /// How much an agent's lists may hold.
 pub fn limits(config: &MemoryConfig) -> ListLimits {
-    ListLimits { memory: config.memory_chars, user: config.user_chars }
+    let daily = config.daily.then_some(config.daily_chars);
+    ListLimits { memory: config.memory_chars, user: config.user_chars, daily }
 }

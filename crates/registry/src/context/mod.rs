@@ -28,10 +28,11 @@ use insula_config::web::SearchConfig;
 use insula_domain::disk::Floor;
 use insula_domain::{
     AccountId, Actor, Address, Admins, AgentId, Boundary, Metadata, Narrowing, Platform, Principal,
-    RoleId, ScopeRule, SessionKey, SessionRule, Standing, ToolTable, UserId,
+    RoleId, ScopeRule, SearchReach, SessionKey, SessionRule, Standing, ToolTable, UserId,
 };
 use insula_store::{About, AgentCommand, AgentLease, AuditEntry, Seq, StoreError};
 use insula_tools::workspace::Users;
+use insula_tools::{RememberDaily, SessionSearchAll, Tool};
 use insula_world::{Clock, World};
 use memory::limits;
 use narrowed::Narrowed;
@@ -40,6 +41,7 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 /// What names of conversations begin with that have no other.
 pub const ONE_OFF: &str = "once-";
@@ -109,6 +111,8 @@ pub struct Parts {
     pub admins: Admins,
     /// Who may talk to it on platforms, and how it behaves there.
     pub access: Arc<AccessPolicy>,
+    /// How long its logs are kept.
+    pub logs_keep: Duration,
     /// The context this one was derived from, where it is a child's or was narrowed.
     origin: Option<Arc<AgentContext>>,
     is_child: bool,
@@ -171,10 +175,19 @@ impl ModelChain {
 pub struct Conversations {
     /// Who shares a session.
     pub sessions: SessionRule,
+    /// Which of them it may look through.
+    pub search: SearchReach,
     /// Which scope a message belongs to.
     pub scope: ScopeRule,
     /// People with several identities.
     pub people: People,
+}
+
+impl Conversations {
+    /// The same for a child, which looks through no more than where its parent speaks.
+    fn of_child(&self) -> Self {
+        Self { search: SearchReach::Here, ..self.clone() }
+    }
 }
 
 /// What all contexts of a daemon have in common, none of it any agent's.
@@ -232,6 +245,12 @@ impl AgentContext {
             generation.0,
             around.world.clone(),
         );
+        // Who may more has another form of the tool that does it.
+        let keeps_days = config.memory.as_ref().is_some_and(|memory| memory.daily);
+        let daily = keeps_days.then(|| Arc::new(RememberDaily) as Arc<dyn Tool>);
+        let searches_all = config.search_reach == SearchReach::Agent;
+        let search = searches_all.then(|| Arc::new(SessionSearchAll) as Arc<dyn Tool>);
+        let forms = daily.into_iter().chain(search);
         Self(Whole::new(Parts {
             secrets: GrantedSecrets::new(vault.agent(&config.id), boundary.secrets.clone()),
             generation,
@@ -246,7 +265,11 @@ impl AgentContext {
                 digest: config.digest,
                 metadata: config.metadata,
             }),
-            toolbox: Arc::new(Toolbox::under(&boundary.rules, &boundary.tools, mcp.tools())),
+            toolbox: Arc::new(Toolbox::under(
+                &boundary.rules,
+                &boundary.tools,
+                mcp.tools().chain(forms),
+            )),
             mcp,
             boundary: Arc::new(boundary),
             programs: config.programs,
@@ -267,6 +290,7 @@ impl AgentContext {
             hooks: Arc::new(AgentHooks::new(config.hooks)),
             conversations: Conversations {
                 sessions: config.sessions,
+                search: config.search_reach,
                 scope: config.scope,
                 people: config.people,
             },
@@ -274,6 +298,7 @@ impl AgentContext {
             audit,
             admins: config.admins,
             access: Arc::new(config.access),
+            logs_keep: config.logs_keep,
             origin: None,
             is_child: false,
             ways: Arc::default(),
@@ -311,11 +336,12 @@ impl AgentContext {
             models: ModelChain { models, ..self.models.clone() },
             providers: self.providers.clone(),
             hooks: self.hooks.clone(),
-            conversations: self.conversations.clone(),
+            conversations: self.conversations.of_child(),
             store: self.store.clone(),
             audit: self.audit.clone(),
             admins: self.admins.clone(),
             access: self.access.clone(),
+            logs_keep: self.logs_keep,
             origin: Some(self.clone()),
             is_child: true,
             ways: self.ways.clone(),

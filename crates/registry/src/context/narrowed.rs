@@ -8,7 +8,7 @@ use crate::toolbox::Toolbox;
 use crate::whole::Whole;
 use insula_config::agent::AccessPolicy;
 use insula_config::model::ModelRef;
-use insula_domain::{Boundary, Narrowing};
+use insula_domain::{ArgumentRules, Boundary, Narrowing};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Sets of ways that a generation keeps; one more makes room. Tokens can be many.
@@ -85,6 +85,7 @@ impl AgentContext {
             audit: own.audit.clone(),
             admins: own.admins.clone(),
             access,
+            logs_keep: own.logs_keep,
             origin: Some(self.clone()),
             is_child: false,
             ways,
@@ -95,7 +96,8 @@ impl AgentContext {
 
     fn less(&self, ways: &[Arc<Narrowing>]) -> Result<Less, String> {
         let boundary = Arc::new(self.boundary.through(ways));
-        let toolbox = Toolbox::under(&boundary.rules, &boundary.tools, self.mcp.tools());
+        let rules = ways.iter().fold(ArgumentRules::default(), |all, way| all.and(&way.rules));
+        let toolbox = self.toolbox.through(&boundary.tools, (&self.boundary.rules, &rules));
         let mut models = self.models.clone();
         let mut access = (*self.access).clone();
         for way in ways {

@@ -7,6 +7,7 @@
 use super::{Actor, Daemon, Ledger, Purpose};
 use crate::context::{AgentContext, Generation};
 use crate::error::RuntimeError;
+use crate::lives::{LifeFacts, LifeKind};
 use crate::registry::{AgentEntry, AgentState, Snapshot};
 use insula_config::authority::{Applied as AppliedConfig, Authority};
 use insula_config::settings::Setting;
@@ -87,6 +88,8 @@ pub(crate) async fn apply(
         records: ledger.records.clone(),
         batch,
         applied: Applied::default(),
+        became: Vec::new(),
+        anew: ledger.anew.clone(),
     };
     let mut agents = BTreeMap::new();
     for (id, outcome) in loaded.agents {
@@ -114,7 +117,7 @@ pub(crate) async fn apply(
             }
         }
     }
-    let Work { records, mut batch, applied, .. } = work;
+    let Work { records, mut batch, applied, became, .. } = work;
     if !applied.is_empty() {
         let entry = daemon.parts.trail.entry(actor, "config.applied", 0, counts(&applied));
         batch.push(DaemonCommand::Audit(entry));
@@ -147,7 +150,32 @@ pub(crate) async fn apply(
     };
     daemon.parts.registry.swap(snapshot);
     daemon.parts.access.tell_of_change().await;
+    if daemon.purpose == Purpose::Serve {
+        tell(daemon, &now, became, actor);
+    }
     Ok(applied)
+}
+
+/// What became of an agent.
+struct Became {
+    agent: AgentId,
+    kind: LifeKind,
+    generation: u64,
+    facts: LifeFacts,
+}
+
+/// Tells agents what became of them: by the generation that holds now, and where there is none,
+/// by the last one that did.
+fn tell(daemon: &Daemon, before: &Snapshot, became: Vec<Became>, actor: &Actor) {
+    let after = daemon.snapshot();
+    for Became { agent, kind, generation, facts } in became {
+        let context = |snapshot: &Snapshot| {
+            snapshot.agents.get(&agent).and_then(|entry| entry.state.context()).cloned()
+        };
+        if let Some(context) = context(&after).or_else(|| context(before)) {
+            daemon.parts.lives.tell(&context, kind, generation, actor, facts);
+        }
+    }
 }
 
 struct Work<'w> {
@@ -159,6 +187,9 @@ struct Work<'w> {
     records: BTreeMap<AgentId, Record>,
     batch: Vec<DaemonCommand>,
     applied: Applied,
+    became: Vec<Became>,
+    /// Who gets a new generation in any case.
+    anew: Option<AgentId>,
 }
 
 impl Work<'_> {
@@ -187,8 +218,9 @@ impl Work<'_> {
             None => self.failed_before.contains(id.as_str()),
         };
         if !known {
+            let facts = LifeFacts { why: Some(reason.to_string()), ..LifeFacts::default() };
             let content = json!({ "reason": &*reason });
-            self.record(id, "agent.failed", generation, content);
+            self.note(id, LifeKind::Failed, generation, content, facts);
             self.applied.failed.push(id.clone());
         }
         AgentEntry { generation: Generation(generation), state: AgentState::Failed(reason) }
@@ -197,7 +229,8 @@ impl Work<'_> {
     fn ready(&mut self, id: &AgentId, record: Option<Record>, config: AgentConfig) -> AgentEntry {
         let lifecycle = record.map_or(Lifecycle::Active, |record| record.state);
         let before = self.before.agents.get(id);
-        let same = record.is_some_and(|record| record.digest == config.digest);
+        let is_anew = self.anew.as_ref() == Some(id);
+        let same = record.is_some_and(|record| record.digest == config.digest && !is_anew);
         if let (true, Some(context)) = (same, before.and_then(|entry| entry.state.context())) {
             let generation = context.generation;
             return AgentEntry { generation, state: state(lifecycle, context.clone()) };
@@ -208,7 +241,8 @@ impl Work<'_> {
         } else if before.map_or(self.failed_before.contains(id.as_str()), |entry| {
             matches!(entry.state, AgentState::Failed(_))
         }) {
-            self.record(id, "agent.recovered", generation, json!({}));
+            let facts = LifeFacts::default();
+            self.note(id, LifeKind::Recovered, generation, json!({}), facts);
             self.applied.changed.push(id.clone());
         }
         let store = self.daemon.parts.owner.agent(id);
@@ -231,16 +265,33 @@ impl Work<'_> {
     ) {
         let digest = config.digest;
         let before = self.before.agents.get(id).and_then(|entry| entry.state.context());
-        let kind = if record.is_some() { "agent.changed" } else { "agent.created" };
+        let had_failed = self.before.agents.get(id).is_some_and(|it| it.state.context().is_none());
+        let kind = match record {
+            None => LifeKind::Created,
+            Some(_) if self.anew.as_ref() == Some(id) => LifeKind::Restarted,
+            Some(_) => LifeKind::Changed,
+        };
+        let mut facts = LifeFacts::default();
         let mut content = json!({ "digest": hex(&digest) });
         if let Some(before) = before {
-            content["settings"] = json!(changed(&before.config.settings, &config.settings));
+            let settings = changed(&before.config.settings, &config.settings);
+            facts.what = (!settings.is_empty()).then(|| settings.join(", "));
+            content["settings"] = json!(settings);
             content["soul_changed"] = json!(before.identity.soul.text != config.soul.text);
             if before.identity.instructions != config.instructions {
                 content["instructions_changed"] = json!(true);
             }
         }
-        self.record(id, kind, generation, content);
+        self.note(id, kind, generation, content, facts);
+        if had_failed && record.is_some() {
+            let facts = LifeFacts::default();
+            self.became.push(Became {
+                agent: id.clone(),
+                kind: LifeKind::Recovered,
+                generation,
+                facts,
+            });
+        }
         let new = Record { state: lifecycle, generation, digest };
         self.batch.push(DaemonCommand::PutAgent(row(id, &new, Authority::of(config).to_json())));
         self.records.insert(id.clone(), new);
@@ -264,7 +315,7 @@ impl Work<'_> {
             .map(|(id, generation)| (id.clone(), generation))
             .collect();
         for (id, generation) in &gone {
-            self.record(id, "agent.removed", *generation, json!({}));
+            self.note(id, LifeKind::Removed, *generation, json!({}), LifeFacts::default());
             self.applied.removed.push(id.clone());
             if let Some(record) = self.records.get_mut(id) {
                 record.digest = GONE;
@@ -282,6 +333,19 @@ impl Work<'_> {
             self.records.remove(&id);
             self.batch.push(DaemonCommand::ForgetAgent(id));
         }
+    }
+
+    /// Notes what became of an agent: a record, and what is told.
+    fn note(
+        &mut self,
+        id: &AgentId,
+        kind: LifeKind,
+        generation: u64,
+        content: serde_json::Value,
+        facts: LifeFacts,
+    ) {
+        self.record(id, kind.as_str(), generation, content);
+        self.became.push(Became { agent: id.clone(), kind, generation, facts });
     }
 
     /// A record for the agent's own chain, which its database takes in when it next opens.

@@ -2,8 +2,9 @@
 
 use super::apply::{self, Record, state};
 use super::{Actor, Daemon, Ledger};
-use crate::context::{AgentContext, Generation};
+use crate::context::Generation;
 use crate::error::RuntimeError;
+use crate::lives::{LifeFacts, LifeKind};
 use crate::registry::{AgentEntry, AgentState, Snapshot};
 use insula_config::{AgentOutcome, FindingOwner};
 use insula_domain::AgentId;
@@ -50,40 +51,29 @@ impl NewAgent {
     }
 }
 
-/// An agent whose state is another now, for whoever tells its hooks.
-pub struct Moved {
-    pub agent: Arc<AgentContext>,
-    /// How records call the change.
-    pub kind: &'static str,
-}
-
 impl Daemon {
     /// Stops an agent from serving; it keeps everything. Survives a restart.
-    pub async fn pause(&self, id: &AgentId, actor: &Actor) -> Result<Option<Moved>, RuntimeError> {
-        self.move_to(id, Lifecycle::Paused, "agent.paused", actor).await
+    pub async fn pause(&self, id: &AgentId, actor: &Actor) -> Result<(), RuntimeError> {
+        self.move_to(id, Lifecycle::Paused, LifeKind::Paused, actor).await
     }
 
     /// Lets a paused or archived agent serve again.
-    pub async fn resume(&self, id: &AgentId, actor: &Actor) -> Result<Option<Moved>, RuntimeError> {
-        self.move_to(id, Lifecycle::Active, "agent.resumed", actor).await
+    pub async fn resume(&self, id: &AgentId, actor: &Actor) -> Result<(), RuntimeError> {
+        self.move_to(id, Lifecycle::Active, LifeKind::Resumed, actor).await
     }
 
     /// Puts an agent away; it keeps everything. Survives a restart.
-    pub async fn archive(
-        &self,
-        id: &AgentId,
-        actor: &Actor,
-    ) -> Result<Option<Moved>, RuntimeError> {
-        self.move_to(id, Lifecycle::Archived, "agent.archived", actor).await
+    pub async fn archive(&self, id: &AgentId, actor: &Actor) -> Result<(), RuntimeError> {
+        self.move_to(id, Lifecycle::Archived, LifeKind::Archived, actor).await
     }
 
     async fn move_to(
         &self,
         id: &AgentId,
         to: Lifecycle,
-        kind: &'static str,
+        kind: LifeKind,
         actor: &Actor,
-    ) -> Result<Option<Moved>, RuntimeError> {
+    ) -> Result<(), RuntimeError> {
         let mut ledger = self.change().await;
         let now = self.snapshot();
         let entry =
@@ -99,23 +89,42 @@ impl Daemon {
             ));
         };
         if record.state == to {
-            return Ok(None);
+            return Ok(());
         }
         let row = self.parts.store.daemon().agents().await?.into_iter().find(|row| row.id == *id);
         let row = row.ok_or_else(|| RuntimeError::NoSuchAgent(id.as_str().into()))?;
         let entry_for_audit =
-            self.parts.trail.entry_of(id, actor, kind, record.generation, json!({}));
+            self.parts.trail.entry_of(id, actor, kind.as_str(), record.generation, json!({}));
         let batch = vec![
             DaemonCommand::PutAgent(AgentRow { state: to, ..row }),
             DaemonCommand::QueueAudit(id.clone(), entry_for_audit),
         ];
         self.parts.owner.daemon().commit(batch).await?;
-        tracing::info!(agent = %id, %actor, "{}", kind.replace('.', " "));
+        tracing::info!(agent = %id, %actor, "{}", kind.as_str().replace('.', " "));
         ledger.records.insert(id.clone(), Record { state: to, ..record });
-        let Some(context) = entry.state.context() else { return Ok(None) };
+        let Some(context) = entry.state.context() else { return Ok(()) };
         let state = state(to, context.clone());
         self.show(&now, id, Some(AgentEntry { generation: entry.generation, state }));
-        Ok(Some(Moved { agent: context.clone(), kind }))
+        let facts = LifeFacts { why: Some(format!("by {actor}")), ..LifeFacts::default() };
+        self.parts.lives.tell(context, kind, record.generation, actor, facts);
+        Ok(())
+    }
+
+    /// Whether an agent can be begun anew: it serves, or would if its files let it.
+    pub(crate) fn may_restart(&self, id: &AgentId) -> Result<(), RuntimeError> {
+        match self.snapshot().agents.get(id).map(|entry| &entry.state) {
+            None => Err(RuntimeError::NoSuchAgent(id.as_str().into())),
+            Some(AgentState::Ready(_) | AgentState::Failed(_)) => Ok(()),
+            Some(AgentState::Paused(_)) => {
+                Err(wrong_state(id, "paused", "nothing of it runs; resume it instead"))
+            }
+            Some(AgentState::Archived(_)) => {
+                Err(wrong_state(id, "archived", "nothing of it runs; resume it instead"))
+            }
+            Some(AgentState::Deleted | AgentState::Deleting(_)) => {
+                Err(wrong_state(id, "deleted", "remove it from config.yaml first"))
+            }
+        }
     }
 
     /// Deletes an agent with all it has, also one that nobody names any more. What remains is
@@ -146,6 +155,13 @@ impl Daemon {
                 Some(AgentEntry { generation: Generation(0), state: AgentState::Deleted }),
             );
         }
+        // While its trail and its voice are still there.
+        if let Some(context) = now.agents.get(id).and_then(|entry| entry.state.context()) {
+            let facts = LifeFacts { why: Some(format!("by {actor}")), ..LifeFacts::default() };
+            let generation = context.generation.0;
+            self.parts.lives.tell(context, LifeKind::Deleted, generation, actor, facts);
+            self.parts.lives.settle_agent(context).await;
+        }
         let is_named = ledger.named_in_config.contains(id) || ledger.implicit.as_ref() == Some(id);
         if let Err(error) = self.erase(id, is_named, actor).await {
             self.note_stuck(&mut ledger, id, &error);
@@ -175,6 +191,9 @@ impl Daemon {
     ) -> Result<(), RuntimeError> {
         if let Some(tokens) = self.tokens_without(id) {
             self.parts.owner.daemon().commit(vec![tokens]).await?;
+        }
+        if let Some(homes) = self.parts.homes.with(id, None) {
+            self.parts.owner.daemon().commit(vec![homes]).await?;
         }
         self.forget_secrets(id).await?;
         self.parts.store.retire(id).await;

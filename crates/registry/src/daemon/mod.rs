@@ -1,17 +1,21 @@
 //! The daemon state: one home, its store, its registry, and the one lock under which it changes.
 
 mod apply;
+mod homes;
 pub mod lifecycle;
 mod opening;
 mod secrets;
 mod tokens;
 
 use crate::access::{Access, Acting, InboundCounts};
+use crate::agent_logs::AgentLogs;
 use crate::context;
 use crate::environment::Environment;
 use crate::error::RuntimeError;
 use crate::forgotten::Forgotten;
 use crate::home::{Home, HomeLock};
+use crate::home_chats::HomeChats;
+use crate::lives::Lives;
 use crate::outbox::Outbox;
 use crate::registry::{Registry, Snapshot};
 use crate::secrets::SecretBook;
@@ -28,6 +32,7 @@ use insula_store::{DaemonCommand, LeaseHolder, Store, Subscription};
 use insula_world::World;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::{Mutex, MutexGuard};
@@ -35,6 +40,9 @@ use tokio::sync::{Mutex, MutexGuard};
 pub use apply::Applied;
 pub use insula_domain::Actor;
 pub use tokens::NewToken;
+
+/// What ends the turns of an agent.
+pub type Ending<'e> = Pin<Box<dyn Future<Output = ()> + Send + 'e>>;
 
 /// Why a daemon is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,6 +101,12 @@ pub struct Parts {
     pub inbound: Arc<InboundCounts>,
     /// How often agents had to forget a conversation.
     pub forgotten: Arc<Forgotten>,
+    /// Where agents tell what becomes of them.
+    pub homes: Arc<HomeChats>,
+    /// Who is told what becomes of agents.
+    pub lives: Arc<Lives>,
+    /// What happened to each agent, in its own files.
+    pub logs: Arc<AgentLogs>,
 }
 
 /// What changing agents takes.
@@ -126,6 +140,8 @@ pub(crate) struct Ledger {
     pub(crate) files: Option<[u8; 32]>,
     /// Agents whose deletion did not come to its end, and why.
     pub(crate) stuck: BTreeMap<AgentId, Arc<str>>,
+    /// The agent that gets a new generation whether or not its files differ.
+    pub(crate) anew: Option<AgentId>,
 }
 
 /// Nobody else changes agents or their files while this is there.
@@ -160,8 +176,26 @@ impl Daemon {
         only: Option<&AgentId>,
         actor: &Actor,
     ) -> Result<Reloaded, RuntimeError> {
-        let result = self.try_reload(only, actor).await;
-        match &result {
+        let result = self.try_reload(only, None, actor).await;
+        self.note_reload(&result, actor);
+        result
+    }
+
+    /// Begins an agent anew: a new generation from its files as they are now, and new programs
+    /// and servers. `ending` ends its turns; it is waited for once nothing can refuse any more.
+    pub async fn restart(
+        &self,
+        id: &AgentId,
+        ending: Ending<'_>,
+        actor: &Actor,
+    ) -> Result<Reloaded, RuntimeError> {
+        let result = self.try_reload(Some(id), Some(ending), actor).await;
+        self.note_reload(&result, actor);
+        result
+    }
+
+    fn note_reload(&self, result: &Result<Reloaded, RuntimeError>, actor: &Actor) {
+        match result {
             Ok(_) => {
                 self.reloads_applied.fetch_add(1, Ordering::Relaxed);
                 self.refused.store(None);
@@ -173,12 +207,12 @@ impl Daemon {
                 tracing::error!(%actor, error = error.reason(), "configuration not applied; what ran before still runs");
             }
         }
-        result
     }
 
     async fn try_reload(
         &self,
         only: Option<&AgentId>,
+        anew: Option<Ending<'_>>,
         actor: &Actor,
     ) -> Result<Reloaded, RuntimeError> {
         let mut ledger = self.changes.lock().await;
@@ -187,7 +221,7 @@ impl Daemon {
         }
         let files = read_files(&self.parts.home, &self.parts.world).await?;
         let (digest, has_content) = (files.digest(), files.config.has_content());
-        if ledger.files == Some(digest) {
+        if ledger.files == Some(digest) && anew.is_none() {
             if let Some(id) = only
                 && !self.snapshot().agents.contains_key(id)
             {
@@ -208,9 +242,22 @@ impl Daemon {
             return Err(RuntimeError::NoSuchAgent(id.as_str().into()));
         }
         let restart = restart_needed(&self.started_with, &loaded.daemon);
-        let applied = apply::apply(self, &mut ledger, loaded, only, actor, Vec::new()).await?;
+        if let (Some(ending), Some(id)) = (anew, only) {
+            self.may_restart(id)?;
+            ending.await;
+            ledger.anew = Some(id.clone());
+        }
+        let applied = apply::apply(self, &mut ledger, loaded, only, actor, Vec::new()).await;
+        let anew = ledger.anew.take();
+        let applied = applied?;
+        if let Some(id) = &anew {
+            self.acting.restarted(id);
+        }
         // After one agent alone was reloaded, others may still wait for theirs.
-        ledger.files = only.is_none().then_some(digest);
+        ledger.files = match ledger.files == Some(digest) {
+            true => Some(digest),
+            false => only.is_none().then_some(digest),
+        };
         self.parts.home.mark_configured(has_content)?;
         if !restart.is_empty() {
             tracing::warn!(

@@ -3,10 +3,13 @@
 use super::apply::{self, Record};
 use super::{Actor, Daemon, Ledger, Parts, Purpose, State, parse, read_files};
 use crate::access::{Access, Acting, Rosters};
+use crate::agent_logs::AgentLogs;
 use crate::context::Generation;
 use crate::environment::Environment;
 use crate::error::{RuntimeError, in_general};
 use crate::home::{Home, HomeLock};
+use crate::home_chats::HomeChats;
+use crate::lives::Lives;
 use crate::outbox::Outbox;
 use crate::registry::{AgentEntry, AgentState, Registry, Snapshot};
 use crate::secrets::{SecretBook, handed};
@@ -76,6 +79,8 @@ impl Daemon {
             records.insert(row.id, record);
         }
         let tokens = Arc::new(Self::kept_tokens(&store).await?);
+        let homes = Arc::new(HomeChats::load(&store).await?);
+        let lives = Lives::new(&world, &secrets, &homes);
         let outbox = Arc::new(Outbox::new(&world, &trail));
         let rosters = Arc::<Rosters>::default();
         let registry = Arc::new(Registry::new(before(&settings, loaded.as_ref())));
@@ -85,9 +90,11 @@ impl Daemon {
             tokens.follow(&feed),
             rosters.follow(&feed),
             outbox.follow(&feed),
+            homes.follow(&feed),
             registry.follow(&feed),
         ];
         let access = Access::new(&world, &registry, (&tokens, &rosters), &trail, &acting);
+        let logs = AgentLogs::new(&home, &world, &registry);
         let parts = Parts {
             home,
             world,
@@ -102,6 +109,9 @@ impl Daemon {
             outbox,
             inbound: Arc::default(),
             forgotten: Arc::default(),
+            homes,
+            lives,
+            logs,
         };
         let daemon = Self::of(State {
             parts: parts.clone(),
@@ -120,6 +130,7 @@ impl Daemon {
                 implicit: None,
                 files: Some(digest),
                 stuck: BTreeMap::new(),
+                anew: None,
             }),
             _lock: lock,
         });

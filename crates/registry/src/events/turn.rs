@@ -167,6 +167,18 @@ pub enum TurnEnd {
     Stopped,
 }
 
+impl TurnEnd {
+    /// How it ended, in a word.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Replied { .. } => "replied",
+            Self::Failed { .. } => "failed",
+            Self::OverBudget(_) => "over_budget",
+            Self::Stopped => "stopped",
+        }
+    }
+}
+
 /// A call of a tool that belongs to whoever asked, who makes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientCall {

@@ -41,6 +41,9 @@ pub trait MemoryBackend: Send + Sync {
     /// The lists whose files may still have what was forgotten.
     async fn memory_due(&self) -> Result<Vec<ListName>>;
 
+    /// The days' lists that have something in them, of every scope.
+    async fn memory_days(&self) -> Result<Vec<ListName>>;
+
     /// Whether anything was ever remembered in a scope.
     async fn memory_knows(&self, scope: &ScopeName) -> Result<bool>;
 

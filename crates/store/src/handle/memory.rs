@@ -57,6 +57,11 @@ impl AgentStore {
         self.backend().memory_forgotten(scope, target, texts).await
     }
 
+    /// The days' lists that have something in them, of every scope.
+    pub async fn memory_days(&self) -> Result<Vec<ListName>> {
+        self.backend().memory_days().await
+    }
+
     /// The lists of which something was forgotten that may still be in their files.
     pub async fn memory_due(&self) -> Result<Vec<ListName>> {
         self.backend().memory_due().await

@@ -15,6 +15,7 @@ mod clean;
 mod commands;
 mod files;
 mod groups;
+mod home_chat;
 mod pairing;
 mod repeats;
 mod roles;

@@ -49,6 +49,7 @@ fn need(method: &str, path: &str) -> Option<Need> {
             | "/api/reload"
             | "/api/route/explain"
             | "/api/secrets"
+            | "/api/sessions/search"
             | "/api/status"
             | "/api/tokens"
             | "/api/tokens/{id}"
@@ -75,7 +76,9 @@ fn need(method: &str, path: &str) -> Option<Need> {
         "approvals" if reads || says => Need::Verb("approve"),
         "grants" | "files" if reads || ends => Need::Verb("approve"),
         "pairing" => Need::Verb("approve"),
-        "pause" | "resume" | "reload" if says => Need::Verb("manage"),
+        "pause" | "resume" | "reload" | "restart" if says => Need::Verb("manage"),
+        "home" if ends => Need::Verb("manage"),
+        "home" => Need::Daemon,
         "deliveries" | "skills" if reads => Need::Verb("read"),
         "deliveries" | "skills" => Need::Verb("manage"),
         "archive" | "memory" if says => Need::Daemon,

@@ -66,6 +66,10 @@ impl MemoryBackend for SqliteAgent {
         self.read(buried::due).await
     }
 
+    async fn memory_days(&self) -> Result<Vec<ListName>> {
+        self.read(read::days).await
+    }
+
     async fn memory_knows(&self, scope: &ScopeName) -> Result<bool> {
         let scope = scope.to_owned();
         self.read(move |sql| read::knows(sql, scope.as_str())).await

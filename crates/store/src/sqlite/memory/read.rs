@@ -4,7 +4,7 @@ use super::buried;
 use super::chain::unpack;
 use crate::id::SessionId;
 use crate::memory::{
-    Fragment, FragmentId, Frozen, MEMORY_PAGE_MAX, MemoryList, MemoryPage, Mirror,
+    Fragment, FragmentId, Frozen, ListName, MEMORY_PAGE_MAX, MemoryList, MemoryPage, Mirror,
 };
 use crate::sqlite::scopes;
 use crate::sqlite::sql::bad_value;
@@ -96,6 +96,19 @@ pub(crate) fn one(sql: &Connection, id: FragmentId) -> rusqlite::Result<Option<F
 /// Whether anything was ever remembered in a scope.
 pub(crate) fn knows(sql: &Connection, scope: &str) -> rusqlite::Result<bool> {
     sql.prepare("SELECT 1 FROM provenance WHERE scope = ?1 LIMIT 1")?.exists([scope])
+}
+
+/// The days' lists that have something in them.
+pub(crate) fn days(sql: &Connection) -> rusqlite::Result<Vec<ListName>> {
+    sql.prepare_cached(
+        "SELECT DISTINCT scope.name, fragment.target FROM fragment
+         JOIN scope ON scope.id = fragment.scope WHERE fragment.target >= ?1
+         ORDER BY scope.name, fragment.target",
+    )?
+    .query_map([MemoryList::FIRST_DAY], |row| {
+        Ok((scopes::read(row, 0)?, MemoryList::from_code(row.get(1)?).ok_or_else(|| bad_value(1))?))
+    })?
+    .collect()
 }
 
 /// What a session was shown.

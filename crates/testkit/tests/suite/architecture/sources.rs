@@ -30,6 +30,7 @@ pub(super) const OWNERS: &[(&str, &str)] = &[
     ),
     ("gauntlet/src/noninterference/disk.rs", "homes of runs that are compared, and what is left"),
     ("memory/src/files.rs", "an agent's memory files, below its own folder"),
+    ("registry/src/agent_logs/files.rs", "logs of agents: appending, reading, removing files"),
     ("registry/src/home.rs", "the home folder: creating, locking, writing and removing in it"),
     ("registry/src/watch/looked.rs", "looking at the files of configuration where watches fail"),
     ("capabilities/src/skills/disk.rs", "writing agents' own skills, and what was installed"),

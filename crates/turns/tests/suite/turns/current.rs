@@ -95,7 +95,7 @@ async fn an_agent_that_serves_no_more_does_nothing_more_and_says_why() {
         let (agent, actor) = (id("a"), Actor::CommandLine);
         match kind {
             "pause" => fixture.engine.capabilities().pause(&agent, &actor).await.unwrap(),
-            "archive" => fixture.engine.capabilities().archive(&agent, &actor).await.unwrap(),
+            "archive" => fixture.daemon.archive(&agent, &actor).await.unwrap(),
             _ => fixture.daemon.delete(&agent, &actor).await.unwrap(),
         }
         // Nobody lets the model go: it is not waited for.

@@ -21,7 +21,7 @@ fn model(seen: &Seen, _: usize) -> Vec<Step> {
 }
 
 /// A daemon with a hook server beside the model: `HOOK` in the agents stands for it.
-async fn open_fixture(
+pub async fn open_fixture(
     agents: &str,
     hook: impl Fn(&Seen, usize) -> Vec<Step> + Send + Sync + 'static,
 ) -> (Fixture, Upstream, Handles) {
@@ -273,6 +273,7 @@ agents:
       on_session_reset: [{http: 'HOOK'}]
 ";
     let (fixture, hooks, _) = open_fixture(agents, says_json(json!({ "decision": "block" }))).await;
+    fixture.daemon.told().await;
     let said = fixture.say("a", "one", "todo").await;
     assert!(said.contains("original"), "{said}");
     fixture.say("a", "one", "hello").await;
@@ -280,6 +281,7 @@ agents:
     fixture.engine.begin_anew(&inbound.agent, &key).await.unwrap();
     let id = AgentId::new("a").unwrap();
     fixture.engine.capabilities().pause(&id, &insula_registry::Actor::CommandLine).await.unwrap();
+    fixture.daemon.told().await;
     let told: Vec<String> = hooks
         .seen()
         .iter()
@@ -288,6 +290,8 @@ agents:
     assert_eq!(
         told,
         [
+            "agent:lifecycle",
+            "agent:lifecycle",
             "on_session_start",
             "post_api_request",
             "post_tool_call",

@@ -1,0 +1,24 @@
+//! How long the files of an agent's log are kept.
+
+use super::Reader;
+use std::time::Duration;
+
+const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
+/// Where nobody says otherwise: two weeks, in which somebody notices that something is wrong.
+const KEEP_DAYS: u64 = 14;
+/// Longest: ten years.
+const KEEP_DAYS_MAX: u64 = 3_650;
+
+impl Reader<'_> {
+    pub(super) fn logs_keep(&mut self) -> Duration {
+        let keep = self.millis("logs.keep", KEEP_DAYS * DAY_MS);
+        if let Some(node) = self.at("logs.keep")
+            && !(DAY_MS..=KEEP_DAYS_MAX * DAY_MS).contains(&keep)
+        {
+            let message = format!("agent `{}` can't keep its logs so long, or so shortly", self.id);
+            let help = format!("there is a file a day: write `1d` to `{KEEP_DAYS_MAX}d`");
+            self.error(node.span, message, Some(help));
+        }
+        Duration::from_millis(keep)
+    }
+}

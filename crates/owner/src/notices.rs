@@ -1,0 +1,138 @@
+//! What an agent's home chat hears of it: one short line for each thing that became of it.
+//!
+//! A line leaves by the outbox while the agent serves, so that it waits for an account that is
+//! away; one about an agent that does not is said at once or not at all.
+
+use crate::delivery::{ChatRef, Relay};
+use async_trait::async_trait;
+use insula_channel::Body;
+use insula_domain::AgentId;
+use insula_registry::Registry;
+use insula_registry::home_chats::HomeChats;
+use insula_registry::lives::{LifeEvent, LifeKind, TellsOfLife};
+use insula_store::{AgentCommand, Enqueue, OutboxCommand};
+use insula_world::Clock;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+/// Lines that one agent's home hears in an hour: an account that comes and goes is no reason to
+/// fill a chat.
+const LINES_AN_HOUR_MAX: u32 = 30;
+const HOUR: Duration = Duration::from_secs(60 * 60);
+/// Longest reason that a line gives, in bytes; the rest is in the log.
+const WHY_BYTES_MAX: usize = 500;
+
+/// Tells home chats.
+pub(crate) struct Notices {
+    registry: Arc<Registry>,
+    homes: Arc<HomeChats>,
+    clock: Arc<dyn Clock>,
+    /// It is held by what this is held by.
+    out: Weak<Relay>,
+    /// How many lines each agent's home heard since when.
+    heard: Mutex<HashMap<AgentId, (Duration, u32)>>,
+}
+
+/// Whether one more line is said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Room {
+    Yes,
+    /// It is the last one in this hour, and says so.
+    Last,
+    No,
+}
+
+impl Notices {
+    pub(crate) fn new(
+        registry: Arc<Registry>,
+        homes: Arc<HomeChats>,
+        clock: Arc<dyn Clock>,
+        out: Weak<Relay>,
+    ) -> Self {
+        Self { registry, homes, clock, out, heard: Mutex::default() }
+    }
+
+    fn room(&self, agent: &AgentId) -> Room {
+        let now = self.clock.elapsed();
+        let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        heard.retain(|_, (since, _)| now.saturating_sub(*since) < HOUR);
+        let (_, count) = heard.entry(agent.clone()).or_insert((now, 0));
+        *count = count.saturating_add(1);
+        match *count {
+            count if count < LINES_AN_HOUR_MAX => Room::Yes,
+            LINES_AN_HOUR_MAX => Room::Last,
+            _ => Room::No,
+        }
+    }
+}
+
+#[async_trait]
+impl TellsOfLife for Notices {
+    async fn tell(&self, event: &LifeEvent) {
+        let (Some(out), Some(home)) = (self.out.upgrade(), self.homes.of(&event.agent.id)) else {
+            return;
+        };
+        let id = &event.agent.id;
+        let snapshot = self.registry.snapshot();
+        // A chat that is another agent's by now, or nobody's, hears nothing of this one.
+        if !home.leads_to(&snapshot, id) {
+            return;
+        }
+        let mut text = line(event);
+        match self.room(id) {
+            Room::Yes => {}
+            Room::Last => text.push_str("\nMore happens than fits here; the rest is in my log."),
+            Room::No => return,
+        }
+        let place = ChatRef::of(&home.address);
+        let serving = out.serving(id).filter(|_| event.kind != LifeKind::DaemonStopped);
+        let Some(agent) = serving else {
+            let body = Body { markdown: text, ..Body::default() };
+            return out.say(&event.agent, out.tenant(&event.agent), &place, body).await;
+        };
+        let put = Enqueue {
+            session: None,
+            turn: None,
+            to: place.origin(None),
+            text: out.engine.told(&agent, text),
+            name: None,
+            buttons: Vec::new(),
+            at: self.clock.now(),
+        };
+        let put = AgentCommand::Outbox(OutboxCommand::Enqueue(Box::new(put)));
+        if let Err(error) = agent.store.commit(vec![put]).await {
+            tracing::warn!(agent = %id, %error, "a home chat was not told what became of its agent");
+        }
+    }
+}
+
+/// What a home chat hears.
+fn line(event: &LifeEvent) -> String {
+    let name = &event.agent.identity.name;
+    let account = event.account.as_ref();
+    let account = account.map(|(platform, name)| format!("{platform}:{name}")).unwrap_or_default();
+    let what = match event.kind {
+        LifeKind::DaemonStarted => format!("{name}: the daemon has started"),
+        LifeKind::DaemonStopped => format!("{name}: the daemon stops"),
+        LifeKind::Created => format!("{name} was created"),
+        LifeKind::Changed => format!("{name} was changed, generation {}", event.generation),
+        LifeKind::Failed => format!("{name} failed and serves nobody"),
+        LifeKind::Recovered => format!("{name} has recovered"),
+        LifeKind::Paused => format!("{name} was paused"),
+        LifeKind::Resumed => format!("{name} serves again"),
+        LifeKind::Archived => format!("{name} was archived"),
+        LifeKind::Restarted => format!("{name} was restarted, generation {}", event.generation),
+        LifeKind::Removed => format!("{name} was removed from the configuration"),
+        LifeKind::Deleted => format!("{name} was deleted"),
+        LifeKind::AccountUp => format!("{name}: account {account} is connected"),
+        LifeKind::AccountDown => format!("{name}: account {account} is not connected"),
+    };
+    let short = |text: &str| text[..text.floor_char_boundary(WHY_BYTES_MAX)].to_owned();
+    let details = [event.what.as_deref(), event.why.as_deref()];
+    let details: Vec<String> = details.into_iter().flatten().map(short).collect();
+    match details.is_empty() {
+        true => what,
+        false => format!("{what}: {}", details.join("; ")),
+    }
+}
