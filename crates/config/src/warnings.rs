@@ -1,16 +1,17 @@
 //! What is not wrong and will still surprise somebody.
 
+use crate::account::Account;
 use crate::agent::AgentConfig;
 use crate::bindings::Written;
 use crate::daemon::DaemonConfig;
 use crate::diagnostic::{Diagnostic, FindingOwner, LoadReport};
-use crate::model::{Lack, Providers};
+use crate::model::{Lack, ModelRef, Providers};
 use crate::schema::{AccountKeys, CONNECTED};
 use crate::settings::Setting;
 use crate::shape::quoted;
 use crate::source::Span;
 use insula_domain::boundary::{Boundary, WorkspaceScope};
-use insula_domain::{AccountId, Act, AgentId, Effect, Platform, Switch, TaintedRule};
+use insula_domain::{AccountId, Act, AgentId, Effect, Match, Platform, Switch, TaintedRule};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -23,6 +24,7 @@ pub fn collect(
     default: Option<&AgentId>,
 ) {
     without_channel(report, daemon, rules);
+    without_model(report, daemon, ready, rules);
     let mut by_agent: BTreeMap<&AgentId, Vec<&Written>> = BTreeMap::new();
     for rule in rules {
         by_agent.entry(&rule.binding.agent).or_default().push(rule);
@@ -55,6 +57,41 @@ pub fn collect(
                 )
                 .help(desks(agent)),
             );
+        }
+    }
+}
+
+/// Tells of accounts that leave an agent a model which it does not have: nobody who comes by them
+/// is answered.
+fn without_model(
+    report: &mut LoadReport,
+    daemon: &DaemonConfig,
+    ready: &BTreeMap<AgentId, Arc<AgentConfig>>,
+    rules: &[Written],
+) {
+    for rule in rules {
+        let Some(agent) = ready.get(&rule.binding.agent) else { continue };
+        let Match { platform, account, .. } = &rule.binding.matches;
+        let leads = |it: &&Account| {
+            it.platform == *platform && account.as_ref().is_none_or(|name| *name == it.name)
+        };
+        for account in daemon.accounts.iter().filter(leads) {
+            let Some(narrowing) = &account.narrowing else { continue };
+            let has = |it: &ModelRef| narrowing.leaves_model(&it.to_string(), &it.name);
+            if agent.models.iter().any(has) {
+                continue;
+            }
+            let model = narrowing.model.as_deref().unwrap_or_default();
+            let message = format!(
+                "account `{platform}.{}` leaves only model `{model}`, which agent `{}` does not have",
+                account.name, agent.id
+            );
+            let models: Vec<String> = agent.models.iter().map(ToString::to_string).collect();
+            let help = format!(
+                "what comes by it is refused; the agent has {}, and the account's `model` is one of those or left out",
+                models.join(", ")
+            );
+            report.push(Diagnostic::warning(&FindingOwner::Binding, rule.span, message).help(help));
         }
     }
 }

@@ -20,4 +20,5 @@ mod hooks;
 mod hostile;
 mod integrity;
 mod providers;
+mod ways;
 mod workspaces;

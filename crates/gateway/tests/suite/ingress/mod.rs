@@ -22,5 +22,6 @@ mod roles;
 mod routes;
 mod shared;
 mod support;
+mod tenants;
 mod waiting;
 mod ways;
