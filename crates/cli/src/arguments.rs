@@ -4,12 +4,14 @@ mod access;
 mod audit;
 mod conversation;
 mod policies;
+mod service;
 
 pub use access::{Deliveries, Less, Mcp, McpServe, OneSecret, Pairing, Secret, Skills, Token};
 pub use audit::{Audit, Export, Filters, Tail, Verify};
 use conversation::CHAT_HELP;
 pub use conversation::{Approvals, Chat, Files, Forgetting, Memory, Sessions, Turns};
 pub use policies::Policies;
+pub use service::{Install, Service, ServiceLogs, Which};
 
 use crate::setting::Answer;
 use clap::{Args, Parser, Subcommand};
@@ -71,6 +73,13 @@ pub enum Command {
     Status,
     /// Read the configuration again and apply it
     Reload,
+    /// End the daemon of this home in order
+    Stop,
+    /// End the daemon in order and begin it anew, with the program that is installed now
+    Restart,
+    /// Let systemd start the daemon and keep it running
+    #[command(subcommand)]
+    Service(Service),
     /// Show what this machine and this home can do, measured, and what is off
     Doctor,
     /// Read and verify audit chains

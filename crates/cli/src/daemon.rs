@@ -4,7 +4,7 @@ use crate::agent_log::AgentLayer;
 use crate::failure::Failure;
 use crate::reach::{Occupied, Running, SOCKET, occupied};
 use crate::setting::{Answer, Setting};
-use crate::{logging, output, process};
+use crate::{logging, moved, output, process, supervisor};
 use insula_adapters::Makers;
 use insula_api::{Api, LocalOwner};
 use insula_capabilities::{Capabilities, Opened};
@@ -54,8 +54,17 @@ pub enum Follow {
     Requests,
 }
 
+/// Why the daemon ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// It was told to stop.
+    Stopped,
+    /// It was told to begin anew.
+    Again,
+}
+
 /// Runs until told to stop.
-pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
+pub async fn run(setting: &Setting, options: Options) -> Result<Ended, Failure> {
     // From the first moment: a signal that comes while the daemon is opened is not lost, and
     // does not end the process by its default.
     let mut signals = Signals::listen()?;
@@ -92,9 +101,13 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
     home.write(&home.admin_token_file(), admin.reveal().as_bytes(), FileMode::Private)?;
     let local = local_listener(&home);
     let socket = local.as_ref().map(|_| SOCKET);
-    let about = json!({ "pid": listening.pid, "listen": address.to_string(), "socket": socket });
+    let about = json!({ "pid": listening.pid, "listen": address.to_string(), "socket": socket, "restarts": true });
     home.write(&home.daemon_file(), about.to_string().as_bytes(), FileMode::Private)?;
-    welcome(&opened, &listening, is_new, &setting, options.follow);
+    let copied = moved::note_place(&home)?;
+    if let Some(copied) = &copied {
+        tracing::warn!("{copied}");
+    }
+    welcome(&opened, &listening, copied, is_new, setting, options.follow);
     if !address.ip().is_loopback() {
         tracing::warn!(%address, "others on the network can reach this address; use a tunnel or a proxy that authenticates");
     }
@@ -135,17 +148,23 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
     };
     let follow = tokio::spawn(follow(daemon.clone(), parts.clone(), watch, stop.clone()));
     tracing::info!(address = %address, "ready");
+    supervisor::ready(&format!("http://{address}, {} agents", snapshot.agents.len()));
+    let life = tokio::spawn(supervisor::show_life(setting.world.clone(), stop.clone()));
     parts.lives.begin(&parts.registry.snapshot());
 
-    let name = loop {
+    let (name, ended) = loop {
         match signals.next().await {
             SignalAction::Reload => {
                 reload(daemon, &Actor::Signal).await;
             }
-            SignalAction::Stop(name) => break name,
+            SignalAction::End(name, ended) => break (name, ended),
         }
     };
     tracing::info!(signal = name, "stopping");
+    match ended {
+        Ended::Stopped => supervisor::stopping(),
+        Ended::Again => supervisor::starting_again(),
+    }
     // While accounts are still connected.
     parts.lives.end(&parts.registry.snapshot()).await;
     stop.cancel();
@@ -166,7 +185,7 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
         tracing::warn!("requests under way were cut off");
     }
     // All end at once when told to stop; a reload under way is finished first.
-    let _ = tokio::join!(tidy, follow, talking, logs);
+    let _ = tokio::join!(tidy, follow, talking, logs, life);
     engine.settle().await;
     home.remove(&home.daemon_file())?;
     home.remove(&home.run().join(SOCKET))?;
@@ -174,7 +193,7 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
     daemon.close().await?;
     tracing::info!("stopped");
     parts.logs.flush().await;
-    Ok(())
+    Ok(ended)
 }
 
 /// Writes the first configuration into a home that has none; whether it did. A start that was
@@ -230,6 +249,7 @@ async fn listen(
 fn welcome(
     opened: &Opened,
     listening: &Listening,
+    copied: Option<String>,
     is_new: bool,
     setting: &Setting,
     follow: Follow,
@@ -240,7 +260,7 @@ fn welcome(
     let user_home = setting.environment.variables.get("HOME").map(String::as_str);
     let contexts = snapshot.agents.values().filter_map(|entry| entry.state.context());
     let unread = unread_souls(&parts.home, user_home, contexts.map(|it| Reader::from(&**it)));
-    missing.extend(unread.into_iter().map(|what| (what, None)));
+    missing.extend(unread.into_iter().chain(copied).map(|what| (what, None)));
     let names = |state: &str| {
         let those = snapshot.agents.iter().filter(|(_, entry)| entry.state.as_str() == state);
         those.map(|(id, _)| id.to_string()).collect::<Vec<_>>()
@@ -395,13 +415,15 @@ async fn tidy(parts: Parts, stop: CancellationToken) {
 
 enum SignalAction {
     Reload,
-    Stop(&'static str),
+    End(&'static str, Ended),
 }
 
 struct Signals {
     hangup: Signal,
     interrupt: Signal,
     terminate: Signal,
+    /// What `insula restart` sends.
+    again: Signal,
 }
 
 impl Signals {
@@ -410,14 +432,16 @@ impl Signals {
             hangup: signal(SignalKind::hangup())?,
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
+            again: signal(SignalKind::user_defined2())?,
         })
     }
 
     async fn next(&mut self) -> SignalAction {
         tokio::select! {
             _ = self.hangup.recv() => SignalAction::Reload,
-            _ = self.interrupt.recv() => SignalAction::Stop("SIGINT"),
-            _ = self.terminate.recv() => SignalAction::Stop("SIGTERM"),
+            _ = self.interrupt.recv() => SignalAction::End("SIGINT", Ended::Stopped),
+            _ = self.terminate.recv() => SignalAction::End("SIGTERM", Ended::Stopped),
+            _ = self.again.recv() => SignalAction::End("SIGUSR2", Ended::Again),
         }
     }
 }

@@ -8,10 +8,12 @@ mod daemon;
 mod endpoint;
 mod failure;
 mod logging;
+mod moved;
 mod output;
 mod process;
 mod reach;
 mod setting;
+mod supervisor;
 
 use clap::Parser as _;
 

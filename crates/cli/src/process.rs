@@ -14,6 +14,8 @@ pub struct Environment {
     pub variables: BTreeMap<String, String>,
     /// Its process id.
     pub pid: u32,
+    /// The program that runs. Read at the start: an upgrade puts another one there.
+    pub program: PathBuf,
 }
 
 /// Reads the environment. Variables that are not UTF-8 can't be named in a configuration,
@@ -21,7 +23,8 @@ pub struct Environment {
 pub fn environment() -> Environment {
     let variables = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    Environment { variables: variables.collect(), pid: std::process::id() }
+    let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("insula"));
+    Environment { variables: variables.collect(), pid: std::process::id(), program }
 }
 
 /// What was typed after the program's name, as it was typed.
@@ -88,6 +91,31 @@ pub fn ask_hidden(prompt: &str) -> std::io::Result<String> {
 /// Ends the process at once. What is durable is durable; the system lets go of the rest.
 pub fn end(code: u8) -> ! {
     std::process::exit(i32::from(code))
+}
+
+/// What a daemon is told by a signal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Told {
+    Stop,
+    Restart,
+}
+
+/// Tells the daemon with this process id.
+pub fn signal(pid: u32, told: Told) -> std::io::Result<()> {
+    use rustix::process::{Pid, Signal, kill_process};
+    let signal = match told {
+        Told::Stop => Signal::TERM,
+        Told::Restart => Signal::USR2,
+    };
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    let pid = pid.ok_or_else(|| std::io::Error::other("that is no process id"))?;
+    Ok(kill_process(pid, signal)?)
+}
+
+/// Becomes the program at this path, with what was typed. Comes back only where it can't.
+pub fn begin_anew(program: &Path) -> std::io::Error {
+    use std::os::unix::process::CommandExt as _;
+    std::process::Command::new(program).args(arguments()).exec()
 }
 
 /// Opens the log file of the daemon.

@@ -40,6 +40,9 @@ pub struct Running {
     pub listen: SocketAddr,
     /// The socket of the command line beside the file, where it has one.
     pub socket: Option<String>,
+    /// Whether it begins anew when told so.
+    #[serde(default)]
+    pub restarts: bool,
 }
 
 impl Running {

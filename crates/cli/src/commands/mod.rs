@@ -9,6 +9,7 @@ mod audit_file;
 mod check;
 mod context;
 mod deliveries;
+mod ending;
 mod files;
 mod integrity;
 mod logs;
@@ -20,6 +21,8 @@ mod pairing;
 mod policies;
 mod route;
 mod secret;
+mod service;
+mod service_unit;
 pub mod sessions;
 mod skills;
 mod system;
@@ -32,10 +35,10 @@ use crate::arguments::{
     Agents, Approvals, Arguments, Audit, Command, Config, Files, Mcp, Memory, Model, Pairing,
     Secret, Sessions, Skills, Token,
 };
-use crate::daemon::{self, Follow, Options};
+use crate::daemon::{self, Ended, Follow, Options};
 use crate::failure::Failure;
 use crate::output;
-use crate::process::{Environment, absolute};
+use crate::process::{Environment, absolute, begin_anew};
 use crate::reach::Reach;
 use crate::setting::Setting;
 use clap::CommandFactory as _;
@@ -96,11 +99,22 @@ async fn dispatch(command: Command, setting: Setting) -> Result<u8, Failure> {
     match command {
         Command::Up(up) => {
             let follow = if up.no_watch { Follow::Requests } else { Follow::Files };
-            daemon::run(setting, Options { listen: up.listen, follow }).await.map(|()| 0)
+            match daemon::run(&setting, Options { listen: up.listen, follow }).await? {
+                Ended::Stopped => Ok(0),
+                Ended::Again => {
+                    let program = &setting.environment.program;
+                    let error = begin_anew(program);
+                    let path = program.display();
+                    Err(Failure::Failed(format!("{path} can't be started again: {error}")))
+                }
+            }
         }
         Command::Check(check) => check::run(&setting, &check).await,
         Command::Model(Model::Try(wish)) => model::run(&setting, &wish).await,
         Command::Logs(wish) => logs::run(&setting, &wish).await,
+        Command::Stop => ending::stop(&setting).await,
+        Command::Restart => ending::restart(&setting).await,
+        Command::Service(command) => service::run(&setting, command).await,
         // The file is the operator's, whether or not a daemon runs.
         Command::Agents(Agents::Set(wish)) => agents_set::run(&setting, &wish),
         Command::Policies(command) => policies::run(&setting, command),
@@ -172,6 +186,9 @@ async fn over(reach: &Reach, command: Command, setting: &Setting) -> Result<u8, 
         | Command::Policies(_)
         | Command::Model(_)
         | Command::Logs(_)
+        | Command::Stop
+        | Command::Restart
+        | Command::Service(_)
         | Command::Config(_)
         | Command::Completions { .. } => Ok(0),
     }

@@ -11,9 +11,16 @@ use insula_testkit::{Home, run_bare};
 use serde_json::{Value, json};
 
 /// Every command there is.
-const COMMANDS: [&str; 95] = [
+const COMMANDS: [&str; 102] = [
     "",
     "up",
+    "stop",
+    "restart",
+    "service",
+    "service install",
+    "service status",
+    "service logs",
+    "service uninstall",
     "check",
     "route",
     "route explain",

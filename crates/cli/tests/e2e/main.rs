@@ -56,6 +56,7 @@ mod routes;
 mod rules;
 mod secrets;
 mod sending;
+mod service;
 mod sessions;
 mod skill_collections;
 mod skill_programs;

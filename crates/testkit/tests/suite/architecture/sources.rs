@@ -19,6 +19,7 @@ pub(super) const OWNERS: &[(&str, &str)] = &[
         "cli/src/process.rs",
         "start-up: the environment, the process itself, its log file, a server that a person wants",
     ),
+    ("cli/src/supervisor.rs", "what started the process, as systemd: units, its commands"),
     ("config/src/files.rs", "reading the files of a configuration"),
     ("config/src/skills/files.rs", "reading folders of skills, beneath a folder opened once"),
     ("gauntlet/src/beside.rs", "an attacking program: /proc, rights of files, threads, its clock"),
