@@ -165,6 +165,11 @@ pub fn real(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
+/// Whether there is a folder.
+pub fn is_folder(path: &Path) -> bool {
+    path.is_dir()
+}
+
 /// The program of that name that a shell would start.
 pub fn program(environment: &Environment, name: &str) -> Option<PathBuf> {
     use std::os::unix::fs::PermissionsExt as _;

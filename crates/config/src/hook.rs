@@ -11,6 +11,14 @@ pub const HOOK_TIMEOUT: Duration = Duration::from_secs(5);
 /// Longest time a hook may be given: whatever asks it waits.
 pub const HOOK_TIMEOUT_MAX: Duration = Duration::from_secs(60);
 
+/// A policy as it was when it was applied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HookPolicy {
+    pub name: Arc<str>,
+    /// Of all its files.
+    pub hash: Arc<str>,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hook {
     /// When it is asked.
@@ -26,7 +34,7 @@ pub struct Hook {
     /// Who wrote it.
     pub owner: HookOwner,
     /// The policy it is of, in whose folder its program then is.
-    pub policy: Option<Arc<str>>,
+    pub policy: Option<HookPolicy>,
     /// What it is called in records: the event and the place it is written at.
     pub name: Box<str>,
 }

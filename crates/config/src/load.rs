@@ -12,7 +12,7 @@ use crate::enforcement;
 use crate::file_state::FileState;
 use crate::files::FilesSnapshot;
 use crate::layers::{agent_part, join_files, merge, relocate};
-use crate::policies::Policies;
+use crate::policies::{Over, Policies};
 use crate::resolve::{SharedTables, Surroundings, resolve};
 use crate::schema::{AGENT, MOVED, TOP};
 use crate::shape::{Checker, Shape, shorten};
@@ -113,9 +113,13 @@ impl Loader<'_> {
             draft.node = merge(own, &inherited);
         }
         let mut policies = Policies::new(&self.snapshot.policies, &self.snapshot.policies_lock);
+        let over = Over {
+            policies: inherited.get("policies").map(Node::items).unwrap_or_default(),
+            hooks: top.get("hooks"),
+        };
         for (id, draft) in &mut drafts {
             let own = std::mem::replace(&mut draft.node, Node::empty_map(inherited.span));
-            draft.node = policies.lay(self.report, id.as_str(), own);
+            draft.node = policies.lay(self.report, id.as_str(), own, &over);
         }
         let default = self.default_agent(&drafts);
         self.refuse_unenforced(&top);

@@ -51,7 +51,7 @@ pub struct Surroundings<'s> {
     /// The files, for the skills among them.
     pub files: &'s FilesSnapshot,
     /// Which text is which policy's.
-    pub policies: &'s BTreeMap<SourceId, Arc<str>>,
+    pub policies: &'s BTreeMap<SourceId, crate::hook::HookPolicy>,
 }
 
 impl Surroundings<'_> {

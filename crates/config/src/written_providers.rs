@@ -48,8 +48,8 @@ pub(crate) fn read(
     providers
 }
 
-/// Refuses agents that do not exist: whoever misspells a name would lock somebody out, or let in
-/// whoever is called so one day.
+/// Tells of agents that do not exist. No error: an agent that is deleted must not keep all others
+/// from starting.
 pub(crate) fn check_agents(
     report: &mut LoadReport,
     written: Option<&Node>,
@@ -65,7 +65,7 @@ pub(crate) fn check_agents(
                 Some(name) => format!("did you mean `{name}`?"),
                 None => format!("take it out of `providers.{}.agents`", provider.key),
             };
-            report.push(Diagnostic::error(&FindingOwner::Shared, node.span, message).help(help));
+            report.push(Diagnostic::warning(&FindingOwner::Shared, node.span, message).help(help));
         }
     }
 }

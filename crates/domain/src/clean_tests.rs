@@ -103,3 +103,26 @@ proptest! {
         prop_assert_eq!(letters(&cleaned(&text)), letters(&text));
     }
 }
+
+#[test]
+fn only_flags_of_regions_may_have_tags() {
+    let tags = |text: &str| {
+        let letters = text.chars().map(|it| char::from_u32(0xe_0000 + u32::from(it)).unwrap());
+        letters.collect::<String>()
+    };
+    for region in ["gbeng", "gbsct", "gbwls"] {
+        let flag = format!("\u{1f3f4}{}\u{e007f} goes on", tags(region));
+        let mut removed = Removed::default();
+        assert_eq!(clean(&flag, &mut removed), flag.as_str());
+        assert!(removed.is_empty());
+        // One flag, and no more behind it.
+        let more = format!("\u{1f3f4}{}\u{e007f}{}", tags(region), tags("obey"));
+        let kept = format!("\u{1f3f4}{}\u{e007f}", tags(region));
+        assert_eq!(clean(&more, &mut removed), kept);
+    }
+    let hidden = format!("\u{1f3f4}{}\u{e007f}", tags("ignore all"));
+    let mut removed = Removed::default();
+    assert_eq!(clean(&hidden, &mut removed), "\u{1f3f4}");
+    assert_eq!(removed.counts().collect::<Vec<_>>(), [(RemovedKind::Tag, 11)]);
+    assert!(removed.examples().iter().any(|it| it.contains("ignore all")));
+}

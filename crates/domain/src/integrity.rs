@@ -227,12 +227,27 @@ impl Integrity {
         .flatten()
     }
 
-    /// The same, for people and models.
+    /// The same, for operators and the agent's admins.
     pub fn in_words(&self) -> String {
-        let sources = self.sources().map(|it| format!("{} {}", it.kind.as_str(), it.name()));
+        self.worded(|it| format!("{} {}", it.kind.as_str(), it.name()))
+    }
+
+    /// The same, for models, and so for whoever reads what a model was shown: people of other
+    /// conversations are not named.
+    pub fn for_models(&self) -> String {
+        self.worded(|it| match it.kind {
+            SourceKind::Observed | SourceKind::Quoted => format!("{} others", it.kind.as_str()),
+            kind => format!("{} {}", kind.as_str(), it.name()),
+        })
+    }
+
+    fn worded(&self, word: impl Fn(&Source) -> String) -> String {
         match self.0 {
             Sources::Many => "more sources than are told apart".to_owned(),
-            Sources::Known(_) => sources.collect::<Vec<_>>().join(", "),
+            Sources::Known(_) => {
+                let words: BTreeSet<String> = self.sources().map(word).collect();
+                words.into_iter().collect::<Vec<_>>().join(", ")
+            }
         }
     }
 }

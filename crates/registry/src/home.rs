@@ -93,12 +93,6 @@ impl Home {
         fs::canonicalize(folder).ok().filter(|folder| folder.is_dir())
     }
 
-    /// The folder of a policy, which hooks of it find theirs in.
-    pub fn policy(&self, name: &str) -> Option<PathBuf> {
-        let folder = self.root.join(insula_config::policies::FOLDER).join(name);
-        fs::canonicalize(folder).ok().filter(|folder| folder.is_dir())
-    }
-
     /// Removes what programs printed in a conversation of an agent.
     pub fn remove_output(&self, id: &AgentId, session: &str) -> Result<(), RuntimeError> {
         let path = self.agent(id).join(OUTPUT).join(session);

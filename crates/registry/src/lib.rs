@@ -22,6 +22,7 @@ pub mod key_name;
 pub mod keyed;
 pub mod lives;
 pub mod outbox;
+mod policy_folders;
 pub mod providers;
 pub mod registry;
 pub mod removal;

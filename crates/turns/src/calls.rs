@@ -246,7 +246,7 @@ impl Turn<'_> {
         // What has its own marks says itself where it came from.
         let is_marked = foreign.is_some();
         if !is_marked && ask.is_none() && self.is_fenced(&read) {
-            let source = read.in_words();
+            let source = read.for_models();
             foreign = Some(vec![Piece::Foreign { source, text: text.clone() }]);
         }
         // The marks are new for every call, so what comes again is told without them.

@@ -32,11 +32,11 @@ pub(super) async fn command(
     };
     let (home, policy) = (caps.home.clone(), hook.policy.clone());
     let folder = caps.world.storage.run(move || match &policy {
-        Some(policy) => home.policy(policy),
-        None => home.hooks(owner.as_ref()),
+        Some(policy) => home.policy(policy).map(Some),
+        None => Ok(home.hooks(owner.as_ref())),
     });
     let folder = folder.await;
-    let folder = folder.map_err(|error| error.to_string())?;
+    let folder = folder.map_err(|error| error.to_string())??;
     let program = HookProgram {
         agent: occasion.agent,
         session,

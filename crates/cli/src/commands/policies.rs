@@ -4,16 +4,15 @@
 use crate::arguments::Policies;
 use crate::failure::Failure;
 use crate::output;
+use crate::process;
 use crate::setting::{Answer, Setting};
 use insula_config::files::FilesSnapshot;
 use insula_config::policies::{
-    FOLDER, LOCK, LockedPolicy, PolicyFiles, PolicyLock, PolicySummary, is_name, read_folder,
-    summary,
+    LOCK, LockedPolicy, PolicyFiles, PolicyLock, PolicySummary, is_name, read_folder, summary,
 };
 use insula_config::{AgentOutcome, load};
 use insula_registry::home::{FileMode, Home};
 use serde_json::{Value, json};
-use std::fs;
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::path::Path;
 
@@ -38,7 +37,7 @@ pub fn run(setting: &Setting, command: Policies) -> Result<u8, Failure> {
             let path = Path::new(&name);
             let files = match snapshot.policies.get(&name) {
                 Some(files) => files.clone(),
-                None if path.is_dir() => read_folder(path),
+                None if process::is_folder(path) => read_folder(path),
                 None => return Err(missing(&name)),
             };
             let told = summary(&name, &files).map_err(Failure::Failed)?;
@@ -61,9 +60,7 @@ fn install(
     folder: &Path,
     yes: bool,
 ) -> Result<u8, Failure> {
-    let whole = folder
-        .canonicalize()
-        .map_err(|error| Failure::Failed(format!("{} can't be read: {error}", folder.display())))?;
+    let whole = process::real(folder);
     let name = whole.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     if !is_name(name) {
         let message = "the folder's name is the policy's: letters, digits, `-` and `_`";
@@ -80,7 +77,7 @@ fn install(
         let what = if before.is_some() { "replace" } else { "install" };
         confirm(&format!("{what} `{name}`"))?;
     }
-    put(&setting.home, name, &files)?;
+    setting.home.put_policy(name, &files)?;
     let installed = setting.world.clock.now().to_string();
     let locked = LockedPolicy { installed, files: files.hashes() };
     lock.policies.insert(name.to_owned(), locked);
@@ -109,23 +106,6 @@ fn confirm(what: &str) -> Result<(), Failure> {
         true => Ok(()),
         false => Err(Failure::Failed("nothing was installed".to_owned())),
     }
-}
-
-/// Writes the files beside the old ones first, so that no mixture of both is ever there.
-fn put(home: &Home, name: &str, files: &PolicyFiles) -> Result<(), Failure> {
-    let folder = home.root().join(FOLDER);
-    let (new, old) = (folder.join(format!(".{name}.new")), folder.join(name));
-    let clear = |path: &Path| match fs::remove_dir_all(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    };
-    clear(&new)?;
-    for (path, bytes) in &files.files {
-        home.write_new(&new.join(path), bytes)?;
-    }
-    clear(&old)?;
-    fs::rename(&new, &old)?;
-    Ok(())
 }
 
 fn write_lock(home: &Home, lock: &PolicyLock) -> Result<(), Failure> {
@@ -235,7 +215,7 @@ fn remove(
     }
     write_lock(&setting.home, &lock)?;
     if snapshot.policies.contains_key(name) {
-        fs::remove_dir_all(setting.home.root().join(FOLDER).join(name))?;
+        setting.home.remove_policy(name)?;
     }
     setting.answer.give(&json!({ "name": name, "removed": true }), |_| {
         output::line(&format!("removed {name}"));
@@ -258,7 +238,7 @@ fn as_json(name: &str, files: &PolicyFiles, told: &PolicySummary) -> Value {
 fn show(name: &str, files: &PolicyFiles, told: &PolicySummary) {
     output::facts(&[
         ("policy", name.to_owned()),
-        ("what for", told.description.clone().unwrap_or_default()),
+        ("what for", output::clean(&told.description.clone().unwrap_or_default())),
         ("hash", files.hash()),
         ("files", files.files.keys().cloned().collect::<Vec<_>>().join(", ")),
     ]);

@@ -5,6 +5,7 @@
 use super::{DOCUMENT, FOLDER, PolicyFiles, PolicyLock};
 use crate::diagnostic::{Diagnostic, FindingOwner, LoadReport};
 use crate::file_state::FileState;
+use crate::hook::HookPolicy;
 use crate::layers::merge;
 use crate::resolve::RuleReader;
 use crate::rules;
@@ -15,7 +16,17 @@ use crate::suggest::nearest;
 use crate::yaml::{self, Layer, MapEntry, Node, Value};
 use insula_domain::{MemoryScope, SCOPE_VARIABLES, hook};
 use std::collections::BTreeMap;
-use std::sync::Arc;
+
+/// The hook that decides about scopes.
+const SCOPE_HOOK: &str = "memory:scope";
+
+/// What is said for all agents.
+pub(crate) struct Over<'n> {
+    /// `defaults.policies`.
+    pub(crate) policies: &'n [Node],
+    /// `hooks` of the daemon.
+    pub(crate) hooks: Option<&'n Node>,
+}
 
 /// The policies of a home, read once for all agents that name them.
 pub(crate) struct Policies<'f> {
@@ -24,7 +35,7 @@ pub(crate) struct Policies<'f> {
     /// What each says, or why it can't be had.
     read: BTreeMap<String, Result<Node, String>>,
     /// Which text is which policy's.
-    pub(crate) sources: BTreeMap<SourceId, Arc<str>>,
+    pub(crate) sources: BTreeMap<SourceId, HookPolicy>,
 }
 
 impl<'f> Policies<'f> {
@@ -37,14 +48,37 @@ impl<'f> Policies<'f> {
         }
     }
 
-    /// The settings of an agent with the policies it names.
-    pub(crate) fn lay(&mut self, report: &mut LoadReport, id: &str, mut node: Node) -> Node {
+    /// The settings of an agent with the policies it names, and with those that hold for all: what
+    /// one of these denies no agent gets back by naming others.
+    pub(crate) fn lay(
+        &mut self,
+        report: &mut LoadReport,
+        id: &str,
+        mut node: Node,
+        over: &Over<'_>,
+    ) -> Node {
         let owner = FindingOwner::Agent(id.into());
-        let named = node.get("policies").map(|it| it.items().to_vec()).unwrap_or_default();
+        let mut named = over.policies.to_vec();
+        for own in node.get("policies").map(Node::items).unwrap_or_default() {
+            if !named.iter().any(|it| it.text() == own.text()) {
+                named.push(own.clone());
+            }
+        }
+        if let Value::Map(entries) = &mut node.value
+            && let Some(written) = entries.iter_mut().find(|it| &*it.key == "policies")
+        {
+            written.value.value = Value::List(named.clone());
+        }
+        let mut scoped = None;
         for item in named {
             let Some(name) = item.text() else { continue };
             match self.get(report, name) {
-                Ok(policy) => node = laid((&mut *report, &owner), (name, &item), node, policy),
+                Ok(policy) => {
+                    if policy.get("scope").is_some() {
+                        scoped = Some((name.to_owned(), item.span));
+                    }
+                    node = laid((&mut *report, &owner), (name, &item), node, policy);
+                }
                 Err(why) => {
                     let message = format!("policy `{name}` of agent `{id}`: {why}");
                     let near = nearest(name, self.files.keys().map(String::as_str));
@@ -57,6 +91,18 @@ impl<'f> Policies<'f> {
                     report.push(Diagnostic::error(&owner, item.span, message).help(help));
                 }
             }
+        }
+        // A hook is asked before the setting, so it would take the policy's word away.
+        let own = node.get("hooks").and_then(|hooks| hooks.get(SCOPE_HOOK));
+        let of_all = over.hooks.and_then(|hooks| hooks.get(SCOPE_HOOK));
+        if let Some((name, span)) = scoped
+            && let Some(hook) = own.or(of_all)
+        {
+            let message = format!(
+                "policy `{name}` says which scope memory has, and so does a hook `{SCOPE_HOOK}`"
+            );
+            let found = Diagnostic::error(&owner, span, message).related(hook.span, "asked here");
+            report.push(found.help("keep one of the two"));
         }
         node
     }
@@ -81,7 +127,8 @@ impl<'f> Policies<'f> {
             return Err(format!("there is no `{DOCUMENT}` in it"));
         };
         let source = report.sources.add(format!("{FOLDER}/{name}/{DOCUMENT}"), text.clone());
-        self.sources.insert(source, name.into());
+        let policy = HookPolicy { name: name.into(), hash: files.hash().into() };
+        self.sources.insert(source, policy);
         document(report, source, name, text)
     }
 }

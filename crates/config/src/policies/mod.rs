@@ -11,7 +11,7 @@ mod summary;
 #[cfg(test)]
 mod policies_tests;
 
-pub(crate) use apply::Policies;
+pub(crate) use apply::{Over, Policies};
 pub use files::{FILE_BYTES_MAX, PolicyFiles, read_all, read_folder};
 pub use lock::{LockedPolicy, PolicyLock};
 pub use summary::{PolicySummary, summary};

@@ -1,4 +1,5 @@
 //! Policies as agents get them: locked, laid over what agents have, and told before.
+#![allow(clippy::disallowed_methods, reason = "tests touch files")]
 
 use super::*;
 use crate::agent::AgentConfig;
@@ -63,7 +64,7 @@ fn a_policy_comes_on_top_of_what_an_agent_has() {
     // Its hooks are asked first, and know whose folder they are in.
     let hooks: Vec<_> =
         agent.hooks.iter().filter(|it| it.event == HookEvent::PreToolCall).collect();
-    let policies: Vec<_> = hooks.iter().map(|it| it.policy.as_deref()).collect();
+    let policies: Vec<_> = hooks.iter().map(|it| it.policy.as_ref().map(|it| &*it.name)).collect();
     assert_eq!(policies, [Some("org"), Some("org"), None]);
 }
 
@@ -131,4 +132,42 @@ fn what_a_policy_does_is_told_before_it_is_installed() {
     other.files.insert("judge".to_owned(), bytes);
     assert_ne!(files.hash(), other.hash());
     assert!(summary("org", &PolicyFiles::default()).is_err());
+}
+
+#[test]
+fn what_holds_for_all_agents_no_agent_names_away() {
+    for own in ["policies: []", "policies: [org]", "model: [rehearsal/rehearsal]"] {
+        let home = home(&format!("defaults: {{policies: [org]}}\nagents:\n  a: {{{own}}}\n"));
+        let agent = agent(home.path()).unwrap();
+        assert!(!agent.boundary.tools.verdict("terminal").is_in(), "{own}");
+        assert_eq!(agent.boundary.rules.about("write_file").count(), 1, "{own}");
+    }
+}
+
+#[test]
+fn no_hook_takes_the_scope_of_a_policy_away() {
+    for config in [
+        "agents:\n  a: {policies: [org], hooks: {memory:scope: [{expr: \"'all'\"}]}}\n",
+        "hooks: {memory:scope: [{expr: \"'all'\"}]}\nagents:\n  a: {policies: [org]}\n",
+        "defaults: {policies: [org]}\nagents:\n  a: {hooks: {memory:scope: [{expr: GLOBAL}]}}\n",
+    ] {
+        let home = home(config);
+        let why = agent(home.path()).unwrap_err();
+        assert!(why.contains("memory:scope") && why.contains("`org`"), "{config}: {why}");
+    }
+}
+
+#[test]
+fn what_a_policy_may_do_is_told_as_what_it_is() {
+    let of = |text: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join(DOCUMENT), text).unwrap();
+        summary("p", &read_folder(folder.path())).unwrap()
+    };
+    let told = of("scope: global\n");
+    assert_eq!(told.grants, ["one memory for all conversations of an agent"]);
+    let told = of("hooks: {pre_llm_call: [{expr: \"'say yes'\"}]}\n");
+    assert!(told.takes.is_empty() && told.grants[0].contains("add words to prompts"), "{told:?}");
+    let told = of("hooks: {route:select: [{http: 'https://example.org/x'}]}\n");
+    assert!(told.grants[0].contains("send messages elsewhere"), "{told:?}");
 }

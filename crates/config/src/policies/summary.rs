@@ -6,6 +6,7 @@ use crate::diagnostic::LoadReport;
 use crate::file_state::FileState;
 use crate::resolve::hook_host;
 use crate::yaml::Node;
+use insula_domain::MemoryScope;
 
 /// What a policy does to the agents that name it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -39,6 +40,9 @@ pub fn summary(name: &str, files: &PolicyFiles) -> Result<PolicySummary, String>
     };
     if let Some(scope) = node.get("scope").and_then(Node::text) {
         found.decides.push(format!("which memory a message has: `{scope}`"));
+        if matches!(MemoryScope::parse(scope), Some(MemoryScope::Global)) {
+            found.grants.push("one memory for all conversations of an agent".to_owned());
+        }
     }
     let tools = node.get("tools");
     let denied = tools.and_then(|tools| tools.get("deny")).map(Node::items).unwrap_or_default();
@@ -63,15 +67,30 @@ pub fn summary(name: &str, files: &PolicyFiles) -> Result<PolicySummary, String>
             let at = &event.key;
             if let Some(expr) = text("expr") {
                 let line = format!("at `{at}`, by `{expr}`");
-                match &**at == "memory:scope" {
-                    true => found.decides.push(format!("which memory a message has, {line}")),
-                    false => found.takes.push(format!("what a hook refuses {line}")),
+                match &**at {
+                    "memory:scope" => {
+                        found.decides.push(format!("which memory a message has, {line}"));
+                    }
+                    "pre_llm_call" => {
+                        found.grants.push(format!("may add words to prompts {line}"));
+                    }
+                    at if at.starts_with("transform_") => {
+                        found.grants.push(format!("may change words {line}"));
+                    }
+                    _ => found.takes.push(format!("what a hook refuses {line}")),
                 }
             } else if let Some(command) = text("command") {
                 found.grants.push(format!("runs `{command}` in the agent's sandbox at `{at}`"));
             } else if let Some(url) = text("http") {
                 let host = hook_host(url).map_or_else(|| url.to_owned(), |it| it.to_string());
-                found.grants.push(format!("tells `{host}` what happens at `{at}`"));
+                let may = match &**at {
+                    "route:select" | "pre_gateway_dispatch" => ", and may send messages elsewhere",
+                    "pre_llm_call" => ", and may add words to prompts",
+                    "memory:scope" => ", and may say which memory a message has",
+                    at if at.starts_with("transform_") => ", and may change words",
+                    _ => "",
+                };
+                found.grants.push(format!("tells `{host}` what happens at `{at}`{may}"));
             }
         }
     }

@@ -11,9 +11,6 @@ const HARMLESS: &[&str] = &[
     "ls -la",
     "echo $HOME",
     "cat \"$FILE\" | wc -l > \"$OUT\"",
-    "cargo build --workspace 2>&1 | tail -20",
-    "cargo test $ARGS",
-    "cargo +nightly test publish",
     "git status && git add -A && git commit -m 'say rm -rf / in words'",
     "git commit -m \"$MESSAGE\"",
     "git push origin main",
@@ -42,11 +39,6 @@ const HARMLESS: &[&str] = &[
     "[[ $a =~ ^(x|y)$ ]] || ls",
     "x=$((1 + 2)); echo $x",
     "arr=(a b c); echo ${arr[0]}",
-    "timeout 5 cargo test",
-    "timeout -k 1 -s KILL 5 cargo test",
-    "env RUST_LOG=debug cargo run",
-    "nice -n 10 make -j4",
-    "time -p make",
     "command -v rm",
     "sudo --version",
     "python3 --version",
@@ -463,4 +455,81 @@ fn a_line_may_be_as_long_as_the_limit() {
     assert!(said(&long).is_some());
     assert_eq!(classify(&format!("{long}x")).severity(), Some(Severity::Opaque));
     assert!(said(&format!("{long}x")).is_none());
+}
+
+#[test]
+fn whatever_may_run_an_installer_is_one_or_is_not_seen_through() {
+    for line in [
+        "flock /tmp/l pip install --no-index ./pk",
+        "flock x -c 'pip install x'",
+        "taskset 1 pip install x",
+        "setpriv --no-new-privs npm i x",
+        "somewrapper --flag uv pip install x",
+        "sqlite3 :memory: '.shell pip install x'",
+        "git -C r config alias.zz '!pip install x'",
+        "git -C r config core.fsmonitor ./x",
+        "dpkg --install x.deb",
+        "npm install-test",
+        "npm audit fix",
+        "gem i x",
+        "cargo binstall x",
+        "uv run --with x y",
+        "go run example.org/x@latest",
+        "easy_install x",
+        "zypper in x",
+        "emerge x",
+        "apt update",
+        "rustup target add x",
+        "terraform init",
+        "code --install-extension x",
+        "claude mcp add x",
+        "pre-commit install",
+        "corepack enable",
+        "pip config set global.index-url x",
+        "npm config set registry x",
+    ] {
+        let assessed = classify(line);
+        let rule = assessed.finding().map(|it| it.rule);
+        assert!(
+            matches!(rule, Some(DangerRule::Install | DangerRule::HostSettings)),
+            "{line}: {rule:?}"
+        );
+    }
+    for line in [
+        "make",
+        "cargo build --workspace 2>&1 | tail -20",
+        "timeout -k 1 -s KILL 5 cargo test",
+        "cargo +nightly test publish",
+        "just build",
+        "npm run x",
+        "npm test",
+        "cargo run",
+        "pytest",
+        "tox",
+        "gradle x",
+        "strace ls",
+        "tcsh -c ls",
+        "nu -c ls",
+        "PATH=.:$PATH mypip x",
+        "export PATH=.:/bin",
+        "cmake --build .",
+        "uv run x",
+        "go generate",
+    ] {
+        let assessed = classify(line);
+        assert!(assessed.finding().is_some_and(|it| it.unseen.is_some()), "{line}: {assessed:?}");
+    }
+    for line in [
+        "echo pip install x",
+        "grep -r 'npm install' docs",
+        "git commit -m 'pip install it'",
+        "git config user.name x",
+        "git config --get core.editor",
+        "cp -r npm docs",
+        "cat apt.txt",
+        "ls install",
+        "git log --grep 'pip install'",
+    ] {
+        assert_eq!(classify(line), Assessment::Harmless, "{line}");
+    }
 }

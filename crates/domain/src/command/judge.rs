@@ -8,7 +8,8 @@ use super::rule::DangerRule::{
 };
 use super::rule::Unseen;
 use super::table::{
-    self, CLIENTS, COPIERS, DELETERS, DESTROYERS, DISK_TOOLS, NARROW_MODES, PRELOADS, WRITERS,
+    self, CLIENTS, COPIERS, DELETERS, DESTROYERS, DISK_TOOLS, NARROW_MODES, PRELOADS, TELLERS,
+    WRITERS,
 };
 use super::word::{Word, assigned, has_option, is_in, names};
 use super::{COMMAND_BYTES_MAX, Worst, path};
@@ -17,6 +18,12 @@ use super::{COMMAND_BYTES_MAX, Worst, path};
 const PROGRAMS: &str = "/bin /sbin /usr/bin /usr/sbin /usr/local/bin /usr/local/sbin";
 /// Commands that set variables for others.
 const SETTERS: &str = "export declare typeset readonly local env sudo";
+/// Most arguments, and most words of one, that are looked at for a command.
+const ARGUMENTS_MAX: usize = 64;
+const INNER_WORDS_MAX: usize = 64;
+/// Most words behind a program's name that are looked at for what it does, where the program is
+/// not the first word.
+const COMMAND_WORDS_MAX: usize = 16;
 /// Tests of `find` that leave most files.
 const FILTERS: &str = "-name -iname -path -ipath -regex -iregex -wholename";
 
@@ -54,6 +61,12 @@ fn command(simple: &Simple<'_>, is_fed: bool, worst: &mut Worst) {
     }
     if simple.assignments.iter().any(|name| is_in(PRELOADS, name)) {
         worst.add(Preload, source);
+    }
+    // Then a name means whatever lies in a folder.
+    let sets_path = |word: &Word| assigned(&word.text) == Some("PATH");
+    let is_exported = || simple.words.iter().skip(1).any(sets_path);
+    if simple.assignments.iter().any(|name| &**name == "PATH") || is_exported() {
+        worst.add_unseen(Unseen::Name, source);
     }
     let (commands, are_all) = prefix::commands(&simple.words);
     if !are_all {
@@ -109,12 +122,38 @@ fn special(name: &str, args: &[Word]) -> Option<DangerRule> {
         }
         "kill" if args.iter().enumerate().any(is_everybody) => Some(KillAll),
         "kill" if args.iter().any(is_unknown) => Some(Kill),
+        _ if !is_in(TELLERS, name)
+            && (0..args.len().min(ARGUMENTS_MAX)).any(|at| installs(&args[at..])) =>
+        {
+            Some(Install)
+        }
         // Without a word about what to do they install what the project names.
         "yarn" | "bundle" if args.is_empty() => Some(Install),
         _ if is_in(SETTERS, name) && args.iter().any(sets) => Some(Preload),
         _ if is_in(CLIENTS, name) && args.iter().any(destroys) => Some(Database),
         _ => None,
     }
+}
+
+/// Whether words, or the words of the first of them, are a command that installs: whatever stands
+/// before may run it.
+fn installs(words: &[Word]) -> bool {
+    let is_install = |words: &[Word]| {
+        // A bound, so that a line of nothing but such names takes no longer than others.
+        let words = words.get(..COMMAND_WORDS_MAX).unwrap_or(words);
+        let Some((first, args)) = words.split_first() else { return false };
+        let name = name_of(&first.text);
+        table::is_installer(name, args) && table::rule(name, args).is_some()
+    };
+    let Some(first) = words.first() else { return false };
+    if !first.text.contains(char::is_whitespace) {
+        return is_install(words);
+    }
+    let quoted = |it: char| it.is_whitespace() || "\"'`;|&()!$".contains(it);
+    let inner = first.text.split(quoted).filter(|it| !it.is_empty());
+    let inner: Vec<Word> =
+        inner.take(INNER_WORDS_MAX).map(|it| Word { text: it.into(), ..Word::default() }).collect();
+    (0..inner.len()).any(|at| inner.get(at..).is_some_and(is_install))
 }
 
 /// Whether an argument has a word that destroys data.

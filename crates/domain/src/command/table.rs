@@ -14,14 +14,20 @@ use super::word::{Word, has_option, is_in, is_option, names};
 type Row = (&'static str, &'static str, &'static str, &'static str, DangerRule);
 
 /// Programs that read command lines.
-pub(super) const SHELLS: &str = "sh bash dash zsh ksh mksh ash fish rbash";
+pub(super) const SHELLS: &str = "sh bash dash zsh ksh mksh ash fish rbash tcsh csh yash nu xonsh \
+    elvish osh";
 /// Programs that run code or scripts they are given.
 pub(super) const INTERPRETERS: &str = "python perl ruby node nodejs deno php lua luajit tclsh \
     expect Rscript R julia osascript pwsh ghci iex jshell scala groovy gdb lldb m4 ed ex vi vim \
     nvim emacs ipython ssh";
+/// Programs that run what a project's files say.
+const RUNNERS: &str = "make gmake ninja just rake scons tox nox pytest bazel buck gradle gradlew mvn \
+    ant invoke fab turbo nx lerna task";
 /// Programs that make commands of what they are given.
 pub(super) const HANDERS: &str = "eval source . alias trap xargs parallel watch script screen tmux \
-    nsenter entr hash enable";
+    nsenter entr hash enable flock taskset setarch linux32 linux64 i386 x86_64 setpriv strace \
+    ltrace valgrind perf runuser fakeroot fakechroot prlimit chrt choom bwrap firejail systemd-run \
+    unbuffer rlwrap uclampset cgexec numactl proot faketime torsocks proxychains catchsegv";
 /// Programs that hand their input on to a shell, or run it.
 pub(super) const INPUT_HANDERS: &str = "env sudo su doas exec chroot unshare docker podman kubectl \
     busybox toybox at batch socat nc ncat telnet make awk gawk mawk sed bc dc jupyter sqlite3 \
@@ -31,6 +37,9 @@ pub(super) const PRELOADS: &str = "LD_PRELOAD LD_AUDIT LD_LIBRARY_PATH DYLD_INSE
     BASH_ENV ENV PROMPT_COMMAND PERL5OPT PERL5LIB PYTHONSTARTUP NODE_OPTIONS RUBYOPT \
     GIT_SSH_COMMAND GIT_SSH GIT_EXTERNAL_DIFF GIT_PAGER GIT_EDITOR PS4 GIT_CONFIG_GLOBAL \
     GIT_CONFIG_SYSTEM GIT_CONFIG_COUNT GIT_CONFIG_PARAMETERS LESSOPEN BASH_FUNC*";
+/// Programs that tell or look for the words behind them, and do nothing by these.
+pub(super) const TELLERS: &str = "echo printf grep egrep fgrep rg ag ack cat head tail less more wc \
+    man info apropos whatis which type whereis file jq yq ls stat test [ true false : git find";
 /// Programs that delete the files they name.
 pub(super) const DELETERS: &str = "rm rmdir unlink trash shred srm";
 /// Programs that write to the files they name; and those that write to the last one.
@@ -53,17 +62,23 @@ const LOOKS: &str = "-l -L --list list status show --version";
 const LOOKS_AT_DISKS: &str = "-l --list print status list -n --no-act --help --version";
 const ASKS: &str = "--help --version";
 /// Words by which nothing is done.
+const GIT_LOOKS: &str = "--get* --list -l get list";
 const DRY: &str = "-n --dry-run";
 const SIMULATE: &str = "-s --simulate --dry-run";
 const DRY_RUN: &str = "--dryrun --dry-run --dry-run=client --dry-run=server";
 
 const BOXES: &str = "docker podman nerdctl";
-const PACKAGES: &str = "apt apt-get aptitude dnf yum zypper apk brew snap dpkg rpm flatpak port \
-    emerge nix-env pacman";
+const PACKAGES: &str = "apt apt-get aptitude dnf yum microdnf zypper apk brew snap dpkg rpm flatpak \
+    port nix-env pacman yay paru";
+/// Managers of packages of JavaScript.
+const SCRIPTS: &str = "npm pnpm yarn bun deno";
 /// Programs that install what is written in a language; and those that also keep projects.
 const LANGUAGES: &str = "pip conda mamba micromamba gem luarocks opam cargo composer rustup nvm \
-    asdf mise pyenv rbenv volta fnm sdk";
+    asdf mise pyenv rbenv volta fnm sdk cabal stack meson conan vcpkg spack pixi";
 const WORKSHOPS: &str = "uv poetry pdm rye hatch pipenv bundle bundler";
+/// Programs that build, test and run projects.
+const PROJECTS: &str = "cargo npm pnpm yarn bun deno uv poetry pdm rye hatch pipenv bundle bundler go \
+    dotnet cmake";
 const CLOUDS: &str = "gsutil s3cmd rclone mc az gcloud doctl heroku fly flyctl vercel netlify \
     wrangler aws";
 
@@ -101,7 +116,9 @@ const ROWS: &[Row] = &[
     ("sysctl", "", "-w -p --system --write *=*", "", Host),
     (PACKAGES, "", "install remove purge autoremove erase upgrade", SIMULATE, Host),
     (PACKAGES, "", "dist-upgrade full-upgrade del add uninstall", SIMULATE, Host),
-    (PACKAGES, "", "-i -e -r -P -S* -R* -U*", SIMULATE, Host),
+    (PACKAGES, "", "build-dep update reinstall in rm up dup", SIMULATE, Host),
+    (PACKAGES, "", "-i -e -r -P -S* -R* -U* --install --unpack --upgrade", SIMULATE, Host),
+    ("emerge", "", "*", "-s --search -p --pretend --help --version", Host),
     ("rm", "", "--no-preserve-root", "", WipeSystem),
     (DELETERS, "", "-r -R --recursive", "", Delete),
     ("shred srm", "", "", ASKS, Delete),
@@ -125,6 +142,9 @@ const ROWS: &[Row] = &[
     ("git", "gc", "--prune*", "", History),
     ("git", "filter-branch filter-repo prune", "", "", History),
     ("git", "rm", "-r", "--cached -n --dry-run", Delete),
+    ("git", "config", "alias.* core.* include* credential.* filter.*", GIT_LOOKS, Install),
+    ("git", "config", "diff.* merge* gpg* init.* pager.* sequence.* url.*", GIT_LOOKS, Install),
+    ("git", "config", "*tool.* *.helper* *ssh* *.command* --edit -e edit", GIT_LOOKS, Install),
     ("git", "rebase difftool", "-x* --exec* --extcmd*", "", Opaque),
     ("git", "submodule bisect", "foreach run", "", Opaque),
     ("history", "", "-c", "", History),
@@ -152,21 +172,39 @@ const ROWS: &[Row] = &[
     ("gh glab hub", "", "delete merge close create edit transfer archive", "", Publish),
     (CLOUDS, "", "rm rb delete* del purge sync destroy deploy create*", DRY_RUN, Publish),
     (CLOUDS, "", "update* terminate* remove* put-* stop-* reboot* modify*", DRY_RUN, Publish),
+    (LANGUAGES, "i binstall target config create-project self init", "", SIMULATE, Install),
     (LANGUAGES, "install uninstall add remove update upgrade create env", "", SIMULATE, Install),
     (LANGUAGES, "download wheel require global plugin toolchain component", "", "", Install),
+    (SCRIPTS, "install-test install-ci-test cit rebuild rb config c set edit", "", DRY, Install),
+    (SCRIPTS, "audit", "fix", DRY, Install),
     ("npm pnpm yarn bun deno", "install i in ci add it link up update upgrade", "", DRY, Install),
     ("npm pnpm yarn bun deno", "uninstall remove rm exec x dlx create init", "", DRY, Install),
     (LANGUAGES, "", "install uninstall", SIMULATE, Install),
     ("npm pnpm yarn bun deno", "", "install uninstall", DRY, Install),
     (WORKSHOPS, "", "install add sync remove uninstall update upgrade", DRY, Install),
-    ("npx pnpx bunx uvx pipx cpan cpanm", "", "*", ASKS, Install),
+    (WORKSHOPS, "", "--with* --from* self python tool", DRY, Install),
+    ("npx pnpx bunx uvx pipx cpan cpanm easy_install", "", "*", ASKS, Install),
     ("go", "install get", "", "", Install),
+    ("go", "run", "*@*", "", Install),
+    ("corepack pre-commit husky lefthook", "enable install init autoupdate use", "", "", Install),
+    ("terraform tofu", "init", "", "", Install),
+    ("gcloud", "components", "install update remove", "", Install),
+    ("code codium cursor", "", "--install-extension --uninstall-extension", "", Install),
+    ("claude codex gemini hermes openclaw", "", "mcp plugin plugins install add", "", Install),
+    ("cmake", "", "--install", "", Install),
+    ("mvn", "", "install deploy", "", Install),
     ("dotnet", "add tool workload", "", "", Install),
     ("nix nix-shell guix", "", "*", ASKS, Install),
     ("make gmake ninja", "", "install uninstall", DRY, Install),
     ("gh glab", "extension ext", "install upgrade remove", "", Install),
     (BOXES, "", "pull build load import", "", Install),
     ("insula", "", "*", ASKS, Install),
+    ("cmake", "", "--build -P -E", "", Opaque),
+    (SCRIPTS, "run run-script test t tst start stop restart task serve", "", ASKS, Opaque),
+    (WORKSHOPS, "run exec build", "", ASKS, Opaque),
+    ("cargo", "run r build b test t bench check c clippy doc rustc", "", ASKS, Opaque),
+    ("go", "run generate test build", "", "", Opaque),
+    ("dotnet", "run build test exec msbuild", "", "", Opaque),
     ("dropdb dropuser", "", "", ASKS, Database),
     ("mysqladmin", "", "drop shutdown", "", Database),
     ("find", "", "-exec -execdir -ok -okdir", "", Opaque),
@@ -194,6 +232,17 @@ pub(super) fn rule(name: &str, args: &[Word]) -> Option<DangerRule> {
             && !args.iter().any(|arg| !arg.varies && is_in(looks, &arg.text))
     };
     ROWS.iter().find(matches).map(|row| row.4)
+}
+
+/// Whether a program is one that installs, and one of its words says so.
+pub(super) fn is_installer(name: &str, args: &[Word]) -> bool {
+    const OTHERS: &str = "npx pnpx bunx uvx pipx go";
+    const VERBS: &str = "install i in add ci it get sync update upgrade exec x dlx create run -i \
+        -S* -U* --install";
+    let name = if has_program("pip", name) { "pip" } else { name };
+    let lists = [PACKAGES, LANGUAGES, SCRIPTS, WORKSHOPS, OTHERS];
+    lists.iter().any(|list| list.contains(name) && is_in(list, name))
+        && args.iter().any(|arg| is_in(VERBS, &arg.text))
 }
 
 /// The first word that is no option nor the value of one, and what stands before it.
@@ -234,6 +283,8 @@ pub(super) fn unseen(name: &str, args: &[Word]) -> Option<Unseen> {
         "git" if split_verb(name, args).0.iter().any(sets) => Some(Unseen::HandedOn),
         "awk" | "gawk" | "mawk" | "nawk" => is_opaque().then_some(Unseen::Code),
         "sed" | "gsed" => (!is_plain_sed(args)).then_some(Unseen::Code),
+        _ if is_in(RUNNERS, name) => Some(Unseen::Code),
+        _ if is_in(PROJECTS, name) => is_opaque().then_some(Unseen::Code),
         _ => (is_in(HANDERS, name) || is_opaque()).then_some(Unseen::HandedOn),
     }
 }

@@ -97,11 +97,15 @@ pub(crate) fn hidden(text: &str) -> Vec<(usize, Hidden)> {
     let mut found = Vec::new();
     let right_to_left = text.chars().any(from_the_right);
     let mut before = None;
-    let mut flag = false;
+    // How many tags of a flag are still to come.
+    let mut flag = 0;
     let mut characters = text.char_indices().peekable();
     while let Some((at, character)) = characters.next() {
         if character.is_ascii() || !is_invisible(character) {
-            flag = character == '\u{1f3f4}';
+            flag = match character {
+                '\u{1f3f4}' => region_tags(text.get(at + character.len_utf8()..).unwrap_or("")),
+                _ => 0,
+            };
             before = Some(character);
             continue;
         }
@@ -111,7 +115,7 @@ pub(crate) fn hidden(text: &str) -> Vec<(usize, Hidden)> {
         match character {
             '\u{feff}' if at == 0 => {}
             // A flag of a region is a black flag and tags, which only a flag may have.
-            '\u{e0020}'..='\u{e007f}' if flag => {}
+            '\u{e0020}'..='\u{e007f}' if flag > 0 => flag -= 1,
             '\u{e0000}'..='\u{e007f}' => found.push((at, Hidden::Tag)),
             '\u{200e}' | '\u{200f}' | '\u{61c}' if right_to_left => {}
             '\u{200c}' | '\u{200d}' if beside(is_shaped) => {}
@@ -126,9 +130,22 @@ pub(crate) fn hidden(text: &str) -> Vec<(usize, Hidden)> {
         let is_honest = found.len() == known;
         let keeps = is_honest && matches!(character, '\u{fe0f}' | '\u{e0020}'..='\u{e007f}');
         before = keeps.then_some(character);
-        flag = flag && keeps;
+        if !keeps {
+            flag = 0;
+        }
     }
     found
+}
+
+/// How many tags at the beginning of a text name a region that has a flag. Only three do: others
+/// would be words that nobody sees.
+fn region_tags(text: &str) -> usize {
+    let tags = |region: &str| {
+        let written = region.chars().filter_map(|it| char::from_u32(0xe_0000 + u32::from(it)));
+        written.chain(['\u{e007f}']).collect::<String>()
+    };
+    let mut regions = ["gbeng", "gbsct", "gbwls"].into_iter();
+    regions.find(|region| text.starts_with(&tags(region))).map_or(0, |region| region.len() + 1)
 }
 
 /// Notes characters that move a cursor or end a text for some readers and not for others.

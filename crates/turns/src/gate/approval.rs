@@ -75,16 +75,24 @@ pub(super) async fn of_concern(
     if turn.shop.approvals.allowed(&question).await?.is_some() {
         return Ok(());
     }
+    // What is an admin's to decide no model decides, and no setting that spares people questions.
+    let is_admins = match finding.rule {
+        DangerRule::ChangeSelf | DangerRule::Install => true,
+        DangerRule::HostSettings => !turn.is_all_of_admins(call.history, Verb::Manage),
+        _ => false,
+    };
+    let is_hidden = finding.rule == DangerRule::Opaque;
     let why = match turn.mode() {
-        // Who is an admin was not asked.
-        ApprovalMode::Off if finding.rule == DangerRule::ChangeSelf => Some(Unapproved::Nobody),
+        ApprovalMode::Off if is_admins => Some(Unapproved::Nobody),
         ApprovalMode::Off => None,
         ApprovalMode::Deny => Some(Unapproved::Nobody),
         // What nobody could see whole nobody is asked for.
         ApprovalMode::Smart | ApprovalMode::Manual if shown.is_err() => {
             shown.err().map(Unapproved::TooLong)
         }
-        ApprovalMode::Smart => turn.ask_model(&question).await?,
+        // A model can't see through it either.
+        ApprovalMode::Smart if !is_admins && !is_hidden => turn.ask_model(&question).await?,
+        ApprovalMode::Smart => turn.ask_admin(&question).await?.err(),
         ApprovalMode::Manual => turn.ask_admin(&question).await?.err(),
     };
     why.map_or(Ok(()), deny)

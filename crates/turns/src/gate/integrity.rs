@@ -72,7 +72,7 @@ pub(super) async fn examine(
             TaintedRule::Deny => {
                 return Err(NotPassed::from(Denial::Tainted {
                     name: call.name.to_owned(),
-                    sources: integrity.in_words(),
+                    sources: integrity.for_models(),
                     by: ruling.to_string(),
                     why: None,
                 }));
