@@ -9,6 +9,7 @@ mod between;
 mod matrix;
 mod model;
 mod telegram;
+mod terminal;
 mod verdict;
 mod web;
 

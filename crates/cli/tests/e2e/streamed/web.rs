@@ -31,6 +31,9 @@ const ALIVE_MS_MAX: u64 = 6_000;
 /// How long a page listens before it looks whether it still has to.
 const LISTENS: Duration = Duration::from_millis(500);
 
+/// How long an answer may take before it counts as one that never comes.
+const NEVER: Duration = Duration::from_secs(150);
+
 /// Where the daemon is, and what pages were told of replies that are not whole.
 #[derive(Default)]
 struct Site {
@@ -128,9 +131,11 @@ impl Page {
         }
     }
 
-    /// Says something, and listens until it is answered, across as many daemons as it takes.
+    /// Says something, and listens until it is answered, across as many daemons as it takes, or
+    /// until it never will be.
     fn ask(&mut self, site: &Site, name: &str) {
-        loop {
+        let end = Instant::now() + NEVER;
+        while Instant::now() < end {
             let Some(mut socket) = self.enter(site) else {
                 // There is no daemon just now.
                 thread::sleep(Duration::from_millis(20));
@@ -145,7 +150,7 @@ impl Page {
             }
             let is_answered =
                 |page: &Self| page.messages.iter().any(|it| Shown::answers(&it.1, name));
-            if self.listen(&mut socket, site, is_answered) {
+            if self.listen(&mut socket, site, |page| is_answered(page) || Instant::now() > end) {
                 return;
             }
         }
@@ -233,8 +238,11 @@ fn campaign_of(kills: u64, seed: u64) -> Verdict {
             let mut page = Page::of(&sitting.room);
             let mut socket = page.enter(site).unwrap();
             let end = sitting.asked.last().unwrap();
-            let is_whole =
-                |page: &Page| page.messages.iter().any(|it| Shown::answers(&it.1, end));
+            let never = Instant::now() + NEVER;
+            let is_whole = |page: &Page| {
+                let mut all = page.messages.iter();
+                all.any(|it| Shown::answers(&it.1, end)) || Instant::now() > never
+            };
             assert!(page.listen(&mut socket, site, is_whole), "the page was cut");
             page.hear_out(&mut socket, site);
             verdict.add(&sitting.asked, &page.texts());
