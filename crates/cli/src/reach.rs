@@ -139,7 +139,7 @@ pub enum Reach {
     /// Over the daemon's socket, or its listener; to whichever daemon was found last.
     Daemon(ArcSwap<Connected>),
     /// In this process.
-    Here { router: Router, opened: Opened, token: AdminToken },
+    Here { router: Router, opened: Box<Opened>, token: AdminToken },
 }
 
 impl Reach {
@@ -162,7 +162,8 @@ impl Reach {
                 let owner = LocalOwner::new(Api::new(&opened, None), None);
                 let mut server = Server::new(&opened, owner, token.clone());
                 server.platforms = Platforms { gateway: None, makers };
-                Ok(Self::Here { router: insula_http::router(server), opened, token })
+                let router = insula_http::router(server);
+                Ok(Self::Here { router, opened: Box::new(opened), token })
             }
         }
     }
@@ -192,8 +193,8 @@ impl Reach {
     /// Refuses where the configuration can't be used and the answer would follow from it.
     pub fn require_configuration(&self) -> Result<(), Failure> {
         match self {
-            Self::Here { opened: Opened { daemon, .. }, .. } if daemon.refused().is_some() => {
-                Err(Failure::Configuration(Box::new((*daemon.report()).clone())))
+            Self::Here { opened, .. } if opened.daemon.refused().is_some() => {
+                Err(Failure::Configuration(Box::new((*opened.daemon.report()).clone())))
             }
             _ => Ok(()),
         }
@@ -236,7 +237,8 @@ impl Reach {
         };
         let known = known.load_full();
         let Connected { line, running, token } = &*known;
-        let headers: Vec<(&str, &str)> = key.map(|key| ("idempotency-key", key)).into_iter().collect();
+        let headers: Vec<(&str, &str)> =
+            key.map(|key| ("idempotency-key", key)).into_iter().collect();
         let sent = line.send(Method::POST, path, token, &headers, body.to_string()).await;
         let response = sent.map_err(|error| silent(running, &error))?;
         let status = response.status;

@@ -69,7 +69,10 @@ pub async fn spoken(
     // Looked up after the words, so that none is left out of both.
     let coming = still_coming(&agent, session.id).await?;
     let session = agent.store.seals().seal(Counted::Session, session.id.0);
-    let spoken = kept.iter().filter(|message| !coming.contains(&message.seq)).filter_map(|message| {
+    let spoken = kept.iter().filter_map(|message| {
+        if coming.contains(&message.seq) {
+            return None;
+        }
         let text = text_of(&message.parts);
         let is_call = |part: &Part| matches!(part, Part::ToolCall { .. });
         let (user, text) = match message.role {

@@ -270,7 +270,11 @@ impl Relay {
     }
 
     /// Sends a new message.
-    pub(super) async fn post(&self, sending: &Sending<'_>, body: &Body) -> Result<Attempt, StoreError> {
+    pub(super) async fn post(
+        &self,
+        sending: &Sending<'_>,
+        body: &Body,
+    ) -> Result<Attempt, StoreError> {
         let Sending { agent, delivery, place, adapter, features } = *sending;
         if !features.is_idempotent {
             let at = self.world.clock.now();
@@ -327,9 +331,7 @@ impl Relay {
                 self.put_off(agent, delivery, &why, Duration::ZERO).await?;
                 Ok(Then::On)
             }
-            PostError::Uncertain { why } => {
-                self.doubt(sending, &why, self.on_doubt(sending)).await
-            }
+            PostError::Uncertain { why } => self.doubt(sending, &why, self.on_doubt(sending)).await,
             PostError::Never { why } => {
                 self.fail(agent, delivery, &why).await?;
                 Ok(Then::On)

@@ -3,6 +3,11 @@
 //! says of itself that it may be a repetition.
 //!
 //! `scripts/stream-campaign` kills as often as told.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    reason = "what a script asks for comes by the environment"
+)]
 
 mod api;
 mod between;

@@ -62,7 +62,8 @@ impl SlowModel {
         let mut said = said.filter(|it| it["role"] == "user").map(|it| it["content"].to_string());
         let name = said.next()?.split_once('<')?.1.split_once('>')?.0.to_owned();
         let number = self.answers.fetch_add(1, Ordering::SeqCst) + 1;
-        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
+        let head =
+            "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
         stream.write_all(head.as_bytes()).ok()?;
         let count = WORDS[usize::try_from(number).unwrap() % WORDS.len()];
         let words = (0..count).map(|at| format!(" w{at}"));

@@ -110,7 +110,6 @@ fn lives(features: Features, points: &[usize], account: Account) -> (Arc<Fake>, 
     (fake, events)
 }
 
-
 fn is_beginning(seen: &Seen) -> bool {
     seen.text.ends_with("\n…")
 }
