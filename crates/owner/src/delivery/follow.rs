@@ -10,9 +10,11 @@ use super::lane::{SILENT, idempotency};
 use super::{LOOK_AGAIN, Relay, split};
 use insula_channel::MessageId;
 use insula_channel::Outbound;
-use insula_channel::{Body, Post, PostError};
+use insula_channel::{Body, Post, PostError, PostTarget};
 use insula_registry::AgentContext;
-use insula_store::{AgentCommand, OutboxCommand, Provisional, StoreError, TurnId};
+use insula_store::{
+    AgentCommand, OutboxCommand, Provisional, SessionRef, SessionState, StoreError, TurnId,
+};
 use insula_turns::{TurnEvent, TurnHandle};
 use std::future::Future;
 use std::pin::Pin;
@@ -33,6 +35,8 @@ const TEXT_BYTES_MAX: usize = 64 * 1024;
 const READ_WITHIN: Duration = Duration::from_secs(10);
 /// How soon it is looked again whether what has to be sent first was.
 const BEHIND_LOOK: Duration = Duration::from_secs(1);
+/// What stands where something was shown of a reply that will not come.
+const FORGOTTEN: &str = "(broken off: this conversation was forgotten)";
 /// Stands below what is not complete.
 const GOES_ON: &str = "\n…";
 
@@ -186,6 +190,8 @@ impl View {
     async fn go(mut self, mut handle: TurnHandle, since: Since) {
         let delivery = self.delivery.clone();
         let clock = delivery.world.clock.clone();
+        // As it is now: what is taken back later was said to those who are there now.
+        let target = self.place.target(delivery.tenant(&self.agent));
         if since == Since::Before
             && let Err(error) = self.take_up().await
         {
@@ -224,8 +230,27 @@ impl View {
             }
         }
         // What is on its way is settled before the reply takes its place.
-        if let Some(showing) = showing {
-            showing.await;
+        if let Some(showing) = showing
+            && let Shown::In(message) = showing.await
+        {
+            self.message = Some(message);
+        }
+        if let Some(message) = self.message.take() {
+            self.take_back(&message, &target).await;
+        }
+    }
+
+    /// Takes back what was shown of a reply that was forgotten with its session, since none will
+    /// take its place. Tried once: nothing is kept of it.
+    async fn take_back(&self, message: &MessageId, target: &PostTarget) {
+        let Ok(Some(turn)) = self.agent.store.turn(self.turn).await else { return };
+        let session = self.agent.store.session(SessionRef::Id(turn.session)).await;
+        let is_forgotten =
+            matches!(session, Ok(Some(session)) if session.state == SessionState::Forgotten);
+        let Some(adapter) = self.adapter().filter(|_| is_forgotten) else { return };
+        let body = Body { markdown: FORGOTTEN.to_owned(), ..Body::default() };
+        if let Err(error) = self.delivery.bounded(adapter.edit(target, message, &body)).await {
+            tracing::warn!(agent = %self.agent.id, turn = %self.turn, %error, "what was shown of a forgotten turn stays");
         }
     }
 

@@ -4,7 +4,7 @@ use crate::delivery::platform::{Act, Fake, forgetful, mindful};
 use crate::delivery::support::{Life, address, home, in_a_life, place, repetition, reply};
 use insula_channel::Features;
 use insula_domain::Actor;
-use insula_store::DeliveryState;
+use insula_store::{AgentCommand, DeliveryState, SessionRef};
 use std::time::Duration;
 
 const STORY: &str = "this is a story that takes its time";
@@ -259,4 +259,27 @@ fn nothing_is_shown_of_a_reply_before_the_one_before_it_is_there() {
         assert_eq!(fake.texts("c1"), [reply("one"), reply(STORY)]);
         life.end().await;
     });
+}
+
+#[test]
+fn what_was_shown_of_a_conversation_that_is_forgotten_is_taken_back() {
+    for features in [forgetful(), mindful()] {
+        let (files, fake) = (home(), Fake::new(features));
+        in_a_life(async {
+            let life = Life::begin(&files, &fake).await;
+            life.say("a", "c1", &format!("slowly {STORY}")).await;
+            fake.count(1).await;
+            let agent = life.agent("a");
+            let key = agent.session_key(&address("main", "c1")).to_string();
+            let session = agent.store.session(SessionRef::Key(key.into())).await.unwrap().unwrap();
+            // Before the turn that is stopped for it has come to its end.
+            let (session, at) = (session.id, life.daemon.world().clock.now());
+            let forget = AgentCommand::ForgetSession { session, at };
+            agent.store.commit(vec![forget]).await.unwrap();
+            fake.until(|seen| seen[0].text.starts_with("(broken off")).await;
+            life.over("a").await;
+            assert_eq!(fake.seen().len(), 1, "{:#?}", fake.seen());
+            life.end().await;
+        });
+    }
 }
