@@ -4,6 +4,7 @@
 use crate::endpoint::{Answer, Broken, DaemonEndpoint};
 use crate::failure::{FAILED, Failure, WRONG_USE};
 use crate::setting::Setting;
+use arc_swap::ArcSwap;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{Method, Request, StatusCode, header};
@@ -110,12 +111,38 @@ pub async fn occupied(home: &Home, world: &World) -> Result<Occupied, Failure> {
     }
 }
 
+/// The way to a daemon that runs.
+pub struct Connected {
+    pub line: DaemonEndpoint,
+    running: Running,
+    pub token: String,
+}
+
+impl Connected {
+    fn new(home: &Home, world: &World, running: Running) -> Result<Self, Failure> {
+        let token = home.read(&home.admin_token_file())?.unwrap_or_default();
+        let line = running.line(home, world)?;
+        Ok(Self { line, running, token: token.trim().to_owned() })
+    }
+}
+
+/// What became of the daemon that a command talks to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// It runs.
+    Runs,
+    /// None runs.
+    Gone,
+    /// Another runs in its place, and is talked to from now on.
+    Renewed,
+}
+
 /// A way to the API.
 pub enum Reach {
-    /// Over the daemon's socket, or its listener.
-    Daemon { line: DaemonEndpoint, running: Running, token: String },
+    /// Over the daemon's socket, or its listener; to whichever daemon was found last.
+    Daemon(ArcSwap<Connected>),
     /// In this process.
-    Here { router: Router, opened: Opened, token: AdminToken },
+    Here { router: Router, opened: Box<Opened>, token: AdminToken },
 }
 
 impl Reach {
@@ -124,9 +151,8 @@ impl Reach {
         let Setting { home, world, .. } = setting;
         match occupied(home, world).await? {
             Occupied::Daemon(running) => {
-                let token = home.read(&home.admin_token_file())?.unwrap_or_default();
-                let line = running.line(home, world)?;
-                Ok(Self::Daemon { line, running, token: token.trim().to_owned() })
+                let connected = Connected::new(home, world, running)?;
+                Ok(Self::Daemon(ArcSwap::from_pointee(connected)))
             }
             Occupied::Free(lock) => {
                 let env = setting.environment.variables.clone();
@@ -139,21 +165,39 @@ impl Reach {
                 let owner = LocalOwner::new(Api::new(&opened, None), None);
                 let mut server = Server::new(&opened, owner, token.clone());
                 server.platforms = Platforms { gateway: None, makers };
-                Ok(Self::Here { router: insula_http::router(server), opened, token })
+                let router = insula_http::router(server);
+                Ok(Self::Here { router, opened: Box::new(opened), token })
             }
         }
     }
 
     /// Whether a daemon runs.
     pub fn is_daemon(&self) -> bool {
-        matches!(self, Self::Daemon { .. })
+        matches!(self, Self::Daemon(_))
+    }
+
+    /// Looks whether the daemon still runs, or another in its place.
+    pub async fn look_again(&self, setting: &Setting) -> Result<Fate, Failure> {
+        let Self::Daemon(known) = self else { return Ok(Fate::Runs) };
+        let Setting { home, world, .. } = setting;
+        let running = home.read(&home.daemon_file())?;
+        let running = running.and_then(|text| serde_json::from_str::<Running>(&text).ok());
+        let Some(running) = running else { return Ok(Fate::Gone) };
+        if !running.answers(home, world).await {
+            return Ok(Fate::Gone);
+        }
+        if running.pid == known.load().running.pid {
+            return Ok(Fate::Runs);
+        }
+        known.store(Arc::new(Connected::new(home, world, running)?));
+        Ok(Fate::Renewed)
     }
 
     /// Refuses where the configuration can't be used and the answer would follow from it.
     pub fn require_configuration(&self) -> Result<(), Failure> {
         match self {
-            Self::Here { opened: Opened { daemon, .. }, .. } if daemon.refused().is_some() => {
-                Err(Failure::Configuration(Box::new((*daemon.report()).clone())))
+            Self::Here { opened, .. } if opened.daemon.refused().is_some() => {
+                Err(Failure::Configuration(Box::new((*opened.daemon.report()).clone())))
             }
             _ => Ok(()),
         }
@@ -183,12 +227,22 @@ impl Reach {
         self.request(Method::PUT, path, Some(body)).await
     }
 
-    /// Begins something whose answer comes piece by piece. Only a daemon can.
-    pub async fn stream(&self, path: &str, body: Value) -> Result<Answer, Failure> {
-        let Self::Daemon { line, running, token } = self else {
+    /// Begins something whose answer comes piece by piece. Only a daemon can. The same again under
+    /// the same key is the same thing.
+    pub async fn stream(
+        &self,
+        path: &str,
+        key: Option<&str>,
+        body: &Value,
+    ) -> Result<Answer, Failure> {
+        let Self::Daemon(known) = self else {
             return Err(Failure::Failed(NO_DAEMON.to_owned()));
         };
-        let sent = line.send(Method::POST, path, token, &[], body.to_string()).await;
+        let known = known.load_full();
+        let Connected { line, running, token } = &*known;
+        let headers: Vec<(&str, &str)> =
+            key.map(|key| ("idempotency-key", key)).into_iter().collect();
+        let sent = line.send(Method::POST, path, token, &headers, body.to_string()).await;
         let response = sent.map_err(|error| silent(running, &error))?;
         let status = response.status;
         if status.is_success() {
@@ -235,7 +289,9 @@ impl Reach {
         body: Option<Value>,
     ) -> Result<(StatusCode, Vec<u8>), Failure> {
         let (status, bytes) = match self {
-            Self::Daemon { line, running, token } => {
+            Self::Daemon(known) => {
+                let known = known.load_full();
+                let Connected { line, running, token } = &*known;
                 let failed = |error: Broken| silent(running, &error);
                 let body = body.map_or_else(String::new, |body| body.to_string());
                 let response = line.send(method, path, token, &[], body).await.map_err(failed)?;

@@ -6,8 +6,12 @@ use crate::tenant;
 use insula_channel::{Hearing, Spoken};
 use insula_domain::{Actor, Address, AgentId, Asker, ChatType, Platform};
 use insula_registry::forgotten::Forgotten;
-use insula_registry::{Access, AgentState};
-use insula_store::{Counted, Message, Part, Role, SessionRef, StoreError, Window};
+use insula_registry::{Access, AgentContext, AgentState};
+use insula_store::outbox::DELIVERIES_MAX;
+use insula_store::{
+    Content, Counted, Delivery, DeliveryState, Message, MessageSeq, Part, Role, SessionId,
+    SessionRef, StoreError, Window,
+};
 use insula_turns::Engine;
 use insula_turns::messages::text_of;
 
@@ -62,8 +66,13 @@ pub async fn spoken(
         return Ok(Vec::new());
     };
     let kept = agent.store.messages_tail(session.id, PAST).await?;
+    // Looked up after the words, so that none is left out of both.
+    let coming = still_coming(&agent, session.id).await?;
     let session = agent.store.seals().seal(Counted::Session, session.id.0);
     let spoken = kept.iter().filter_map(|message| {
+        if coming.contains(&message.seq) {
+            return None;
+        }
         let text = text_of(&message.parts);
         let is_call = |part: &Part| matches!(part, Part::ToolCall { .. });
         let (user, text) = match message.role {
@@ -76,6 +85,21 @@ pub async fn spoken(
         (!text.is_empty() && text.trim() != SILENT).then_some(Spoken { id, user, text })
     });
     Ok(spoken.collect())
+}
+
+/// The replies of a session that are on their way: they are told when they come.
+async fn still_coming(
+    agent: &AgentContext,
+    session: SessionId,
+) -> Result<Vec<MessageSeq>, StoreError> {
+    let unsent = agent.store.deliveries(None, DELIVERIES_MAX).await?;
+    let own = unsent.into_iter().filter(|it| it.session == Some(session));
+    let seq = |it: Delivery| match (it.content, it.state) {
+        (_, DeliveryState::Sent | DeliveryState::Held | DeliveryState::Failed) => None,
+        (Content::Message(seq), _) => Some(seq),
+        (Content::Text(_) | Content::TurnEnd, _) => None,
+    };
+    Ok(own.filter_map(seq).collect())
 }
 
 /// Who of the web chat said something.

@@ -28,7 +28,7 @@
 //! | --- | --- | --- |
 //! | `ready` | `account`, `user`, `protocol` | the token is good |
 //! | `joined` | `room`, `topic`, `cursor`, `gap` | what follows is what was missed; with `gap`, some of it is not kept any more. It may come again by itself: then another agent answers there, or something was forgotten, and what was shown before is no part of it |
-//! | `message` | `room`, `topic`, `cursor`, `id`, `by`, `user`, `text`, `reply_to`, `buttons`, `files` | somebody said something: `by` is `user` or `agent` |
+//! | `message` | `room`, `topic`, `cursor`, `id`, `by`, `user`, `text`, `reply_to`, `buttons`, `files` | somebody said something: `by` is `user` or `agent`. One whose `id` the page has takes the place of that |
 //! | `edit` | `room`, `topic`, `cursor`, `id`, `text`, `buttons` | the agent's message reads otherwise now; so a reply streams |
 //! | `typing` | `room`, `topic` | something is being written; fades after five seconds |
 //! | `taken` | `id` | what was said is durable |
@@ -357,8 +357,13 @@ impl Outbound for WebChat {
         body: &Body,
     ) -> Result<(), PostError> {
         let (key, place) = Hub::key(target);
-        let frame = frames::edited(&place, &message.0, body);
-        self.hub.rooms().tell(&key, &self.hub.epoch, Kind::Edit, &message.0, frame);
+        let mut rooms = self.hub.rooms();
+        // To pages that began the room anew after a restart, what an earlier run showed is new.
+        let (kind, frame) = match rooms.has(&key, &message.0) {
+            true => (Kind::Edit, frames::edited(&place, &message.0, body)),
+            false => (Kind::Message, frames::answered(&place, &message.0, body, None)),
+        };
+        rooms.tell(&key, &self.hub.epoch, kind, &message.0, frame);
         Ok(())
     }
 

@@ -240,8 +240,10 @@ impl Rooms {
         if std::mem::replace(&mut room.has_past, true) {
             return;
         }
-        let words = |frame: &Value| (frame["by"].clone(), frame["text"].clone());
-        let there: Vec<(Value, Value)> = room
+        // Only the agent's messages are changed, and a change does not say whose it is.
+        let by = |frame: &Value| frame["by"].as_str().unwrap_or("agent").to_owned();
+        let words = |frame: &Value| (by(frame), frame["text"].clone());
+        let there: Vec<(String, Value)> = room
             .kept
             .iter()
             .filter_map(|kept| serde_json::from_str::<Value>(&kept.frame).ok())

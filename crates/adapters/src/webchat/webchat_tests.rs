@@ -260,6 +260,38 @@ async fn what_was_said_before_a_restart_is_told_once_and_in_its_place() {
 }
 
 #[tokio::test]
+async fn a_reply_that_an_earlier_run_began_to_show_is_told_as_a_message_and_once() {
+    let scene = Scene::open().await;
+    let said = [(Some("ann"), "tell me"), (None, "a story")];
+    let target = post(tenant("a", 1, 0), "r", "").target;
+    let (shown, body) = (MessageId("agent/k".into()), |text: &str| Body {
+        markdown: text.into(),
+        ..Body::default()
+    });
+    // A page that began the room anew does not know the message that is changed.
+    let (mut ann, mut told) = scene.enter_after("ann", &said[..1]);
+    hear(&mut ann, json!({ "type": "join", "room": "r", "after": "another-run-17" })).await;
+    for text in ["a…", "a story"] {
+        scene.adapter.edit(&target, &shown, &body(text)).await.unwrap();
+    }
+    let frames = read(&mut told);
+    assert_eq!(kinds(&frames), ["joined", "message", "message", "edit"]);
+    assert_eq!((&frames[2]["by"], &frames[2]["text"]), (&"agent".into(), &"a…".into()));
+    assert_eq!((&frames[3]["id"], &frames[3]["text"]), (&frames[2]["id"], &"a story".into()));
+    // To whoever comes first when all of it was said it is told once, though the records have it.
+    let scene = Scene::open().await;
+    for text in ["a…", "a story"] {
+        scene.adapter.edit(&target, &shown, &body(text)).await.unwrap();
+    }
+    let (mut bob, mut told) = scene.enter_after("bob", &said);
+    hear(&mut bob, json!({ "type": "join", "room": "r" })).await;
+    let frames = read(&mut told);
+    let texts: Vec<_> = frames[1..].iter().map(|it| it["text"].as_str().unwrap()).collect();
+    assert_eq!(texts, ["tell me", "a…", "a story"]);
+    assert_eq!(kinds(&frames[2..]), ["message", "edit"]);
+}
+
+#[tokio::test]
 async fn what_an_earlier_run_took_is_shown_once_when_it_is_said_again() {
     let scene = Scene::open().await;
     let (mut ann, mut told) = scene.enter_after("ann", &[(Some("ann"), "hello")]);

@@ -37,7 +37,7 @@ struct Conversation<'a> {
 
 /// Holds one until the person leaves.
 pub async fn hold(reach: &Reach, setting: &Setting, talk: Talk) -> Result<u8, Failure> {
-    let turns = Turns::new(reach, &setting.world)?;
+    let turns = Turns::new(reach, setting)?;
     let quiet = Quiet::begin();
     let mut conversation = Conversation { reach, setting, talk, turns, quiet };
     let agent = conversation.agent(&conversation.talk.agent).await?;
@@ -74,7 +74,7 @@ pub async fn once(
     talk: Talk,
     command: Slash,
 ) -> Result<u8, Failure> {
-    let turns = Turns::new(reach, &setting.world)?;
+    let turns = Turns::new(reach, setting)?;
     let quiet = Quiet::begin();
     let mut conversation = Conversation { reach, setting, talk, turns, quiet };
     conversation.command(command).await?;

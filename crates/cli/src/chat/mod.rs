@@ -105,7 +105,7 @@ async fn one_shot(
     talk: &Talk,
     ask: Ask<'_>,
 ) -> Result<u8, Failure> {
-    let mut turns = Turns::new(reach, &setting.world)?;
+    let mut turns = Turns::new(reach, setting)?;
     let screen = terminal::screen(&setting.environment);
     let screen = screen.filter(|_| setting.answer == Answer::Text);
     let now = setting.world.clock.elapsed();

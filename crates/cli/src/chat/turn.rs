@@ -8,9 +8,12 @@ use crate::commands::approvals;
 use crate::endpoint::Answer;
 use crate::failure::Failure;
 use crate::output;
-use crate::reach::{Reach, part};
+use crate::reach::{Fate, Reach, part};
+use crate::setting::Setting;
 use insula_world::World;
 use serde_json::{Value, json};
+use std::pin::Pin;
+use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// With whom, and in which conversation.
@@ -45,9 +48,18 @@ pub struct Outcome {
 /// What turns are run with.
 pub struct Turns<'a> {
     reach: &'a Reach,
-    world: &'a World,
+    setting: &'a Setting,
     interrupt: Signal,
+    /// How many were said.
+    said: u64,
 }
+
+/// How long a daemon that broke off may take to run again before its turn is given up here.
+const BACK_WITHIN: Duration = Duration::from_secs(60);
+/// How often it is looked for.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// How many looks in a row a daemon that broke off is there before it is one that stays.
+const LOOKS_MAX: u32 = 10;
 
 impl Talk {
     /// The path of something of the agent's.
@@ -58,8 +70,16 @@ impl Talk {
 
 impl<'a> Turns<'a> {
     /// From here on Ctrl-C stops a turn and does not end the program.
-    pub fn new(reach: &'a Reach, world: &'a World) -> Result<Self, Failure> {
-        Ok(Self { reach, world, interrupt: signal(SignalKind::interrupt())? })
+    pub fn new(reach: &'a Reach, setting: &'a Setting) -> Result<Self, Failure> {
+        Ok(Self { reach, setting, interrupt: signal(SignalKind::interrupt())?, said: 0 })
+    }
+
+    /// A name for what is said next, by which the daemon knows it when it is said again.
+    fn key(&mut self) -> String {
+        self.said += 1;
+        let World { clock, random, .. } = &self.setting.world;
+        let (at, number) = (clock.now().as_millis().to_string(), self.said.to_string());
+        random.stream(&["chat", "said", &at, &number]).id()
     }
 
     /// Runs one to its end. A second Ctrl-C leaves it to end on its own.
@@ -92,17 +112,23 @@ impl<'a> Turns<'a> {
         ask: Ask<'_>,
         display: &mut Option<Display>,
     ) -> Result<Outcome, Failure> {
-        let (path, body) = match ask {
-            Ask::Message(text) => {
-                let body = json!({ "session": talk.session, "text": text, "mode": "queue" });
-                (talk.path("messages"), body)
+        let asked = match ask {
+            Ask::Message(text) => Asked {
+                path: talk.path("messages"),
+                body: json!({ "session": talk.session, "text": text, "mode": "queue" }),
+                key: Some(self.key()),
+            },
+            // Said twice it would be done twice.
+            Ask::Retry => {
+                let body = json!({ "session": talk.session });
+                Asked { path: talk.path("retry"), body, key: None }
             }
-            Ask::Retry => (talk.path("retry"), json!({ "session": talk.session })),
         };
         let stop_path = talk.path("stop");
-        let (reach, clock) = (self.reach, &self.world.clock);
-        let mut opening = Some(Box::pin(reach.stream(&path, body)));
-        let mut stopping = None;
+        let (reach, setting) = (self.reach, self.setting);
+        let clock = &setting.world.clock;
+        let mut opening: Option<Opening<'_>> = Some(Box::pin(asked.say(reach)));
+        let (mut stopping, mut is_again) = (None, false);
         let mut response = None;
         let mut frames = Frames::default();
         let (mut question, mut answering) = (None, None);
@@ -135,9 +161,21 @@ impl<'a> Turns<'a> {
                 opened = async { some(&mut opening).await } => {
                     opening = None;
                     response = Some(opened?);
+                    // And its reply begins anew.
+                    let now = clock.elapsed();
+                    if is_again {
+                        show(display, |display| display.event(&Event::Reset, now));
+                    }
                 }
                 piece = async { next(&mut response).await } => {
-                    let Some(piece) = piece? else { return Err(broken_off()) };
+                    let Some(piece) = piece else {
+                        // The turn goes on with the next daemon.
+                        show(display, Display::leave);
+                        (response, frames, question) = (None, Frames::default(), None);
+                        opening = Some(Box::pin(asked.say_again(reach, setting)));
+                        is_again = true;
+                        continue;
+                    };
                     for frame in frames.push(&piece).map_err(|_| broken_off())? {
                         let Some(event) = Event::read(&frame) else { continue };
                         let now = clock.elapsed();
@@ -232,13 +270,54 @@ async fn some<F: Future + Unpin>(future: &mut Option<F>) -> F::Output {
     }
 }
 
-/// The next piece of an answer.
-async fn next(response: &mut Option<Answer>) -> Result<Option<Vec<u8>>, Failure> {
+/// The next piece of an answer; `None` where it broke off.
+async fn next(response: &mut Option<Answer>) -> Option<Vec<u8>> {
     match response {
-        Some(response) => {
-            let piece = response.piece().await.map_err(|_| broken_off())?;
-            Ok(piece.map(|piece| piece.to_vec()))
-        }
+        Some(response) => response.piece().await.ok()?.map(|piece| piece.to_vec()),
         None => std::future::pending().await,
+    }
+}
+
+type Opening<'o> = Pin<Box<dyn Future<Output = Result<Answer, Failure>> + 'o>>;
+
+/// What is asked of the daemon.
+struct Asked {
+    path: String,
+    body: Value,
+    /// By which it is known when it is said again.
+    key: Option<String>,
+}
+
+impl Asked {
+    async fn say(&self, reach: &Reach) -> Result<Answer, Failure> {
+        reach.stream(&self.path, self.key.as_deref(), &self.body).await
+    }
+
+    /// The same again, to the daemon that runs in the place of one that broke off: it listens to
+    /// the turn that goes on, or is told how it ended.
+    async fn say_again(&self, reach: &Reach, setting: &Setting) -> Result<Answer, Failure> {
+        let clock = &setting.world.clock;
+        let end = clock.elapsed() + BACK_WITHIN;
+        let (mut looks, mut is_another) = (0, false);
+        while self.key.is_some() && clock.elapsed() < end {
+            let fate = reach.look_again(setting).await?;
+            is_another |= fate == Fate::Renewed;
+            looks += 1;
+            match fate {
+                // One that is being killed may still be there for a moment; one that stays has
+                // cut us off, and would again.
+                Fate::Runs if !is_another && looks >= LOOKS_MAX => break,
+                Fate::Runs if !is_another => {}
+                Fate::Gone => looks = 0,
+                Fate::Runs | Fate::Renewed => match self.say(reach).await {
+                    // It has not taken its turns up yet, or is gone again.
+                    Err(Failure::Refused { code, .. }) if code == "known_request" => {}
+                    Err(Failure::Failed(_)) => {}
+                    said => return said,
+                },
+            }
+            clock.sleep(LOOK_EVERY).await;
+        }
+        Err(broken_off())
     }
 }

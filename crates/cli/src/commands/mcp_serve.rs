@@ -33,13 +33,14 @@ const VERSION_META: &str = "io.modelcontextprotocol/protocolVersion";
 
 /// Runs it, until standard input ends and every request is answered.
 pub async fn run(reach: &Reach, setting: &Setting, serve: McpServe) -> Result<u8, Failure> {
-    let Reach::Daemon { line, token, .. } = reach else {
+    let Reach::Daemon(known) = reach else {
         return Err(Failure::Failed(NO_DAEMON.to_owned()));
     };
-    let token = serve.token.unwrap_or_else(|| token.clone());
+    let known = known.load_full();
+    let token = serve.token.unwrap_or_else(|| known.token.clone());
     let bridge = Arc::new(Bridge {
         path: format!("/mcp?agent={}", part(&serve.agent)),
-        line: line.clone(),
+        line: known.line.clone(),
         token,
         session: Mutex::default(),
         under_way: Mutex::default(),

@@ -62,6 +62,7 @@ mod skill_collections;
 mod skill_programs;
 mod skills;
 mod standin;
+mod streamed;
 mod subagents;
 mod support;
 mod talk;

@@ -109,6 +109,12 @@ pub fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     panic!("it never came to pass that {what}");
 }
 
+/// How many records an agent's audit trail has of deliveries that may be repetitions.
+pub fn uncertain(home: &Home, agent: &str) -> usize {
+    let records = json(home, &["audit", "tail", agent, "-n", "100000"]);
+    records.to_string().matches("\"delivery.uncertain\"").count()
+}
+
 /// The admin token of the daemon that runs in a home.
 pub fn token(home: &Home) -> String {
     home.read("run/admin.token").unwrap()

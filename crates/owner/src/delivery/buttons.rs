@@ -318,7 +318,7 @@ impl Relay {
             let before = asked.sent.len().checked_sub(2).map_or(0, |at| asked.sent[at].upto);
             let from = usize::try_from(before).unwrap_or(usize::MAX);
             let below = format!("\n\n{}", self.engine.told(agent, outcome.to_owned()));
-            let room = super::lane::room(&features);
+            let room = super::lane::room(&features, 0);
             let Some(piece) = split::next(&words.text, from, room) else { return Ok(()) };
             // In place of how to answer, as far as there is room for it.
             let mut markdown = piece.text;

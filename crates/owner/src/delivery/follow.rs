@@ -10,9 +10,11 @@ use super::lane::{SILENT, idempotency};
 use super::{LOOK_AGAIN, Relay, split};
 use insula_channel::MessageId;
 use insula_channel::Outbound;
-use insula_channel::{Body, Post, PostError};
+use insula_channel::{Body, Post, PostError, PostTarget};
 use insula_registry::AgentContext;
-use insula_store::{AgentCommand, OutboxCommand, Provisional, StoreError, TurnId};
+use insula_store::{
+    AgentCommand, OutboxCommand, Provisional, SessionRef, SessionState, StoreError, TurnId,
+};
 use insula_turns::{TurnEvent, TurnHandle};
 use std::future::Future;
 use std::pin::Pin;
@@ -31,6 +33,10 @@ const EDIT_EVERY_MIN: Duration = Duration::from_millis(500);
 const TEXT_BYTES_MAX: usize = 64 * 1024;
 /// How long a platform may take to show that something was read.
 const READ_WITHIN: Duration = Duration::from_secs(10);
+/// How soon it is looked again whether what has to be sent first was.
+const BEHIND_LOOK: Duration = Duration::from_secs(1);
+/// What stands where something was shown of a reply that will not come.
+const FORGOTTEN: &str = "(broken off: this conversation was forgotten)";
 /// Stands below what is not complete.
 const GOES_ON: &str = "\n…";
 
@@ -43,6 +49,8 @@ enum Shown {
     In(MessageId),
     /// Not now; again after this long.
     Later(Duration),
+    /// Not before what has to be sent there first.
+    Behind,
     /// Not at all in this turn.
     Never,
 }
@@ -182,6 +190,8 @@ impl View {
     async fn go(mut self, mut handle: TurnHandle, since: Since) {
         let delivery = self.delivery.clone();
         let clock = delivery.world.clock.clone();
+        // As it is now: what is taken back later was said to those who are there now.
+        let target = self.place.target(delivery.tenant(&self.agent));
         if since == Since::Before
             && let Err(error) = self.take_up().await
         {
@@ -220,8 +230,27 @@ impl View {
             }
         }
         // What is on its way is settled before the reply takes its place.
-        if let Some(showing) = showing {
-            showing.await;
+        if let Some(showing) = showing
+            && let Shown::In(message) = showing.await
+        {
+            self.message = Some(message);
+        }
+        if let Some(message) = self.message.take() {
+            self.take_back(&message, &target).await;
+        }
+    }
+
+    /// Takes back what was shown of a reply that was forgotten with its session, since none will
+    /// take its place. Tried once: nothing is kept of it.
+    async fn take_back(&self, message: &MessageId, target: &PostTarget) {
+        let Ok(Some(turn)) = self.agent.store.turn(self.turn).await else { return };
+        let session = self.agent.store.session(SessionRef::Id(turn.session)).await;
+        let is_forgotten =
+            matches!(session, Ok(Some(session)) if session.state == SessionState::Forgotten);
+        let Some(adapter) = self.adapter().filter(|_| is_forgotten) else { return };
+        let body = Body { markdown: FORGOTTEN.to_owned(), ..Body::default() };
+        if let Err(error) = self.delivery.bounded(adapter.edit(target, message, &body)).await {
+            tracing::warn!(agent = %self.agent.id, turn = %self.turn, %error, "what was shown of a forgotten turn stays");
         }
     }
 
@@ -233,10 +262,9 @@ impl View {
             return Ok(());
         };
         match origin.provisional {
-            Provisional::None => {}
+            // What may have been shown is looked for when there is something to show.
+            Provisional::None | Provisional::Begun => {}
             Provisional::Shown(message) => self.message = Some(MessageId(message)),
-            // The reply will be a message of its own.
-            Provisional::Begun => self.is_over = true,
         }
         // What it asked before somebody listened again.
         let waiting = self.delivery.engine.approvals().list(&self.agent).await?;
@@ -319,6 +347,10 @@ impl View {
                 self.last.clear();
                 self.next_at = Some(now + wait.max(every).max(EDIT_EVERY_MIN));
             }
+            Shown::Behind => {
+                self.last.clear();
+                self.next_at = Some(now + BEHIND_LOOK);
+            }
             Shown::Never => self.is_over = true,
         }
     }
@@ -379,12 +411,25 @@ impl Show {
     }
 
     async fn try_first(self) -> Result<Shown, StoreError> {
-        let Self { delivery, agent, place, reply_to, turn, adapter, body } = self;
-        let before = TurnId(turn.0 - 1);
-        let origin = agent.store.origins(before, 1).await?.pop();
-        let Some(origin) = origin.filter(|origin| origin.turn == turn) else {
+        let before = TurnId(self.turn.0 - 1);
+        let origin = self.agent.store.origins(before, 1).await?.pop();
+        let Some(origin) = origin.filter(|origin| origin.turn == self.turn) else {
             return Ok(Shown::Never);
         };
+        let is_idempotent = self.adapter.features().is_idempotent;
+        match origin.provisional {
+            // Shown by an earlier run, and followed by who came to the turn before we looked.
+            Provisional::Shown(message) => return Ok(self.again(MessageId(message)).await),
+            // The reply will be a message of its own, which says that this may be there.
+            Provisional::Begun if !is_idempotent => return Ok(Shown::Never),
+            // Asked for again under the same key, it tells the name of the message.
+            Provisional::Begun | Provisional::None => {}
+        }
+        // Within a chat nothing overtakes anything, also where what was sent is in doubt.
+        if self.agent.store.delivery_head(self.place.lane()).await?.is_some() {
+            return Ok(Shown::Behind);
+        }
+        let Self { delivery, agent, place, reply_to, turn, adapter, body } = self;
         let begun = OutboxCommand::ProvisionalBegun { turn };
         delivery.change(&agent, vec![AgentCommand::Outbox(begun)]).await?;
         let post = Post {
@@ -398,9 +443,12 @@ impl Show {
                 delivery.note_shown(&agent, turn, Some(&posted.message)).await?;
                 Ok(Shown::In(posted.message))
             }
-            Err(PostError::Uncertain { .. }) => Ok(Shown::Never),
+            Err(PostError::Uncertain { .. }) if !is_idempotent => Ok(Shown::Never),
             Err(error) => {
-                delivery.note_shown(&agent, turn, None).await?;
+                let is_certain = !matches!(error, PostError::Uncertain { .. });
+                if is_certain && origin.provisional == Provisional::None {
+                    delivery.note_shown(&agent, turn, None).await?;
+                }
                 Ok(later(&delivery, &place, error))
             }
         }

@@ -6,7 +6,7 @@ use super::{Called, LOOK_AGAIN, Relay, split};
 use insula_channel::MessageId;
 use insula_channel::OnUncertain;
 use insula_channel::{AccountKey, SlotGuard, WakeRule};
-use insula_channel::{Body, Button, Post, PostError, WaitScope};
+use insula_channel::{Body, Button, Post, PostError};
 use insula_channel::{Features, Outbound};
 use insula_domain::AgentId;
 use insula_registry::AgentContext;
@@ -45,7 +45,7 @@ const WHY_CHARS_MAX: usize = 500;
 const BUTTONS_IN_A_ROW: usize = 2;
 
 /// Whether a chat goes on.
-enum Then {
+pub(super) enum Then {
     /// With its next message.
     On,
     /// Not now.
@@ -53,19 +53,20 @@ enum Then {
 }
 
 /// What came of sending something.
-enum Attempt {
+pub(super) enum Attempt {
     /// Nothing was sent: the delivery is gone, or has to be looked at again.
     Void,
     /// The platform answered.
     Made(Result<MessageId, PostError>),
 }
 
-struct Sending<'s> {
-    agent: &'s AgentContext,
-    delivery: &'s Delivery,
-    place: &'s ChatRef,
-    adapter: &'s dyn Outbound,
-    features: Features,
+/// A delivery on its way.
+pub(super) struct Sending<'s> {
+    pub(super) agent: &'s AgentContext,
+    pub(super) delivery: &'s Delivery,
+    pub(super) place: &'s ChatRef,
+    pub(super) adapter: &'s dyn Outbound,
+    pub(super) features: Features,
 }
 
 /// The key under which a part of a delivery is sent, however often.
@@ -190,7 +191,7 @@ impl Relay {
         let Sending { agent, delivery, features, .. } = *sending;
         if delivery.state == DeliveryState::Sending && !features.is_idempotent {
             let why = "it was being sent when the daemon ended";
-            return self.doubt(sending, why).await;
+            return self.doubt(sending, why, self.on_doubt(sending)).await;
         }
         let Some(mut words) = self.engine.words_of(agent, delivery).await? else {
             self.fail(agent, delivery, "what it says is gone").await?;
@@ -198,7 +199,8 @@ impl Relay {
         };
         let is_reply = !matches!(delivery.content, Content::Text(_));
         let is_silent = is_reply && words.text.trim() == SILENT;
-        if is_silent && matches!(delivery.provisional, Provisional::Shown(_)) {
+        let was_shown = delivery.provisional != Provisional::None || delivery.doubts > 0;
+        if is_silent && was_shown {
             // Something was shown that can't be taken back, only said otherwise.
             words.text = "(no reply)".to_owned();
         } else if is_silent {
@@ -209,7 +211,7 @@ impl Relay {
         }
         let sent = delivery.sent.last().map_or(0, |part| part.upto);
         let from = usize::try_from(sent).unwrap_or(usize::MAX);
-        let room = room(&features);
+        let room = room(&features, delivery.doubts);
         let Some(piece) = split::next(&words.text, from, room) else {
             return self.enclose(sending, key, &words.files).await;
         };
@@ -267,61 +269,12 @@ impl Relay {
         }
     }
 
-    /// The first part: as an edit of what was shown before, or a new message.
-    async fn finish_shown(
+    /// Sends a new message.
+    pub(super) async fn post(
         &self,
         sending: &Sending<'_>,
         body: &Body,
     ) -> Result<Attempt, StoreError> {
-        let Sending { agent, delivery, place, adapter, features } = *sending;
-        let lost = || {
-            let lost = OutboxCommand::ProvisionalLost { id: delivery.id };
-            vec![AgentCommand::Outbox(lost)]
-        };
-        match (&delivery.provisional, features.can_edit) {
-            (Provisional::None, _) => self.post(sending, body).await,
-            (Provisional::Shown(shown), Some(_)) => {
-                let shown = MessageId(shown.clone());
-                let target = place.target(self.tenant(agent));
-                match self.bounded(adapter.edit(&target, &shown, body)).await {
-                    Err(PostError::Never { .. }) => {
-                        self.change(agent, lost()).await?;
-                        Ok(Attempt::Void)
-                    }
-                    // An edit that came twice says the same once.
-                    Err(PostError::Uncertain { why }) => Ok(Attempt::Made(Err(PostError::Later {
-                        why,
-                        wait: None,
-                        reach: WaitScope::Chat,
-                    }))),
-                    edited => Ok(Attempt::Made(edited.map(|()| shown))),
-                }
-            }
-            // Asked for again under the same key, it tells the name of the message, which still
-            // says what there was.
-            (Provisional::Begun, Some(_)) if features.is_idempotent => {
-                let message = match self.post(sending, body).await? {
-                    Attempt::Made(Ok(message)) => message,
-                    other => return Ok(other),
-                };
-                let target = place.target(self.tenant(agent));
-                let edited = self.bounded(adapter.edit(&target, &message, body)).await;
-                Ok(Attempt::Made(edited.map(|()| message)))
-            }
-            _ => {
-                let mut batch = lost();
-                if delivery.provisional == Provisional::Begun {
-                    let why = "a part of the reply may have been shown before";
-                    batch.push(self.outbox.record(agent, delivery, "delivery.uncertain", why));
-                }
-                self.change(agent, batch).await?;
-                Ok(Attempt::Void)
-            }
-        }
-    }
-
-    /// Sends a new message.
-    async fn post(&self, sending: &Sending<'_>, body: &Body) -> Result<Attempt, StoreError> {
         let Sending { agent, delivery, place, adapter, features } = *sending;
         if !features.is_idempotent {
             let at = self.world.clock.now();
@@ -336,7 +289,7 @@ impl Relay {
         let post = Post {
             target: place.target(self.tenant(agent)),
             reply_to,
-            idempotency: idempotency(delivery.key, number),
+            idempotency: sending.key(number),
             body: body.clone(),
         };
         let posted = self.bounded(adapter.post(&post)).await;
@@ -378,7 +331,7 @@ impl Relay {
                 self.put_off(agent, delivery, &why, Duration::ZERO).await?;
                 Ok(Then::On)
             }
-            PostError::Uncertain { why } => self.doubt(sending, &why).await,
+            PostError::Uncertain { why } => self.doubt(sending, &why, self.on_doubt(sending)).await,
             PostError::Never { why } => {
                 self.fail(agent, delivery, &why).await?;
                 Ok(Then::On)
@@ -393,11 +346,22 @@ impl Relay {
         }
     }
 
-    /// A request may have arrived, on a platform that does not notice a repetition.
-    async fn doubt(&self, sending: &Sending<'_>, why: &str) -> Result<Then, StoreError> {
-        let Sending { agent, delivery, place, .. } = *sending;
-        let (then, became, kind) = match self.accounts.on_uncertain(place.platform, &place.account)
-        {
+    /// What the account's settings want done about a request that may have arrived.
+    pub(super) fn on_doubt(&self, sending: &Sending<'_>) -> OnUncertain {
+        let ChatRef { platform, account, .. } = sending.place;
+        self.accounts.on_uncertain(*platform, account)
+    }
+
+    /// Something of it may be there already, and can't be made the reply: what was shown of it
+    /// counts no more.
+    pub(super) async fn doubt(
+        &self,
+        sending: &Sending<'_>,
+        why: &str,
+        on: OnUncertain,
+    ) -> Result<Then, StoreError> {
+        let Sending { agent, delivery, .. } = *sending;
+        let (then, became, kind) = match on {
             OnUncertain::Resend => (Doubt::Resend, Became::Repeated, "delivery.uncertain"),
             OnUncertain::Hold => (Doubt::Hold, Became::Held, "delivery.held"),
         };
@@ -405,7 +369,9 @@ impl Relay {
         let why = cut(why);
         let record = self.outbox.record(agent, delivery, kind, &why);
         let doubt = OutboxCommand::InDoubt { id: delivery.id, then, why, at };
-        self.change(agent, vec![AgentCommand::Outbox(doubt), record]).await?;
+        let lost = OutboxCommand::ProvisionalLost { id: delivery.id };
+        let changes = [lost, doubt].map(AgentCommand::Outbox);
+        self.change(agent, changes.into_iter().chain([record]).collect()).await?;
         self.outbox.count(became);
         // Not in a circle with a platform that answers nothing.
         if then == Doubt::Resend && delivery.doubts > 0 {
@@ -482,8 +448,8 @@ impl Relay {
 
 /// How long a message may be. Where it may have to be said that it is a repetition there is room
 /// for that in any case, so that what is repeated is exactly what may have been said.
-pub(super) fn room(features: &Features) -> usize {
-    match features.is_idempotent {
+pub(super) fn room(features: &Features, doubts: u32) -> usize {
+    match features.is_idempotent && doubts == 0 {
         true => features.text_units,
         false => features.text_units.saturating_sub(split::units(REPETITION)),
     }

@@ -10,6 +10,7 @@
 mod buttons;
 mod chat_ref;
 mod enclosed;
+mod finish;
 mod follow;
 mod lane;
 mod say;

@@ -248,6 +248,11 @@ impl Telegram {
         });
     }
 
+    /// Whatever was to go wrong for this bot and has not, will not.
+    pub fn calm(&self, token: &str) {
+        self.with(|state| state.bots.get_mut(token).map(|bot| bot.troubles.clear()));
+    }
+
     /// What bots have sent so far, in order.
     pub fn sent(&self) -> Vec<Sent> {
         locked(&self.shared.state).sent.clone()

@@ -2,4 +2,4 @@
 
 mod crash;
 mod hooks;
-mod telegram;
+pub mod telegram;

@@ -74,6 +74,16 @@ impl Platform {
         let bounded = async { tokio::time::timeout(NEVER, self.telegram.until(found)).await };
         self.runtime.block_on(bounded).expect("it was never said")
     }
+
+    /// Waits until something is found, and no longer than this.
+    pub fn until_or<T>(
+        &self,
+        longest: Duration,
+        found: impl FnMut(&Telegram) -> Option<T>,
+    ) -> Option<T> {
+        let bounded = async { tokio::time::timeout(longest, self.telegram.until(found)).await };
+        self.runtime.block_on(bounded).ok()
+    }
 }
 
 impl Platform {

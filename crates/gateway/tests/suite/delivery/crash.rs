@@ -2,7 +2,7 @@
 //! platform, once and twice, it is killed and begins anew over the same store.
 
 use crate::delivery::platform::{Fake, Seen, forgetful, mindful};
-use crate::delivery::support::{Life, home, in_a_life, long_reply, reply};
+use crate::delivery::support::{Life, home, in_a_life, long_reply, repetition, reply};
 use insula_channel::Features;
 use insula_owner::split;
 use insula_store::TurnStatus;
@@ -110,9 +110,6 @@ fn lives(features: Features, points: &[usize], account: Account) -> (Arc<Fake>, 
     (fake, events)
 }
 
-const REPETITION: &str =
-    "(This may be a repetition: the connection broke off while it was being sent.)\n\n";
-
 fn is_beginning(seen: &Seen) -> bool {
     seen.text.ends_with("\n…")
 }
@@ -128,19 +125,23 @@ fn check_mindful(fake: &Fake, points: &[usize]) {
 fn check_forgetful(fake: &Fake, points: &[usize]) {
     for chat in ["c1", "c2"] {
         let seen: Vec<Seen> = fake.seen().into_iter().filter(|it| it.chat == chat).collect();
-        let plain = |seen: &Seen| {
-            let text = match seen.text.strip_prefix(REPETITION) {
-                Some(rest) => rest.to_owned(),
-                None => seen.text.clone(),
-            };
-            (text, seen.text.starts_with(REPETITION))
+        let mark = repetition("");
+        let plain = |seen: &Seen| match seen.text.strip_prefix(&mark) {
+            Some(rest) => (rest.to_owned(), true),
+            None => (seen.text.clone(), false),
         };
-        // A beginning whose name was lost with the daemon stays as it was.
+        // A beginning whose name was lost with the daemon stays as it was, and what follows it
+        // says so.
+        for pair in seen.windows(2).filter(|pair| is_beginning(&pair[0])) {
+            let says_so = pair[1].text.starts_with(&mark);
+            assert!(says_so, "{pair:#?} at {points:?}");
+        }
+        assert!(!seen.last().is_some_and(is_beginning), "{seen:#?} at {points:?}");
         let told: Vec<_> = seen.iter().filter(|it| !is_beginning(it)).map(plain).collect();
         let beginnings = seen.iter().filter(|it| is_beginning(it)).count();
         assert!(beginnings <= points.len(), "{seen:#?}");
         // There is room for the word that it is a repetition.
-        let limit = 280 - split::units(REPETITION);
+        let limit = 280 - split::units(&mark);
         let mut expected = expected(chat, limit).into_iter().peekable();
         let mut last: Option<String> = None;
         for (text, is_repeated) in told {

@@ -61,7 +61,10 @@ impl Life {
         let (world, _) = insula_testkit::auto_world(7);
         let tick = Arc::new(Notify::new());
         let model = tick.clone();
-        let upstream = Upstream::start(&world, move |seen, _| answer(seen, &model)).await.unwrap();
+        let life = files.read("lives").map_or(1, |lives| lives.len() + 1);
+        files.write("lives", "x".repeat(life)).unwrap();
+        let answer = move |seen: &Seen, _| answer(seen, &model, life);
+        let upstream = Upstream::start(&world, answer).await.unwrap();
         files.write("config.yaml", configured(&upstream, "model", agents)).unwrap();
         let clock = world.clock.clone();
         tokio::spawn(async move {
@@ -155,6 +158,15 @@ impl Life {
         }
     }
 
+    /// Waits until nothing is asked of an agent any more, and nothing of its is open.
+    pub async fn over(&self, agent: &str) {
+        let store = self.agent(agent).store.clone();
+        while !store.origins(insula_store::TurnId(0), 1).await.unwrap().is_empty() {
+            self.daemon.world().clock.sleep(Duration::from_millis(100)).await;
+        }
+        self.quiet(agent).await;
+    }
+
     pub async fn records(&self, agent: &str, kind: &str) -> Vec<AuditRecord> {
         let all = self.agent(agent).store.audit_tail(1_000).await.unwrap();
         all.into_iter().filter(|record| *record.kind == *kind).collect()
@@ -199,6 +211,13 @@ pub fn reply(text: &str) -> String {
     format!("re: {text}")
 }
 
+/// The same where it may be there already.
+pub fn repetition(text: &str) -> String {
+    format!(
+        "(This may be a repetition: the connection broke off while it was being sent.)\n\n{text}"
+    )
+}
+
 /// What an agent says to `long …`: more than one message holds.
 pub fn long_reply(text: &str) -> String {
     let lines: String = (0..30).map(|n| format!("{text} goes on with line {n:02}\n")).collect();
@@ -223,8 +242,15 @@ fn says_slowly(pieces: &[&str], tick: &Arc<Notify>) -> Vec<Step> {
     steps
 }
 
-/// What the model says, by the first word it is told.
-fn answer(seen: &Seen, tick: &Arc<Notify>) -> Vec<Step> {
+/// The same, as people talk who think while they do.
+fn tells(whole: &str, tick: &Arc<Notify>) -> Vec<Step> {
+    let third = whole.len() / 3;
+    let pieces = [&whole[..third], &whole[third..2 * third], &whole[2 * third..]];
+    says_slowly(&[pieces[0], "", pieces[1], "", pieces[2], "", ""], tick)
+}
+
+/// What the model says, by the first word it is told, in a life of the daemon's.
+fn answer(seen: &Seen, tick: &Arc<Notify>, life: usize) -> Vec<Step> {
     let (role, text) = shown(seen).pop().unwrap_or_default();
     if role == "tool" {
         return says(&reply(&text));
@@ -232,12 +258,11 @@ fn answer(seen: &Seen, tick: &Arc<Notify>) -> Vec<Step> {
     let (what, rest) = text.split_once(' ').unwrap_or((&text, ""));
     match what {
         "long" => says(&long_reply(rest)),
-        "slowly" => {
-            let whole = reply(rest);
-            let third = whole.len() / 3;
-            let pieces = [&whole[..third], &whole[third..2 * third], &whole[2 * third..]];
-            says_slowly(&[pieces[0], "", pieces[1], "", pieces[2], "", ""], tick)
-        }
+        "slowly" => tells(&reply(rest), tick),
+        "anew" => tells(&format!("{} told by life {life}", reply(rest)), tick),
+        "dies" | "hushes" if life == 1 => tells(&reply(rest), tick),
+        "dies" => vec![Step::Close],
+        "hushes" => says("[SILENT]"),
         "silent" => says("[SILENT]"),
         "hang" => vec![Step::Hang],
         "fail" => vec![Step::Close],
