@@ -3,12 +3,14 @@
 mod access;
 mod audit;
 mod conversation;
+mod import;
 mod policies;
 
 pub use access::{Deliveries, Less, Mcp, McpServe, OneSecret, Pairing, Secret, Skills, Token};
 pub use audit::{Audit, Export, Filters, Tail, Verify};
 use conversation::CHAT_HELP;
 pub use conversation::{Approvals, Chat, Files, Forgetting, Memory, Sessions, Turns};
+pub use import::{Import, Wish};
 pub use policies::Policies;
 
 use crate::setting::Answer;
@@ -116,6 +118,9 @@ pub enum Command {
     /// Show, install, list, verify and remove policies, which agents apply by name
     #[command(subcommand)]
     Policies(Policies),
+    /// Take over agents from another runtime's home, whose files are never written
+    #[command(subcommand)]
+    Import(Import),
     /// Work with the configuration format
     #[command(subcommand)]
     Config(Config),

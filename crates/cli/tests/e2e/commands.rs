@@ -11,7 +11,7 @@ use insula_testkit::{Home, run_bare};
 use serde_json::{Value, json};
 
 /// Every command there is.
-const COMMANDS: [&str; 95] = [
+const COMMANDS: [&str; 98] = [
     "",
     "up",
     "check",
@@ -104,6 +104,9 @@ const COMMANDS: [&str; 95] = [
     "skills remove",
     "skills verify",
     "usage",
+    "import",
+    "import hermes",
+    "import openclaw",
     "config",
     "config schema",
     "completions",
