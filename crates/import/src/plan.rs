@@ -253,6 +253,8 @@ pub struct AgentPlan {
     pub origin: String,
     /// Whether it answers where no rule leads elsewhere.
     pub is_default: bool,
+    /// Whether groups could talk to it there.
+    pub(crate) serves_groups: bool,
     /// The keys of its `agent.yaml`.
     pub settings: Map<String, Value>,
     pub soul: Option<String>,
@@ -272,6 +274,7 @@ impl AgentPlan {
             id,
             origin: origin.to_owned(),
             is_default: false,
+            serves_groups: false,
             settings: Map::new(),
             soul: None,
             files: BTreeMap::new(),

@@ -1,4 +1,11 @@
 //! Homes of other runtimes come over: those that their own programs made, and hostile ones.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "tests touch files and processes, and fail by panicking"
+)]
 
 use crate::provider::{Provider, Step, says, whole};
 use crate::support::*;
@@ -169,6 +176,8 @@ fn a_hermes_home_comes_over_and_a_second_time_changes_nothing() {
         ],
     );
     assert_eq!(routed["agent"], "coder", "{routed:#}");
+    let written = home.read("agents/coder/agent.yaml").unwrap();
+    assert!(written.contains("telegram:12345"), "{written}");
     let kept = home.read("agents/main/imported/schedules.yaml").unwrap();
     assert!(kept.contains("schedule: \"0 7 * * *\"") && kept.contains("enabled: false"), "{kept}");
     assert_chains_hold(&home);
@@ -250,6 +259,8 @@ fn an_openclaw_home_comes_over_and_a_second_time_changes_nothing() {
     assert!(rows(&plan, "trouble").is_empty(), "{plan:#}");
     assert_eq!(row(&plan, "telegram groupPolicy")["fate"], "closed");
     assert_eq!(row(&plan, "discord allowFrom")["fate"], "closed");
+    assert_eq!(row(&plan, "session.dmScope")["fate"], "closed");
+    assert_eq!(row(&plan, "shared memory")["fate"], "closed");
     assert!(row(&plan, "model")["line"].as_u64().unwrap() > 1);
 
     let done = json(&home, &["import", "openclaw", theirs.path()]);
@@ -327,6 +338,60 @@ fn what_was_cut_off_or_grew_is_brought_by_the_next_import() {
     insula(&home, &["memory", "forget", "main", "--fragment", &fragment, "--yes"]).ok();
     json(&home, &["import", "hermes", theirs.path()]);
     assert_eq!(words(&home, "main").len(), 2);
+}
+
+/// What an import left, as people see it.
+fn left(home: &Home) -> Value {
+    let sessions = |agent: &str| {
+        let all = json(home, &["sessions", "list", agent]);
+        let all = all.as_array().unwrap().iter();
+        all.map(|it| json!([it["key"], it["messages"], it["scope"], it["state"]]))
+            .collect::<Vec<_>>()
+    };
+    let words = |agent: &str| format!("{:?}", words(home, agent));
+    let yaml = |agent: &str| home.read(&format!("agents/{agent}/agent.yaml")).unwrap();
+    let secrets = json(home, &["secret", "list"]);
+    let secrets =
+        secrets.as_array().unwrap().iter().map(|it| it["name"].clone()).collect::<Vec<_>>();
+    let of = |agent: &str| json!([sessions(agent), words(agent), yaml(agent)]);
+    json!([of("main"), of("coder"), secrets, home.read("config.yaml").unwrap()])
+}
+
+#[test]
+fn an_import_that_is_killed_is_simply_run_again() {
+    let theirs = Theirs::of(HERMES);
+    let whole = Home::empty().unwrap();
+    json(&whole, &["import", "hermes", theirs.path()]);
+    let expected = left(&whole);
+    for moment in [
+        "agents/main/agent.yaml",
+        "agents/coder/imported/source.json",
+        "config.yaml",
+        "insula.db",
+        "agents/main/agent.db",
+        "agents/main/memories",
+        "agents/coder/agent.db",
+    ] {
+        let home = Home::empty().unwrap();
+        let mut running = std::process::Command::new(INSULA)
+            .args(["import", "hermes", theirs.path(), "--home"])
+            .arg(home.path())
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        // As soon as it got there, or when it is through.
+        while !home.has(moment) && running.try_wait().unwrap().is_none() {
+            std::thread::yield_now();
+        }
+        running.kill().unwrap();
+        running.wait().unwrap();
+        let done = json(&home, &["import", "hermes", theirs.path()]);
+        assert_eq!(done["troubles"], json!([]), "{moment}: {done:#}");
+        assert_eq!(left(&home), expected, "{moment}");
+        assert_chains_hold(&home);
+    }
+    theirs.assert_untouched();
 }
 
 #[test]

@@ -6,7 +6,7 @@ mod config;
 mod parts;
 mod state;
 
-pub(crate) use parts::close_memory;
+pub(crate) use parts::{close_memory, count};
 pub(crate) use state::{messages, terminal};
 
 use crate::doc::Doc;
@@ -16,6 +16,7 @@ use crate::plan::{AgentPlan, Fate, ImportError, Note, Place, Plan, SourceKind};
 use crate::source_home::SourceHome;
 use insula_config::yaml::Node;
 use insula_domain::AgentId;
+use serde_json::Value;
 use std::path::Path;
 
 /// The newest version of their configuration that is known.
@@ -91,9 +92,10 @@ pub fn read(path: &Path, (scratch, name): (&Path, &str)) -> Result<Plan, ImportE
     }
     plan.agents = agents;
     state::hand_over(&mut plan);
+    check_bindings(&mut plan);
+    share_access(&mut plan);
     parts::close_memory(&mut plan);
     parts::left_behind(&mut plan, &home);
-    check_bindings(&mut plan);
     Ok(plan)
 }
 
@@ -202,4 +204,30 @@ fn check_bindings(plan: &mut Plan) {
         plan.row(Fate::Trouble, None, Note { what: "profile route", from, note: &note });
     }
     plan.bindings.retain(|it| plan.agents.iter().any(|agent| agent.id == it.agent));
+}
+
+/// Whoever may talk at the gateway could talk to every profile that it leads to.
+fn share_access(plan: &mut Plan) {
+    let Some((root, others)) = plan.agents.split_first_mut() else { return };
+    let allowed = root.get(&["access", "allow"]).and_then(Value::as_array).cloned();
+    let allowed = allowed.unwrap_or_default();
+    let mut rows = Vec::new();
+    for binding in &plan.bindings {
+        let Some(agent) = others.iter_mut().find(|it| it.id == binding.agent) else { continue };
+        // One with an account of its own has people of its own.
+        let own = binding.fields.values().any(|it| it["account"] == agent.id.as_str());
+        let Some(platform) = binding.fields.keys().next().filter(|_| !own) else { continue };
+        let prefix = format!("{platform}:");
+        let people =
+            allowed.iter().filter(|it| it.as_str().is_some_and(|it| it.starts_with(&prefix)));
+        let before = agent.get(&["access", "allow"]).cloned();
+        people.for_each(|it| agent.add(&["access", "allow"], it.clone()));
+        if agent.get(&["access", "allow"]) != before.as_ref() {
+            rows.push((agent.id.clone(), binding.from.clone()));
+        }
+    }
+    for (agent, from) in rows {
+        let note = "who may talk to the default profile could talk to this one by the route, and still can";
+        plan.row(Fate::Comes, Some(&agent), Note { what: "access.allow", from, note });
+    }
 }

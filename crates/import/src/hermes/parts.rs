@@ -131,7 +131,10 @@ fn lists(
         if entries.is_empty() {
             continue;
         }
-        let note = format!("{} entries, in {scope}", entries.len());
+        let note = match scope {
+            Scope::Global => count(entries.len()),
+            scope => format!("{}, in {scope}", count(entries.len())),
+        };
         plan.row(
             Fate::Comes,
             Some(&profile.id),
@@ -139,6 +142,11 @@ fn lists(
         );
         agent.memory.push(MemoryPlan { scope: scope.clone(), list, entries, from });
     }
+}
+
+/// So many entries.
+pub(crate) fn count(entries: usize) -> String {
+    if entries == 1 { "1 entry".to_owned() } else { format!("{entries} entries") }
 }
 
 /// The entries of a list, as they are written there.
@@ -161,11 +169,12 @@ pub(crate) fn close_memory(plan: &mut Plan) {
         let by_access =
             allowed.into_iter().flatten().filter_map(Value::as_str).any(|it| it.contains(":chat:"));
         let by_binding = plan.bindings.iter().filter(|it| it.agent == agent.id).any(|it| {
-            it.fields
-                .values()
-                .any(|at| ["chat", "topic", "guild"].iter().any(|key| at.get(key).is_some()))
+            it.fields.values().any(|at| {
+                let named = ["chat", "topic", "guild"].iter().any(|key| at.get(key).is_some());
+                named || at["peer"]["kind"].as_str().is_some_and(|it| it != "direct")
+            })
         });
-        if !(by_session || by_access || by_binding) {
+        if !(by_session || by_access || by_binding || agent.serves_groups) {
             let note = "from now on what it learns stays in the chat where it was said; what it had is read in all of its chats";
             rows.push((Fate::Changes, agent.id.clone(), from, note));
             continue;

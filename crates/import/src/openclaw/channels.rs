@@ -195,6 +195,15 @@ fn access(plan: &mut Plan, reading: &Reading<'_>, platform: Platform, entry: &Ma
             ),
         }
     }
+    let has_groups = get("groups").is_some_and(|it| !it.entries().is_empty())
+        || get("guilds").is_some_and(|it| !it.entries().is_empty())
+        || get("groupAllowFrom").is_some_and(|it| !texts(it).is_empty());
+    if has_groups || get("groupPolicy").and_then(Node::text) == Some("open") {
+        for id in reached(plan, reading, platform) {
+            let agent = plan.agents.iter_mut().find(|it| it.id == id);
+            agent.into_iter().for_each(|it| it.serves_groups = true);
+        }
+    }
     if let Some(policy) = get("groupPolicy").filter(|it| it.text() == Some("open")) {
         say(
             plan,

@@ -46,7 +46,7 @@ pub(super) fn take(
 ) {
     let own = providers(plan, agent, reading);
     if let Some(node) = entry.and_then(|it| it.get("identity")?.get("name"))
-        && let Some(name) = node.text().filter(|it| !it.is_empty())
+        && let Some(name) = node.text().filter(|it| !it.is_empty() && *it != agent.origin)
     {
         agent.set(&["name"], name);
         let from = reading.doc.place(node.span);
@@ -341,13 +341,7 @@ pub(super) fn shared(plan: &mut Plan, reading: &Reading<'_>) {
         let (from, key) = (reading.doc.place(entry.key_span), &*entry.key);
         match key {
             _ if KNOWN.contains(&key) => {}
-            "session" => {
-                let scope = entry.value.get("dmScope").and_then(Node::text).unwrap_or("main");
-                if scope == "main" {
-                    let note = "everybody's direct messages were one conversation; here each person has their own";
-                    plan.row(Fate::Closed, None, Note { what: "session.dmScope", from, note });
-                }
-            }
+            "session" => {}
             "cron" | "hooks" | "plugins" | "browser" | "gateway" | "logging" | "skills"
             | "talk" | "messages" | "commands" | "update" | "ui" | "wizard" => {
                 plan.row(

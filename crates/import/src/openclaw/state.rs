@@ -111,6 +111,7 @@ pub(super) fn tasks_and_people(plan: &mut Plan, reading: &Reading<'_>, shared: S
         task(plan, (agent.as_deref(), &name, was_enabled), (id, &rest), Place::file(file));
     }
     old_tasks(plan, reading);
+    one_for_all(plan, reading);
     let mut people = shared.people;
     if let Ok((found, _)) = reading.home.list("credentials") {
         for file in found {
@@ -151,6 +152,17 @@ pub(super) fn tasks_and_people(plan: &mut Plan, reading: &Reading<'_>, shared: S
             ),
         }
     }
+}
+
+/// Everybody's direct messages are one conversation there, unless somebody said otherwise.
+fn one_for_all(plan: &mut Plan, reading: &Reading<'_>) {
+    let said = reading.get(&["session", "dmScope"]);
+    if plan.accounts.is_empty() || said.and_then(Node::text).is_some_and(|it| it != "main") {
+        return;
+    }
+    let from = said.map_or_else(|| Place::file(super::CONFIGS[0]), |it| reading.doc.place(it.span));
+    let note = "everybody's direct messages were one conversation; here each person has their own, and the old one is found from the terminal alone";
+    plan.row(Fate::Closed, None, Note { what: "session.dmScope", from, note });
 }
 
 fn old_tasks(plan: &mut Plan, reading: &Reading<'_>) {
@@ -285,11 +297,6 @@ pub(super) fn sessions(
             Some(&agent.id),
             Note { what: "sessions", from: from.clone(), note: &note },
         );
-    }
-    let in_terminal = |it: &&SessionPlan| it.address.platform == insula_domain::Platform::CLI;
-    if agent.sessions.iter().filter(in_terminal).count() > 0 && !plan.accounts.is_empty() {
-        let note = "direct messages of everybody could be in one conversation; it is found from the terminal alone";
-        plan.row(Fate::Closed, Some(&agent.id), Note { what: "main session", from, note });
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::Reading;
 use super::state::Shared;
+use crate::hermes::count;
 use crate::plan::{AgentPlan, Fate, MemoryPlan, Note, Place, Plan, SkillPlan, TargetList};
 use crate::source_home::SourceHome;
 use insula_config::yaml::Node;
@@ -137,7 +138,7 @@ fn memory(plan: &mut Plan, agent: &mut AgentPlan, desk: &Desk<'_>) {
             }
         }
         let from = desk.place(&file);
-        let note = format!("{} entries, one for each point or paragraph", entries.len());
+        let note = format!("{}, one for each point or paragraph", count(entries.len()));
         plan.row(
             Fate::Comes,
             Some(&agent.id),

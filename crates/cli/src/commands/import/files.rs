@@ -21,10 +21,10 @@ pub(super) fn write(
 ) -> Result<(), Failure> {
     for (agent, (mark, text)) in plan.agents.iter().zip(&whereto.marks) {
         let folder = setting.home.agent(&agent.id);
+        // Before it: an import that is cut off in between has to know its own agent again.
+        put(setting, mark, text.as_bytes())?;
         let is_new = put(setting, &folder.join("agent.yaml"), agent_yaml(plan, agent).as_bytes())?;
         done.agents.note(is_new);
-        // After it, so that whoever has it is an agent.
-        put(setting, mark, text.as_bytes())?;
         if let Some(soul) = &agent.soul {
             done.files.note(put(setting, &folder.join("SOUL.md"), soul.as_bytes())?);
         }
