@@ -12,6 +12,9 @@ const NODES_MAX: usize = 400_000;
 /// Deepest chain of texts that take in others.
 const INCLUDE_DEPTH_MAX: usize = 10;
 
+/// What gives the text of a name.
+type Load<'l> = &'l dyn Fn(&str) -> Result<String, String>;
+
 /// A text that was read, with those that it takes in.
 pub(crate) struct Doc {
     sources: Sources,
@@ -38,7 +41,7 @@ impl Doc {
     pub(crate) fn json5_with(
         file: &str,
         text: String,
-        load: &dyn Fn(&str) -> Result<String, String>,
+        load: Load<'_>,
     ) -> Result<Self, (Place, String)> {
         let mut sources = Sources::default();
         let root = taken_in(&mut sources, (file, text), load, 0)?;
@@ -55,7 +58,7 @@ impl Doc {
 fn taken_in(
     sources: &mut Sources,
     (file, text): (&str, String),
-    load: &dyn Fn(&str) -> Result<String, String>,
+    load: Load<'_>,
     depth: usize,
 ) -> Result<Node, (Place, String)> {
     let id = sources.add(file, text.as_str());
@@ -68,7 +71,7 @@ fn taken_in(
 fn included(
     sources: &mut Sources,
     node: Node,
-    (file, load): (&str, &dyn Fn(&str) -> Result<String, String>),
+    (file, load): (&str, Load<'_>),
     depth: usize,
 ) -> Result<Node, (Place, String)> {
     let Node { span, layer, value } = node;

@@ -68,7 +68,8 @@ impl Reader<'_> {
                         return Err((begun, "a comment begins here and does not end".to_owned()));
                     }
                 }
-                (self.next(), self.next());
+                self.next();
+                self.next();
             } else if rest.starts_with(|c: char| c.is_whitespace() || c == '\u{feff}') {
                 self.next();
             } else {
@@ -200,7 +201,8 @@ impl Reader<'_> {
             Some('u') => {
                 let mut code = self.hex(4)?;
                 if (0xd800..0xdc00).contains(&code) && self.rest().starts_with("\\u") {
-                    (self.next(), self.next());
+                    self.next();
+                    self.next();
                     let low = self.hex(4)?;
                     code = 0x1_0000 + ((code - 0xd800) << 10) + (low.wrapping_sub(0xdc00) & 0x3ff);
                 }
