@@ -1,3 +1,4 @@
+//! What is added to a configuration, and what stays.
 #![allow(clippy::unwrap_used, reason = "a test may say what it knows")]
 use super::*;
 use proptest::prelude::*;

@@ -1,7 +1,7 @@
 //! A text of theirs with the places of what stands in it: YAML, or JSON as people write it.
 
 use crate::json5;
-use crate::plan::Place;
+use crate::place::Place;
 use insula_config::source::{Sources, Span};
 use insula_config::yaml::{self, MapEntry, Node, Value as Written};
 use serde_json::{Map, Number, Value};

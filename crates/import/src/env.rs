@@ -1,6 +1,6 @@
 //! A file of environment variables, as shells and dotenv read it.
 
-use crate::plan::Place;
+use crate::place::Place;
 
 /// One variable.
 #[derive(Debug, Clone, PartialEq, Eq)]

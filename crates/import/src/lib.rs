@@ -9,18 +9,22 @@ mod content;
 mod doc;
 mod emit;
 mod env;
+mod error;
 pub mod hermes;
 mod json5;
+mod messages;
 mod models;
 mod names;
 pub mod openclaw;
+mod place;
 mod plan;
 mod source_home;
 mod sqlite;
 
 pub use emit::{flow, yaml};
+pub use error::ImportError;
+pub use place::Place;
 pub use plan::{
-    AccountPlan, AgentPlan, BindingPlan, Fate, ImportError, MemoryPlan, MessagePlan, Note,
-    PartPlan, Place, Plan, Row, SchedulePlan, SecretPlan, SessionPlan, SkillPlan, SourceKind,
-    TargetList, Voice,
+    AccountPlan, AgentPlan, BindingPlan, Fate, MemoryPlan, MessagePlan, Note, PartPlan, Plan, Row,
+    SchedulePlan, SecretPlan, SessionPlan, SkillPlan, SourceKind, TargetList, Voice,
 };

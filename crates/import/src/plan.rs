@@ -1,6 +1,7 @@
 //! What becomes of another runtime's home: one form for every source. Pure data, and how to add
 //! to it.
 
+use crate::place::Place;
 use crate::sqlite::Copy;
 use insula_domain::{Address, AgentId, Day, Scope};
 use insula_world::Timestamp;
@@ -53,30 +54,6 @@ impl Fate {
     }
 }
 
-/// Where something stands in the other home.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Place {
-    /// Below that home; an absolute path where it is elsewhere.
-    pub file: String,
-    pub line: Option<usize>,
-}
-
-impl Place {
-    /// A whole file.
-    pub fn file(file: impl Into<String>) -> Self {
-        Self { file: file.into(), line: None }
-    }
-}
-
-impl std::fmt::Display for Place {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.line {
-            Some(line) => write!(f, "{}:{line}", self.file),
-            None => f.write_str(&self.file),
-        }
-    }
-}
-
 /// One line of the table that is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
@@ -95,21 +72,6 @@ pub struct Note<'n> {
     pub what: &'n str,
     pub from: Place,
     pub note: &'n str,
-}
-
-/// Why nothing at all can be taken over.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ImportError {
-    #[error("{path} can't be read: {why}")]
-    Unreadable { path: String, why: String },
-    #[error("{path} is no home of {of}: {why}")]
-    NoHome { path: String, of: &'static str, why: String },
-    #[error("{place} can't be read, and everything else depends on it: {why}")]
-    Broken { place: Place, why: String },
-    #[error(
-        "{place}: this home was written by a newer version ({found}; {known} is known); use a newer insula"
-    )]
-    Newer { place: Place, found: i64, known: i64 },
 }
 
 /// A value for the vault.
@@ -355,20 +317,5 @@ impl Plan {
         let Note { what, from, note } = note;
         let (what, note) = (what.to_owned(), note.to_owned());
         self.rows.push(Row { fate, agent: agent.cloned(), what, from, note });
-    }
-
-    /// The messages of a session, in order, and what is wrong with some of them.
-    pub fn messages(&self, session: &SessionPlan) -> Result<Vec<MessagePlan>, String> {
-        match &session.reader {
-            SessionReader::Hermes { copy } => {
-                let copy = self.copies.get(*copy).ok_or("its database is gone")?;
-                crate::hermes::messages(copy, session)
-            }
-            SessionReader::OpenClaw { copy } => {
-                let copy = self.copies.get(*copy).ok_or("its database is gone")?;
-                crate::openclaw::messages(copy, session)
-            }
-            SessionReader::Lines { file } => crate::openclaw::messages_of_lines(file),
-        }
     }
 }

@@ -2,7 +2,7 @@
 //! that was named, and never through a link that leads out of it.
 #![expect(clippy::disallowed_methods, reason = "reads what an operator names on the command line")]
 
-use crate::plan::ImportError;
+use crate::error::ImportError;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read as _};
 use std::os::unix::fs::DirBuilderExt as _;

@@ -1,5 +1,6 @@
 //! Their databases: copied into a folder of ours and read there, since opening one where it is
 //! would write beside it.
+#![expect(clippy::disallowed_methods, reason = "opens copies of databases that are not ours")]
 
 use crate::source_home::{Scratch, SourceHome};
 use rusqlite::{Connection, OpenFlags};

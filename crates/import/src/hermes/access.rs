@@ -4,7 +4,8 @@ use super::{Profile, is_on};
 use crate::env::Variable;
 use crate::models::provider_key;
 use crate::names::{self, is_secret, secret_name};
-use crate::plan::{AccountPlan, AgentPlan, BindingPlan, Fate, Note, Place, Plan, SecretPlan};
+use crate::place::Place;
+use crate::plan::{AccountPlan, AgentPlan, BindingPlan, Fate, Note, Plan, SecretPlan};
 use serde_json::{Map, Value, json};
 
 /// What an account of a platform is made of: the setting, the variable, and whether it is secret.

@@ -2,9 +2,8 @@
 
 use super::{Profile, on};
 use crate::doc::{Doc, json};
-use crate::plan::{
-    AgentPlan, Fate, MemoryPlan, Note, Place, Plan, SchedulePlan, SkillPlan, TargetList,
-};
+use crate::place::Place;
+use crate::plan::{AgentPlan, Fate, MemoryPlan, Note, Plan, SchedulePlan, SkillPlan, TargetList};
 use crate::source_home::SourceHome;
 use insula_config::yaml::Node;
 use insula_domain::{ChatType, ContextId, CustomId, Scope};

@@ -2,8 +2,9 @@
 
 use super::Profile;
 use crate::names;
+use crate::place::Place;
 use crate::plan::{
-    AgentPlan, Fate, MessagePlan, Note, PartPlan, Place, Plan, SessionPlan, SessionReader, Voice,
+    AgentPlan, Fate, MessagePlan, Note, PartPlan, Plan, SessionPlan, SessionReader, Voice,
 };
 use crate::sqlite::Copy;
 use insula_domain::{AccountId, Address, ChatId, ChatType, Platform, TopicId, UserId};

@@ -11,8 +11,10 @@ pub(crate) use transcript::{messages, messages_of_lines};
 
 use crate::doc::Doc;
 use crate::env::{self, Variable};
+use crate::error::ImportError;
 use crate::names;
-use crate::plan::{AgentPlan, Fate, ImportError, Note, Place, Plan, SourceKind};
+use crate::place::Place;
+use crate::plan::{AgentPlan, Fate, Note, Plan, SourceKind};
 use crate::source_home::SourceHome;
 use insula_config::yaml::Node;
 use insula_domain::AgentId;

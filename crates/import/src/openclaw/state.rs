@@ -6,8 +6,9 @@ use crate::doc::{Doc, json as value_of};
 use crate::hermes::terminal;
 use crate::models::provider_key;
 use crate::names;
+use crate::place::Place;
 use crate::plan::{
-    AgentPlan, Fate, Note, Place, Plan, SchedulePlan, SecretPlan, SessionPlan, SessionReader,
+    AgentPlan, Fate, Note, Plan, SchedulePlan, SecretPlan, SessionPlan, SessionReader,
 };
 use crate::sqlite::Copy;
 use insula_config::yaml::Node;

@@ -3,7 +3,8 @@
 use super::Reading;
 use super::state::Shared;
 use crate::hermes::count;
-use crate::plan::{AgentPlan, Fate, MemoryPlan, Note, Place, Plan, SkillPlan, TargetList};
+use crate::place::Place;
+use crate::plan::{AgentPlan, Fate, MemoryPlan, Note, Plan, SkillPlan, TargetList};
 use crate::source_home::SourceHome;
 use insula_config::yaml::Node;
 use insula_domain::{Day, Scope};
