@@ -3,6 +3,7 @@
 mod access;
 mod audit;
 mod conversation;
+mod import;
 mod policies;
 mod service;
 
@@ -10,6 +11,7 @@ pub use access::{Deliveries, Less, Mcp, McpServe, OneSecret, Pairing, Secret, Sk
 pub use audit::{Audit, Export, Filters, Tail, Verify};
 use conversation::CHAT_HELP;
 pub use conversation::{Approvals, Chat, Files, Forgetting, Memory, Sessions, Turns};
+pub use import::{Import, Wish};
 pub use policies::Policies;
 pub use service::{Install, Service, ServiceLogs, Which};
 
@@ -125,6 +127,9 @@ pub enum Command {
     /// Show, install, list, verify and remove policies, which agents apply by name
     #[command(subcommand)]
     Policies(Policies),
+    /// Take over agents from another runtime's home, whose files are never written
+    #[command(subcommand)]
+    Import(Import),
     /// Work with the configuration format
     #[command(subcommand)]
     Config(Config),

@@ -133,7 +133,7 @@ struct Edit {
     by: String,
 }
 
-fn read(text: &str) -> Result<Node, Unwritten> {
+pub(crate) fn read(text: &str) -> Result<Node, Unwritten> {
     let mut sources = Sources::default();
     let source = sources.add("config.yaml", text);
     parse(source, text).map_err(|error| Unwritten::Unreadable(error.message))
@@ -201,7 +201,7 @@ fn inserted(text: &str, root: &Node, new: String) -> Edit {
 }
 
 /// Where a value ends. Of what has no brackets the parser only knows where the next thing begins.
-fn end(text: &str, node: &Node) -> usize {
+pub(crate) fn end(text: &str, node: &Node) -> usize {
     let own = node.span.end as usize;
     let is_bracketed =
         text.get(node.span.start as usize..).is_some_and(|rest| rest.starts_with(['{', '[']));
@@ -213,12 +213,12 @@ fn end(text: &str, node: &Node) -> usize {
     }
 }
 
-fn line_start(text: &str, at: usize) -> usize {
+pub(crate) fn line_start(text: &str, at: usize) -> usize {
     text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |found| found + 1)
 }
 
 /// The first byte after the line that ends at or after `at`.
-fn line_end(text: &str, at: usize) -> usize {
+pub(crate) fn line_end(text: &str, at: usize) -> usize {
     if at > 0 && text.get(..at).is_some_and(|before| before.ends_with('\n')) {
         return at;
     }
@@ -227,7 +227,7 @@ fn line_end(text: &str, at: usize) -> usize {
 }
 
 /// What a line needs before it that is put at `at`.
-fn line_break(text: &str, at: usize) -> &'static str {
+pub(crate) fn line_break(text: &str, at: usize) -> &'static str {
     let before = text.get(..at).unwrap_or_default();
     if before.is_empty() || before.ends_with('\n') { "" } else { "\n" }
 }
@@ -268,7 +268,7 @@ fn is_only(before: &Node, after: &Node, choice: &ModelChoice) -> bool {
 }
 
 /// Whether two values are the same, wherever they stand.
-fn alike(one: &Node, other: &Node) -> bool {
+pub(crate) fn alike(one: &Node, other: &Node) -> bool {
     match (&one.value, &other.value) {
         (Value::List(one), Value::List(other)) => {
             one.len() == other.len() && one.iter().zip(other).all(|(one, other)| alike(one, other))

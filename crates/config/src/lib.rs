@@ -13,6 +13,7 @@ pub mod choose;
 pub mod daemon;
 pub mod diagnostic;
 pub mod enforcement;
+pub mod extend;
 mod file_state;
 pub mod files;
 pub mod hook;

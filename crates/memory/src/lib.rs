@@ -20,6 +20,7 @@ mod merge;
 mod mirror;
 mod objections;
 mod scoped;
+mod take_in;
 mod text;
 mod view;
 
@@ -33,5 +34,6 @@ pub use error::{FileFault, MemoryError};
 pub use insula_store::MemoryList;
 pub use memory::Memory;
 pub use scoped::{AsFound, Changed, ListView, MemoryHit, Ranking, Scoped, ShownMemory};
+pub use take_in::TakenIn;
 pub use text::{parse, render};
 pub use view::Seen;

@@ -11,6 +11,7 @@ mod context;
 mod deliveries;
 mod ending;
 mod files;
+mod import;
 mod integrity;
 mod logs;
 mod mcp;
@@ -118,6 +119,7 @@ async fn dispatch(command: Command, setting: Setting) -> Result<u8, Failure> {
         // The file is the operator's, whether or not a daemon runs.
         Command::Agents(Agents::Set(wish)) => agents_set::run(&setting, &wish),
         Command::Policies(command) => policies::run(&setting, command),
+        Command::Import(wish) => import::run(&setting, wish).await,
         command => {
             let reach = Reach::open(&setting, purpose(&command)).await?;
             let result = over(&reach, command, &setting).await;
@@ -184,6 +186,7 @@ async fn over(reach: &Reach, command: Command, setting: &Setting) -> Result<u8, 
         Command::Up(_)
         | Command::Check(_)
         | Command::Policies(_)
+        | Command::Import(_)
         | Command::Model(_)
         | Command::Logs(_)
         | Command::Stop

@@ -55,15 +55,15 @@ pub async fn run(
 }
 
 /// What is to be installed.
-struct Order {
-    source: SkillSource,
-    replace: bool,
+pub(super) struct Order {
+    pub(super) source: SkillSource,
+    pub(super) replace: bool,
     /// Findings that are accepted, by their hashes.
-    accept: Vec<String>,
+    pub(super) accept: Vec<String>,
 }
 
 /// Installs what a source has, all that can be; where that is nothing, it is a failure.
-async fn install(
+pub(super) async fn install(
     setting: &Setting,
     reach: &Reach,
     path: &str,

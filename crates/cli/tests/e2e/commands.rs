@@ -11,7 +11,7 @@ use insula_testkit::{Home, run_bare};
 use serde_json::{Value, json};
 
 /// Every command there is.
-const COMMANDS: [&str; 102] = [
+const COMMANDS: [&str; 105] = [
     "",
     "up",
     "stop",
@@ -111,6 +111,9 @@ const COMMANDS: [&str; 102] = [
     "skills remove",
     "skills verify",
     "usage",
+    "import",
+    "import hermes",
+    "import openclaw",
     "config",
     "config schema",
     "completions",

@@ -31,6 +31,7 @@ mod hooks;
 mod http;
 mod http_surface;
 mod images;
+mod import;
 mod integrity;
 mod keys;
 mod lifecycle;

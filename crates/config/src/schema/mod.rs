@@ -17,7 +17,7 @@ pub use binding::{BINDING, MATCH};
 pub use channel::{ACCOUNT, AccountKeys, CONNECTED, EVERY_ACCOUNT};
 pub use daemon::TOP;
 pub use hook::{HOOK_EVENT, HOOK_EVENTS};
-pub use moved::{MOVED, Moved};
+pub use moved::{MOVED, Moved, is_toolset};
 pub use policy::POLICY;
 pub use way_in::BY_TOKEN;
 

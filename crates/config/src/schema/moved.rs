@@ -1,6 +1,7 @@
 //! Keys of other runtimes whose settings have another place here.
 
 use crate::yaml::{MapEntry, Node, Value};
+use insula_domain::selector::Selector;
 
 /// A key of another runtime whose setting has another place here.
 #[derive(Debug)]
@@ -99,6 +100,13 @@ fn with_profile(node: &mut Node) {
         entries.push(entry("also_allow", Node { span, layer, value: Value::List(rest) }));
     }
     node.value = Value::Map(entries);
+}
+
+/// Whether a name in another runtime's `toolsets` means something here.
+pub fn is_toolset(name: &str) -> bool {
+    TOOLSETS.iter().any(|(set, _)| *set == name)
+        || PROFILES.iter().any(|(theirs, _)| *theirs == name)
+        || Selector::parse(name).is_ok()
 }
 
 /// `toolsets` of other runtimes names sets of tools, not tools.

@@ -3,7 +3,7 @@
 use crate::support::{MemoryHome, add, here, origin, remove, scope, texts};
 use insula_domain::Scope;
 use insula_memory::{AsFound, EntryChange, Operation};
-use insula_store::MemoryList;
+use insula_store::{MemoryList, MemoryOrigin, MemorySource};
 
 const CHAT: &str = "chat:telegram:main:-1";
 const OTHER: &str = "chat:telegram:main:-2";
@@ -207,4 +207,24 @@ async fn what_is_found_is_scanned_together() {
     assert_eq!(all, [halves[1]], "one half alone is harmless");
     let found = here.search("boiler", 9, &AsFound).await.unwrap();
     assert_eq!(found.len(), 2);
+}
+
+#[tokio::test]
+async fn what_comes_from_elsewhere_is_added_once_and_never_what_was_forgotten() {
+    let place = MemoryHome::new().await;
+    let memory = place.memory();
+    let came = MemoryOrigin { source: MemorySource::Import, ..origin(1) };
+    let scope: Scope = "custom:imported".parse().unwrap();
+    let list = (&scope, MemoryList::Memory);
+    let entries = ["one".to_owned(), "two".to_owned(), "one ".to_owned(), "x".repeat(5_000)];
+    let first = memory.take_in(list, &entries, &came).await.unwrap();
+    assert_eq!((first.new, first.known, first.forgotten), (3, 0, 0));
+    let (all, _) = memory.all().await.unwrap();
+    assert!(all.iter().all(|(_, record)| record.origin.source == MemorySource::Import));
+    let gone = all.iter().find(|(it, _)| it.text == "two").unwrap().0.id;
+    memory.forget(insula_store::Forget::Fragment(gone), &origin(2)).await.unwrap();
+    let second = memory.take_in(list, &entries, &came).await.unwrap();
+    assert_eq!((second.new, second.known, second.forgotten), (0, 2, 1));
+    let parted = memory.take_in(list, &["a\n§\nb".to_owned()], &came).await;
+    assert!(parted.is_err());
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 /// The rooms from top to bottom. A crate may use what stands below it.
-const ROOMS: [&str; 23] = [
+const ROOMS: [&str; 24] = [
     "gauntlet",
     "bench",
     "cli",
@@ -20,6 +20,7 @@ const ROOMS: [&str; 23] = [
     "tools",
     "mcp",
     "models",
+    "import",
     "memory",
     "sandbox",
     "store",

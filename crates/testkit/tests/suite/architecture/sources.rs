@@ -31,6 +31,8 @@ pub(super) const OWNERS: &[(&str, &str)] = &[
         "the paused timer of the runtime, to notice that all wait",
     ),
     ("gauntlet/src/noninterference/disk.rs", "homes of runs that are compared, and what is left"),
+    ("import/src/source_home.rs", "reading homes of other runtimes that an operator names"),
+    ("import/src/sqlite.rs", "opening copies of databases of other runtimes"),
     ("memory/src/files.rs", "an agent's memory files, below its own folder"),
     ("registry/src/agent_logs/files.rs", "logs of agents: appending, reading, removing files"),
     ("registry/src/home.rs", "the home folder: creating, locking, writing and removing in it"),

@@ -1,0 +1,158 @@
+//! Writes the files of imported agents, and what they share into `config.yaml`. What stands there
+//! already is the operator's and stays.
+
+use super::Done;
+use super::identity::Whereto;
+use crate::failure::Failure;
+use crate::setting::Setting;
+use insula_config::extend::{add_entry, add_item, has_item};
+use insula_domain::Platform;
+use insula_import::{AgentPlan, Place, Plan, flow, yaml};
+use insula_registry::home::FileMode;
+use serde_json::{Map, Value, json};
+use std::path::Path;
+
+/// Writes them.
+pub(super) fn write(
+    setting: &Setting,
+    plan: &Plan,
+    whereto: &Whereto,
+    done: &mut Done,
+) -> Result<(), Failure> {
+    for (agent, (mark, text)) in plan.agents.iter().zip(&whereto.marks) {
+        let folder = setting.home.agent(&agent.id);
+        // Before it: an import that is cut off in between has to know its own agent again.
+        put(setting, mark, text.as_bytes())?;
+        let is_new = put(setting, &folder.join("agent.yaml"), agent_yaml(plan, agent).as_bytes())?;
+        done.agents.note(is_new);
+        if let Some(soul) = &agent.soul {
+            done.files.note(put(setting, &folder.join("SOUL.md"), soul.as_bytes())?);
+        }
+        for (name, bytes) in &agent.files {
+            done.files.note(put(setting, &folder.join("workspace").join(name), bytes)?);
+        }
+        for (name, bytes) in &agent.hooks {
+            done.files.note(put(setting, &folder.join("hooks").join(name), bytes)?);
+        }
+        schedules(setting, agent, &folder.join("imported/schedules.yaml"), done)?;
+    }
+    shared(setting, plan, done)
+}
+
+/// Writes a file that is not there; whether it did.
+fn put(setting: &Setting, path: &Path, bytes: &[u8]) -> Result<bool, Failure> {
+    if setting.home.is_file(path) {
+        return Ok(false);
+    }
+    setting.home.write_new(path, bytes)?;
+    Ok(true)
+}
+
+fn agent_yaml(plan: &Plan, agent: &AgentPlan) -> String {
+    let (source, origin) = (plan.source.as_str(), agent.origin.escape_default());
+    format!(
+        "# Imported from {source}, where it was called {origin}. It is yours to edit.\n{}",
+        yaml(&agent.settings)
+    )
+}
+
+/// Keeps scheduled tasks, none of which runs.
+fn schedules(
+    setting: &Setting,
+    agent: &AgentPlan,
+    path: &Path,
+    done: &mut Done,
+) -> Result<(), Failure> {
+    if agent.schedules.is_empty() {
+        return Ok(());
+    }
+    let before = setting.home.read(path)?.unwrap_or_default();
+    let mut text = before.clone();
+    if text.is_empty() {
+        text.push_str(
+            "# Scheduled tasks of the agent this one was made of. They are kept, and do not run.\n",
+        );
+    }
+    for task in &agent.schedules {
+        let key = json!(task.source_id).to_string();
+        let is_new = !before.lines().any(|line| line == format!("{key}:"));
+        done.schedules.note(is_new);
+        if is_new {
+            text.push_str(&format!("{key}:\n"));
+            for line in yaml(&task.fields).lines() {
+                text.push_str(&format!("  {line}\n"));
+            }
+        }
+    }
+    if text != before {
+        if before.is_empty() {
+            setting.home.write_new(path, text.as_bytes())?;
+        } else {
+            setting.home.write(path, text.as_bytes(), FileMode::Private)?;
+        }
+    }
+    Ok(())
+}
+
+/// Accounts and bindings.
+fn shared(setting: &Setting, plan: &Plan, done: &mut Done) -> Result<(), Failure> {
+    let path = setting.home.config();
+    let before = setting.home.read(&path)?;
+    let mut text = before.clone().unwrap_or_else(|| {
+        "# Insula. All keys are in docs/config.md; `insula check` says what is wrong.\n".to_owned()
+    });
+    for account in &plan.accounts {
+        let Ok(platform) = Platform::new(&account.platform) else { continue };
+        let at = ["channels", platform.as_str(), "accounts"];
+        let value = flow(&Value::Object(account.settings.clone()));
+        let what = format!("{platform} account");
+        let more = add_entry(&text, (&at, &account.name), &value);
+        let by_hand =
+            format!("channels: {{{platform}: {{accounts: {{{}: {value}}}}}}}", account.name);
+        text = added(&mut done.accounts, text, more).unwrap_or_else(|(text, why)| {
+            let note = format!("config.yaml: {why}; write it there yourself: {by_hand}");
+            done.trouble(None, &what, &account.from, note);
+            text
+        });
+    }
+    for binding in &plan.bindings {
+        let mut fields = Map::new();
+        fields.insert("agent".to_owned(), json!(binding.agent.as_str()));
+        fields.extend(binding.fields.clone());
+        let value = flow(&Value::Object(fields));
+        if has_item(&text, "bindings", &value) {
+            done.bindings.note(false);
+            continue;
+        }
+        let more = add_item(&text, "bindings", &value);
+        text = added(&mut done.bindings, text, more).unwrap_or_else(|(text, why)| {
+            let note = format!("config.yaml: {why}; write it there yourself: {value}");
+            done.trouble(Some(&binding.agent), "binding", &binding.from, note);
+            text
+        });
+    }
+    match before {
+        Some(before) if before == text => Ok(()),
+        Some(_) => Ok(setting.home.write(&path, text.as_bytes(), FileMode::Private)?),
+        None => Ok(setting.home.write_new(&path, text.as_bytes())?),
+    }
+}
+
+fn added<E>(
+    tally: &mut super::Tally,
+    text: String,
+    more: Result<String, E>,
+) -> Result<String, (String, E)> {
+    match more {
+        Ok(more) => {
+            tally.note(more != text);
+            Ok(more)
+        }
+        Err(why) => Err((text, why)),
+    }
+}
+
+/// A place for what has none in their files.
+pub(super) fn nowhere() -> Place {
+    Place::default()
+}
