@@ -9,7 +9,7 @@ use insula_domain::percent::Encoded;
 use insula_domain::platform::PLATFORMS;
 use insula_domain::{
     AccountId, Act, AgentId, ChatId, ChatSelector, FlowSource, HostPattern, Platform, Profile,
-    RuledTools, Selector, TopicId, TrustedSource,
+    RuledTools, Selector, TopicId, TrustedSource, Zone,
 };
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -200,6 +200,25 @@ rule!(
             Err(Problem::new(format!("`{}` is not a time of day", shorten(text)))
                 .help("write hours and minutes, such as `04:00`"))
         }
+    }
+);
+rule!(
+    /// A time zone.
+    ZONE, "a time zone such as `Europe/Berlin`", "", |text| {
+        if Zone::named(text).is_some() {
+            return Ok(());
+        }
+        let help = match Zone::nearest(text) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "write a name of the tz database, such as `Europe/Berlin` or `UTC`".to_owned(),
+        };
+        Err(Problem::new(format!("`{}` is no time zone", shorten(text))).help(help))
+    }
+);
+rule!(
+    /// Somebody: an identity, or a name that was given to several.
+    WHO, "an identity such as `telegram:12345`, or a name of `access.people`", "", |text| {
+        if text.contains(':') { (IDENTITY.check)(text) } else { (NAME.check)(text) }
     }
 );
 rule!(

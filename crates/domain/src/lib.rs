@@ -54,6 +54,7 @@ pub mod tainted;
 pub mod tool;
 pub mod tool_table;
 pub mod words;
+pub mod zone;
 
 pub use access::{
     AccessRules, Admission, AllowList, Asker, GroupRule, Handling, Respond, Roster, Unknown,
@@ -95,3 +96,4 @@ pub use tainted::{Act, IntegrityProfile, IntegrityRule, RuledTools, TaintedRule,
 pub use tool::{Backend, Effect, Grant, Group, ToolSpec, known_names};
 pub use tool_table::{Rule, ToolTable, ToolVerdict};
 pub use words::{WordSource, Words};
+pub use zone::{Zone, Zones};

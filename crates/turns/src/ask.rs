@@ -81,9 +81,11 @@ impl Turn<'_> {
         let (agent, redaction) = (&self.cx.agent, self.redaction());
         self.shown.under(&redaction);
         self.shown.for_models(chain);
+        self.shown.by(self.cx.times());
         let (daemon, shown) = (&self.shop.preamble_text, &mut self.shown);
         let part = history::fitting(history, limit);
         let mut request = prompt::request(agent, daemon, tools.clone(), part, shown);
+        request.system.extend(self.cx.place_block());
         request.system.extend(self.block.shown());
         redaction.system(&mut request);
         self.cx.wishes.put_into(&mut request);

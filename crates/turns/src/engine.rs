@@ -107,7 +107,8 @@ impl Engine {
         let current = SessionRef::Key(key.to_string().into());
         let now = self.shop.world.clock.now().as_millis();
         let session = agent.store.session(current).await?;
-        Ok(session.is_some_and(|it| reset.is_due(it.active_at.as_millis(), now)))
+        let zone = &agent.conversations.zones.own;
+        Ok(session.is_some_and(|it| reset.is_due(it.active_at.as_millis(), now, zone)))
     }
 
     /// The session that a message would be in: the current one, or one that begins now.

@@ -10,11 +10,11 @@ use crate::memory_block::MemoryBlock;
 use crate::pending_step::PendingStep;
 use crate::seen::{Seen, parse, person, text_of};
 use crate::shop::Shop;
-use crate::shown::ShownHistory;
+use crate::shown::{ShownHistory, Times, TimesTold};
 use crate::subagents::Kin;
-use crate::untrusted;
+use crate::{one_off, prompt, untrusted};
 use insula_domain::{Actor, Integrity, Label, ScopeName, SessionKey, Source, SourceKind};
-use insula_models::ToolSchema;
+use insula_models::{SystemBlock, ToolSchema};
 use insula_registry::Access;
 use insula_registry::context::{AgentContext, Whereabouts};
 use insula_registry::tokens::Verb;
@@ -61,6 +61,23 @@ impl TurnContext {
     /// What records of it are about.
     pub(crate) fn about(&self) -> About {
         About::Session(self.session)
+    }
+
+    /// What its messages are told the time by.
+    pub(crate) fn times(&self) -> Times {
+        let is_brought_along = self.key.chat.as_str().starts_with(one_off::PREFIX);
+        let told = match is_brought_along && !self.agent.is_child() {
+            true => TimesTold::One(self.asked),
+            false => TimesTold::Each,
+        };
+        Times { zones: self.agent.conversations.zones.clone(), told }
+    }
+
+    /// What it is told about where the conversation takes place. A child is told by its parent
+    /// what it is for, and talks to nobody.
+    pub(crate) fn place_block(&self) -> Option<SystemBlock> {
+        let name = &self.agent.identity.name;
+        (!self.agent.is_child()).then(|| prompt::place_block(name, &self.key))
     }
 
     /// It sees words of others, unless the operator takes them for their own.

@@ -142,6 +142,13 @@ pub static AGENT: Object = Object {
             Object(&SEND),
             "Where it may send messages on its own, by `send_message`.",
         ),
+        Field::new(
+            "timezone",
+            Forms(&[Text(&rules::ZONE), Object(&TIMEZONE)]),
+            "Where it is: by which clock it is told what time it is, and when its days begin.",
+        )
+        .default("`UTC`")
+        .expand(zone_alone),
         Field::new("logs", Object(&LOGS), "What is written down of what happens to it: a file a day in `agents/<id>/logs`."),
         Field::new("sessions", Object(&SESSIONS), "How conversations are kept apart."),
         Field::new("group", Object(&GROUP), "How it behaves among several people."),
@@ -152,6 +159,32 @@ pub static AGENT: Object = Object {
         ),
     ],
 };
+
+/// `timezone` of an agent and of the daemon.
+pub static TIMEZONE: Object = Object {
+    required: &[],
+    fields: &[
+        Field::new(
+            "zone",
+            Text(&rules::ZONE),
+            "A zone of the tz database, such as `Europe/Berlin`.",
+        )
+        .default("`UTC`"),
+        Field::new(
+            "people",
+            Map { keys: &rules::WHO, values: &Text(&rules::ZONE) },
+            "Zones of people who are elsewhere: by identity such as `telegram:12345`, or by a name of `access.people`.",
+        ),
+    ],
+};
+
+/// A zone that stands alone is that of the agent.
+pub fn zone_alone(node: Node) -> Node {
+    match node.value {
+        Value::Scalar { .. } => node.under("zone"),
+        _ => node,
+    }
+}
 
 static MEMORY: Object = Object {
     required: &[],
@@ -177,7 +210,7 @@ static MEMORY: Object = Object {
         Field::new(
             "daily",
             Bool,
-            "Whether it also keeps a note for every day in each context, as `2026-11-18.md`; today's and yesterday's are shown to it. Days begin at midnight UTC.",
+            "Whether it also keeps a note for every day in each context, as `2026-11-18.md`; today's and yesterday's are shown to it. Days begin at midnight in its `timezone`.",
         )
         .default("false"),
         Field::new("limits", Object(&MEMORY_LIMITS), "How much one context holds."),
@@ -521,7 +554,11 @@ static RESET: Object = Object {
     required: &[],
     fields: &[
         Field::new("idle", Text(&rules::DURATION), "After this long without a message."),
-        Field::new("daily", Text(&rules::TIME_OF_DAY), "Every day at this time, UTC."),
+        Field::new(
+            "daily",
+            Text(&rules::TIME_OF_DAY),
+            "Every day at this time, in its `timezone`.",
+        ),
     ],
 };
 

@@ -1,6 +1,6 @@
 //! The keys of the shared part.
 
-use super::agent::{AGENT, APPROVALS, DAEMON_BUDGET, SUBAGENTS};
+use super::agent::{AGENT, APPROVALS, DAEMON_BUDGET, SUBAGENTS, TIMEZONE, zone_alone};
 use super::channel::CHANNEL;
 use super::hook::{HOOK, HOOK_EVENT};
 use super::one_or_many;
@@ -19,6 +19,13 @@ pub static TOP: Object = Object {
             "The model of every agent that names none.",
         )
         .expand(one_or_many),
+        Field::new(
+            "timezone",
+            Forms(&[Text(&rules::ZONE), Object(&TIMEZONE)]),
+            "Where every agent is that does not say: a zone such as `Europe/Berlin`.",
+        )
+        .default("`UTC`")
+        .expand(zone_alone),
         Field::new(
             "default_provider",
             Text(&rules::NAME),

@@ -91,6 +91,7 @@ fn of_key(key: &str) -> Option<Kind> {
         | "personality"
         | "name"
         | "description"
+        | "timezone"
         | "default"
         | "metadata"
         | "dm_scope"

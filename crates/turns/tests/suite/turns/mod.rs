@@ -31,6 +31,7 @@ mod memory;
 mod memory_edges;
 mod people;
 mod play;
+mod prefix;
 mod programs;
 mod provenance;
 mod quarantine;
