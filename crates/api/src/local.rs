@@ -78,6 +78,11 @@ impl Owner for LocalOwner {
         Some(named.collect())
     }
 
+    fn failures(&self) -> Option<Vec<(&'static str, u64)>> {
+        let failures = self.api.engine.as_ref()?.failures().all();
+        Some(failures.map(|(cause, count)| (cause.as_str(), count)).collect())
+    }
+
     async fn resume(&self) -> Result<(), NotTaken> {
         self.messaging()?.ingress().resume().await
     }

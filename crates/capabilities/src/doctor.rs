@@ -1,6 +1,7 @@
 //! What this machine and this home can do, measured, and what is off.
 
 mod confinement;
+mod failures;
 mod homes;
 mod hooks;
 mod mcp;
@@ -63,6 +64,7 @@ pub async fn examine(caps: &Capabilities) -> Vec<DoctorFinding> {
     findings.extend(without_effect(caps));
     findings.extend(tools(caps));
     findings.extend(hooks::examine(caps));
+    findings.extend(failures::examine(caps).await);
     findings.extend(homes::examine(caps));
     findings.extend(mcp::examine(caps));
     findings.extend(memory::examine(caps).await);

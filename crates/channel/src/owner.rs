@@ -44,6 +44,9 @@ pub trait Owner: Send + Sync {
     /// How often budgets refused; `None` where no turns run.
     fn refusals(&self) -> Option<Vec<Refusals>>;
 
+    /// How many turns failed since the start, by cause; `None` where no turns run.
+    fn failures(&self) -> Option<Vec<(&'static str, u64)>>;
+
     /// Goes on with what waited for a turn when the daemon ended. Before anything new is taken.
     async fn resume(&self) -> Result<(), NotTaken>;
 

@@ -25,6 +25,7 @@ pub mod day;
 pub mod disk;
 pub mod explain;
 pub mod expr;
+pub mod failure;
 pub mod hook;
 pub mod host;
 pub mod id;
@@ -71,6 +72,7 @@ pub use boundary::{
 pub use child::{ChildRefused, ChildRequest, Role, SpawnCaps};
 pub use day::Day;
 pub use explain::{Considered, Explanation, Reason, Why};
+pub use failure::FailureCause;
 pub use host::{Host, HostError, HostPattern, PUBLIC_WEB, Scheme, parse_authority};
 pub use id::{AccountId, AgentId, ChatId, GuildId, IdError, PersonId, RoleId, TopicId, UserId};
 pub use integrity::{Integrity, IntegrityError, Source, SourceKind};

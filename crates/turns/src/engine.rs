@@ -5,6 +5,7 @@ use crate::admitted::Admitted;
 use crate::approvals::Approvals;
 use crate::budget::{Budgets, Payer};
 use crate::client::{self, ClientResult};
+use crate::course::FailureCounts;
 use crate::debounce::Debounce;
 use crate::gate::Tools;
 use crate::history::arrange;
@@ -87,6 +88,11 @@ impl Engine {
     /// How many children run now, in the whole daemon.
     pub fn children_running(&self) -> usize {
         self.shop.subagents.count()
+    }
+
+    /// How many turns failed since the start, by cause.
+    pub fn failures(&self) -> &FailureCounts {
+        &self.shop.failures
     }
 
     /// Takes a message: when this returns it is durable, and its turn will be run.

@@ -4,6 +4,7 @@ use crate::admitted::Admitted;
 use crate::bills::Bills;
 use crate::budget::{BudgetError, BudgetRefusal};
 use crate::client::Wishes;
+use crate::course::{TurnCourse, TurnFailure};
 use crate::live::LiveTurn;
 use crate::made::CallsMade;
 use crate::memory_block::MemoryBlock;
@@ -13,7 +14,9 @@ use crate::shop::Shop;
 use crate::shown::{ShownHistory, Times, TimesTold};
 use crate::subagents::Kin;
 use crate::{one_off, prompt, untrusted};
-use insula_domain::{Actor, Integrity, Label, ScopeName, SessionKey, Source, SourceKind};
+use insula_domain::{
+    Actor, FailureCause, Integrity, Label, ScopeName, SessionKey, Source, SourceKind,
+};
 use insula_models::{SystemBlock, ToolSchema};
 use insula_registry::Access;
 use insula_registry::context::{AgentContext, Whereabouts};
@@ -153,8 +156,8 @@ impl TurnContext {
 
 /// Why a turn could not go on.
 pub(super) enum Broken {
-    /// Something a person should read.
-    Said(String),
+    /// It fails, and a person should read why.
+    Said(TurnFailure),
     /// Somebody said stop. What the model had said by then, and what that took.
     Stopped(Option<Box<NewMessage>>, Usage),
     /// A budget leaves no room.
@@ -174,7 +177,9 @@ impl From<BudgetError> for Broken {
         match error {
             BudgetError::Refused(refusal) => Self::Over(refusal),
             BudgetError::Store(error) => Self::Store(error),
-            error @ BudgetError::NoPrice { .. } => Self::Said(error.to_string()),
+            error @ BudgetError::NoPrice { .. } => {
+                Self::Said(TurnFailure::new(FailureCause::NoPrice, error.to_string()))
+            }
         }
     }
 }
@@ -207,6 +212,8 @@ pub(crate) struct Turn<'t> {
     pub(super) block: MemoryBlock,
     /// Which keys paid for its calls of models.
     pub(super) bills: Bills,
+    /// How it goes, for whoever looks.
+    pub(super) course: TurnCourse,
     /// An answer that is journalled with what comes of it.
     pub(super) pending: PendingStep,
     /// How often its reply was sent back.
@@ -234,6 +241,7 @@ impl<'t> Turn<'t> {
             in_use: InUse::default(),
             block: MemoryBlock::default(),
             bills: Bills::default(),
+            course: TurnCourse::default(),
             pending: PendingStep::default(),
             objections: 0,
             was_told_to_call: false,

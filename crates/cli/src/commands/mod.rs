@@ -8,6 +8,8 @@ mod audit;
 mod audit_file;
 mod check;
 mod context;
+mod course;
+mod daemon_log;
 mod deliveries;
 mod files;
 mod integrity;

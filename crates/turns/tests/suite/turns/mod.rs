@@ -13,6 +13,7 @@ mod control;
 mod counting;
 mod current;
 mod daily;
+mod failures;
 mod fairness;
 mod gate_edges;
 mod glance;
