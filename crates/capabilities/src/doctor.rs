@@ -6,7 +6,10 @@ mod homes;
 mod hooks;
 mod mcp;
 mod memory;
+mod searches;
 mod skills;
+
+pub use searches::searches;
 
 use crate::Capabilities;
 use insula_config::enforcement::{UNENFORCED, WITHOUT_EFFECT};

@@ -72,7 +72,11 @@ pub enum Command {
     /// Read the configuration again and apply it
     Reload,
     /// Show what this machine and this home can do, measured, and what is off
-    Doctor,
+    Doctor {
+        /// Also try what costs money: one search at each service that counts them
+        #[arg(long)]
+        paid: bool,
+    },
     /// Read and verify audit chains
     #[command(subcommand)]
     Audit(Audit),

@@ -8,6 +8,7 @@ mod daemon;
 mod endpoint;
 mod failure;
 mod logging;
+mod otlp;
 mod output;
 mod process;
 mod reach;

@@ -17,6 +17,26 @@ use std::time::Duration;
 /// Longest free text in a configuration: a personality fits, a book does not.
 pub const TEXT_BYTES_MAX: usize = 64 * 1024;
 
+/// The parts of the daemon that log, and what stands for all others.
+const LOG_TARGETS: [&str; 16] = [
+    "default",
+    "adapters",
+    "api",
+    "capabilities",
+    "channel",
+    "gateway",
+    "http",
+    "mcp",
+    "memory",
+    "models",
+    "owner",
+    "registry",
+    "sandbox",
+    "store",
+    "turns",
+    "wire",
+];
+
 /// Longest expression. Expressions can't be interrupted, so they are short.
 pub const EXPRESSION_BYTES_MAX: usize = 2_000;
 
@@ -200,6 +220,19 @@ rule!(
             Err(Problem::new(format!("`{}` is not a time of day", shorten(text)))
                 .help("write hours and minutes, such as `04:00`"))
         }
+    }
+);
+rule!(
+    /// A part of the daemon that logs.
+    LOG_TARGET, "a part that logs, such as `turns`, or `default`", "^[a-z]+$", |text| {
+        if LOG_TARGETS.contains(&text) {
+            return Ok(());
+        }
+        let help = match nearest(text, LOG_TARGETS.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("one of {}", LOG_TARGETS.join(", ")),
+        };
+        Err(Problem::new(format!("`{}` is no part that logs", shorten(text))).help(help))
     }
 );
 rule!(

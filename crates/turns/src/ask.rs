@@ -2,6 +2,7 @@
 //! chain, as long as nobody has seen a word of an answer that broke off.
 
 use super::{history, prompt};
+use crate::LOG;
 use crate::budget::{BudgetError, Payer};
 use crate::course::TurnFailure;
 use crate::model_call::ModelCall;
@@ -13,6 +14,7 @@ use insula_models::{
 };
 use insula_store::{Counted, Cut, Message, NewMessage, Part, Role, Usage};
 use std::sync::Arc;
+use tracing::Instrument as _;
 
 /// What a model is told that answered nothing.
 const ANSWER_NOW: &str = "[your last answer was empty: if what was asked is done, say in a sentence \
@@ -145,18 +147,19 @@ impl Turn<'_> {
         let mut again = true;
         loop {
             let chain = rest.as_ref().unwrap_or(chain);
-            let (error, usage, place, was_seen) =
-                match self.hear_out(chain, request, purpose, is_reply).await? {
-                    Heard::Whole(answer, usage, blind) => {
-                        if let Some(model) = blind {
-                            self.shown.without_pictures_for(model);
-                        }
-                        return Ok((answer, usage));
+            let span = tracing::debug_span!(target: LOG, "model", step = purpose);
+            let heard = self.hear_out(chain, request, purpose, is_reply).instrument(span);
+            let (error, usage, place, was_seen) = match heard.await? {
+                Heard::Whole(answer, usage, blind) => {
+                    if let Some(model) = blind {
+                        self.shown.without_pictures_for(model);
                     }
-                    Heard::BrokenOff { error, usage, place, was_seen } => {
-                        (error, usage, place, was_seen)
-                    }
-                };
+                    return Ok((answer, usage));
+                }
+                Heard::BrokenOff { error, usage, place, was_seen } => {
+                    (error, usage, place, was_seen)
+                }
+            };
             self.spent += usage;
             if let Err(Broken::Store(error)) = self.spent_in_vain(usage).await {
                 return Err(ModelCallFailure::OverBudget(BudgetError::Store(error)));

@@ -1,5 +1,6 @@
 //! The tool calls of a turn: through the gate, journalled before and after.
 
+use crate::LOG;
 use crate::course::TurnFailure;
 use crate::current::runs_programs;
 use crate::facts::InTurn;
@@ -26,6 +27,7 @@ use insula_domain::{FailureCause, Integrity, IntegrityProfile};
 use insula_registry::events::turn::{TurnEnd, TurnEvent};
 use insula_store::{CommandOutcome, Message, MessageSeq, NewMessage, NewStep, Part, Role, Usage};
 use insula_tools::{Cleared, Course, Hands, Output, Picture, Piece, Recall, ToolError};
+use tracing::Instrument as _;
 
 /// What would make more of a glance than a moment.
 const HOOKS: [HookEvent; 3] =
@@ -102,7 +104,8 @@ impl Turn<'_> {
     ) -> Result<Option<TurnEnd>, Broken> {
         for (id, name, arguments) in calls {
             self.go_on()?;
-            match self.call(&id, &name, &arguments, history).await? {
+            let span = tracing::debug_span!(target: LOG, "tool", tool = %name);
+            match self.call(&id, &name, &arguments, history).instrument(span).await? {
                 Called::Result(seq, message) => history.push(self.placed(&message, seq)),
                 Called::Ask(text, result) => {
                     let question = self.message(Role::Assistant, vec![Part::Text(text.clone())]);

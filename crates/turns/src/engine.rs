@@ -14,6 +14,7 @@ use crate::live::{Live, LiveTurn, Voice};
 use crate::made::CallsMade;
 use crate::messages::text_of;
 use crate::one_off::OneOffs;
+use crate::probe::{self, ProviderTried};
 use crate::redaction::Redaction;
 use crate::seen::{Seen, text_of as text_of_label};
 use crate::serve;
@@ -88,6 +89,12 @@ impl Engine {
     /// How many children run now, in the whole daemon.
     pub fn children_running(&self) -> usize {
         self.shop.subagents.count()
+    }
+
+    /// Tries every provider that an agent asks, by what costs nothing: each, whose it is, and what
+    /// came of it.
+    pub async fn try_providers(&self) -> Vec<ProviderTried> {
+        probe::all(&self.shop).await
     }
 
     /// How many turns failed since the start, by cause.

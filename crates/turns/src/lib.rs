@@ -43,6 +43,7 @@ pub mod one_off;
 mod past;
 mod pending_step;
 mod pictures;
+pub mod probe;
 pub mod prompt;
 mod provenance;
 mod quarantine;

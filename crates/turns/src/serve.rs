@@ -12,6 +12,7 @@ use insula_domain::FailureCause;
 use insula_registry::whole::Whole;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use tracing::Instrument as _;
 
 /// Runs a turn to its end, and says how it ended.
 pub(super) async fn serve(shop: &Arc<Whole<Shop>>, mut context: TurnContext) {
@@ -36,7 +37,9 @@ pub(super) async fn serve(shop: &Arc<Whole<Shop>>, mut context: TurnContext) {
         context.live.voice.end(end);
         return;
     }
-    let running = AssertUnwindSafe(run::run(shop, &context)).catch_unwind();
+    // Whose, where and which: never what was said.
+    let span = tracing::info_span!(target: LOG, "turn", %agent, session = %context.session, %turn);
+    let running = AssertUnwindSafe(run::run(shop, &context).instrument(span)).catch_unwind();
     tokio::pin!(running);
     let ended = tokio::select! {
         biased;

@@ -21,3 +21,4 @@ mod hostile;
 mod integrity;
 mod providers;
 mod workspaces;
+mod zones;
