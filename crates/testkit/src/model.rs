@@ -38,6 +38,13 @@ pub fn without_times(text: &str) -> String {
     lines.join("\n")
 }
 
+/// A text without the notes of the house, which stand on lines of their own: who says it and when.
+pub fn without_notes(text: &str) -> String {
+    let is_note = |line: &&str| line.starts_with('⟦') && line.ends_with('⟧');
+    let lines: Vec<&str> = text.split('\n').filter(|line| !is_note(line)).collect();
+    lines.join("\n")
+}
+
 /// What a request to the model says: role and words of each message after the system's, without
 /// when it was said.
 pub fn shown(seen: &Seen) -> Vec<(String, String)> {

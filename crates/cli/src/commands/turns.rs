@@ -49,9 +49,9 @@ async fn follow(
 ) -> Result<(), Failure> {
     let only = turn.is_some();
     let mut turn = turn;
-    let mut told = 0;
+    let (mut told, mut is_over) = (0, false);
     loop {
-        if let Some(one) = &turn {
+        if let Some(one) = turn.as_ref().filter(|_| !is_over) {
             let found = reach.get(&format!("{}/{}", base(agent), part(one))).await?;
             let course = found["course"].as_array().map_or(&[][..], Vec::as_slice);
             for it in course.iter().skip(told) {
@@ -61,23 +61,19 @@ async fn follow(
                 }
             }
             told = told.max(course.len());
-            if found["turn"]["status"] != "running" && found["turn"]["ended"].is_string() {
-                if setting.answer == Answer::Text {
-                    output::line(&format!("turn {one} {}", state(&found["turn"])));
-                }
-                if only {
-                    return Ok(());
-                }
+            is_over = found["turn"]["status"] != "running";
+            if is_over && setting.answer == Answer::Text {
+                output::line(&format!("turn {one} {}", state(&found["turn"])));
             }
         }
-        if !only {
+        if only && is_over {
+            return Ok(());
+        }
+        if !only && (turn.is_none() || is_over) {
             let newest = reach.get(&format!("{}?limit=1", base(agent))).await?;
-            let newest = newest[0]["id"]
-                .is_null()
-                .then_some(None)
-                .unwrap_or_else(|| Some(text(&newest[0], "id")));
+            let newest = newest.get(0).map(|newest| text(newest, "id"));
             if newest != turn {
-                (turn, told) = (newest, 0);
+                (turn, told, is_over) = (newest, 0, false);
                 continue;
             }
         }

@@ -11,7 +11,7 @@ use insula_testkit::{Home, run_bare};
 use serde_json::{Value, json};
 
 /// Every command there is.
-const COMMANDS: [&str; 95] = [
+const COMMANDS: [&str; 97] = [
     "",
     "up",
     "check",
@@ -35,6 +35,7 @@ const COMMANDS: [&str; 95] = [
     "mcp",
     "mcp list",
     "mcp test",
+    "mcp restart",
     "mcp approve",
     "model",
     "model try",
@@ -56,6 +57,7 @@ const COMMANDS: [&str; 95] = [
     "turns",
     "turns list",
     "turns show",
+    "turns follow",
     "memory",
     "memory list",
     "memory contexts",
