@@ -7,7 +7,6 @@
 use crate::ask::ModelCallFailure;
 use crate::budget::BudgetRefusal;
 use crate::course::TurnFailure;
-use crate::current::was_taken_away;
 use crate::history::Window;
 use crate::pending_step::place;
 use crate::redaction::Redaction;
@@ -54,10 +53,9 @@ pub(crate) async fn fail(
 
 /// Why a turn fails that was given up from outside.
 fn given_up(why: String) -> TurnFailure {
-    let cause = match () {
-        () if restart::was_restarted(&why) => FailureCause::Restarted,
-        () if was_taken_away(&why) => FailureCause::TakenAway,
-        () => FailureCause::Settings,
+    let cause = match restart::was_restarted(&why) {
+        true => FailureCause::Restarted,
+        false => FailureCause::TakenAway,
     };
     TurnFailure::new(cause, why)
 }

@@ -5,6 +5,7 @@ use super::moved::translate_toolsets;
 use super::one_or_many;
 use super::outside::{IMAGES, MCP_SERVER, NETWORK, WEB};
 use super::provider::PROVIDER_OF_AGENT;
+use super::timezone::{TIMEZONE, zone_alone};
 use super::tools::{PROFILES, TOOLS, expand_tools};
 use crate::rules;
 use crate::shape::{Field, Object, Shape, Shape::*};
@@ -159,32 +160,6 @@ pub static AGENT: Object = Object {
         ),
     ],
 };
-
-/// `timezone` of an agent and of the daemon.
-pub static TIMEZONE: Object = Object {
-    required: &[],
-    fields: &[
-        Field::new(
-            "zone",
-            Text(&rules::ZONE),
-            "A zone of the tz database, such as `Europe/Berlin`.",
-        )
-        .default("`UTC`"),
-        Field::new(
-            "people",
-            Map { keys: &rules::WHO, values: &Text(&rules::ZONE) },
-            "Zones of people who are elsewhere: by identity such as `telegram:12345`, or by a name of `access.people`.",
-        ),
-    ],
-};
-
-/// A zone that stands alone is that of the agent.
-pub fn zone_alone(node: Node) -> Node {
-    match node.value {
-        Value::Scalar { .. } => node.under("zone"),
-        _ => node,
-    }
-}
 
 static MEMORY: Object = Object {
     required: &[],

@@ -1,10 +1,11 @@
 //! The keys of the shared part.
 
-use super::agent::{AGENT, APPROVALS, DAEMON_BUDGET, SUBAGENTS, TIMEZONE, zone_alone};
+use super::agent::{AGENT, APPROVALS, DAEMON_BUDGET, SUBAGENTS};
 use super::channel::CHANNEL;
 use super::hook::{HOOK, HOOK_EVENT};
 use super::one_or_many;
 use super::provider::PROVIDER;
+use super::timezone::{TIMEZONE, zone_alone};
 use crate::rules;
 use crate::shape::{Field, Object, Shape::*};
 
