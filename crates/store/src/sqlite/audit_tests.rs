@@ -45,11 +45,13 @@ fn old_link(head: Head, record: &Stored) -> [u8; 32] {
     *hasher.finalize().as_bytes()
 }
 
-/// A database of the version before this one, with three records.
+/// A database of the version before records had a scope, with three records.
 fn old(path: &std::path::Path) {
     let raw = Connection::open(path).unwrap();
     raw.execute_batch("PRAGMA journal_mode = WAL").unwrap();
-    let steps = &AGENT.migrations[..AGENT.migrations.len() - 1];
+    let scopes = include_str!("migrations/audit_2.sql");
+    let before = AGENT.migrations.iter().position(|step| *step == scopes).unwrap();
+    let steps = &AGENT.migrations[..before];
     steps.iter().for_each(|step| raw.execute_batch(step).unwrap());
     raw.execute_batch(&format!(
         "PRAGMA application_id = {}; PRAGMA user_version = {};",
