@@ -39,6 +39,10 @@ pub async fn context(
         "identity": {
             "name": &*context.identity.name,
             "description": context.identity.description.as_deref(),
+            "timezone": conversations.zones.own.as_str(),
+            "timezones_of_people": conversations.zones.people.iter()
+                .map(|(who, zone)| (who.to_string(), zone.as_str().into()))
+                .collect::<serde_json::Map<String, serde_json::Value>>(),
             "soul": &*context.identity.soul.text,
             "soul_origin": soul_origin,
             "instructions": context.identity.instructions.as_ref().map(|it| &*it.text),

@@ -125,6 +125,7 @@ pub fn router(state: Api) -> Router {
         .route("/agents/{id}/tools", get(tools::tools))
         .route("/agents/{id}/mcp", get(mcp_servers::list))
         .route("/agents/{id}/mcp/{server}/test", post(mcp_servers::test))
+        .route("/agents/{id}/mcp/{server}/restart", post(mcp_servers::restart))
         .route("/agents/{id}/mcp/{server}/approve", post(mcp_servers::approve))
         .route("/agents/{id}/messages", post(messages::say))
         .route("/agents/{id}/retry", post(messages::retry))

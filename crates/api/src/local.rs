@@ -6,7 +6,8 @@ use axum::Router;
 use axum::extract::Request;
 use axum::response::Response;
 use insula_channel::{
-    Arrival, Envelope, EventKey, Hearing, Ledger, NotTaken, Owner, Refusals, Spoken, Taken,
+    Arrival, Envelope, EventKey, Examined, Hearing, Ledger, NotTaken, Owner, Refusals, Spoken,
+    Taken,
 };
 use insula_domain::{AccountId, Address, AgentId, Platform};
 use insula_owner::{COMMANDS, Messaging, rooms};
@@ -76,6 +77,28 @@ impl Owner for LocalOwner {
             count,
         });
         Some(named.collect())
+    }
+
+    fn failures(&self) -> Option<Vec<(&'static str, u64)>> {
+        let failures = self.api.engine.as_ref()?.failures().all();
+        Some(failures.map(|(cause, count)| (cause.as_str(), count)).collect())
+    }
+
+    async fn examine(&self, paid: bool) -> Vec<Examined> {
+        let Some(engine) = &self.api.engine else { return Vec::new() };
+        let tried = engine.try_providers().await.into_iter().map(|it| Examined {
+            name: it.name,
+            status: it.status,
+            detail: it.detail,
+        });
+        let mut all: Vec<Examined> = tried.collect();
+        let searches = insula_capabilities::doctor::searches(&self.api.capabilities, paid).await;
+        all.extend(searches.into_iter().map(|found| Examined {
+            name: found.name,
+            status: found.status.as_str(),
+            detail: found.detail,
+        }));
+        all
     }
 
     async fn resume(&self) -> Result<(), NotTaken> {

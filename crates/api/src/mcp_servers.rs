@@ -163,10 +163,27 @@ pub async fn test(
     path: Result<Path<(String, String)>, PathRejection>,
 ) -> Result<Json<TestView>, ApiError> {
     let (id, server) = both(path)?;
-    let Tested { server, took, error, hints } =
-        api.capabilities.mcp_test(&agent(&id)?, &server).await?;
-    let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-    Ok(Json(TestView { ok: error.is_none(), error, hints, took_ms, server: server.into() }))
+    let tested = api.capabilities.mcp_test(&agent(&id)?, &server).await?;
+    Ok(Json(tested.into()))
+}
+
+impl From<Tested> for TestView {
+    fn from(Tested { server, took, error, hints }: Tested) -> Self {
+        let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        Self { ok: error.is_none(), error, hints, took_ms, server: server.into() }
+    }
+}
+
+/// Ends the connection to a server, and the program behind it, and connects anew.
+#[utoipa::path(post, path = "/api/agents/{id}/mcp/{server}/restart", params(("id" = String, Path), ("server" = String, Path)),
+    responses((status = 200, body = TestView), (status = 404, body = ErrorBody)), security(("token" = [])))]
+pub async fn restart(
+    State(api): State<Api>,
+    path: Result<Path<(String, String)>, PathRejection>,
+) -> Result<Json<TestView>, ApiError> {
+    let (id, server) = both(path)?;
+    let tested = api.capabilities.mcp_restart(&agent(&id)?, &server).await?;
+    Ok(Json(tested.into()))
 }
 
 /// Lets the model see tools that are new or described otherwise than before.

@@ -14,6 +14,7 @@ use utoipa::OpenApi;
     audit_export::key,
     mcp_servers::list,
     mcp_servers::test,
+    mcp_servers::restart,
     mcp_servers::approve,
     secrets::list,
     secrets::set,

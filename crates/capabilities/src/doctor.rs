@@ -1,11 +1,15 @@
 //! What this machine and this home can do, measured, and what is off.
 
 mod confinement;
+mod failures;
 mod homes;
 mod hooks;
 mod mcp;
 mod memory;
+mod searches;
 mod skills;
+
+pub use searches::searches;
 
 use crate::Capabilities;
 use insula_config::enforcement::{UNENFORCED, WITHOUT_EFFECT};
@@ -63,6 +67,7 @@ pub async fn examine(caps: &Capabilities) -> Vec<DoctorFinding> {
     findings.extend(without_effect(caps));
     findings.extend(tools(caps));
     findings.extend(hooks::examine(caps));
+    findings.extend(failures::examine(caps).await);
     findings.extend(homes::examine(caps));
     findings.extend(mcp::examine(caps));
     findings.extend(memory::examine(caps).await);

@@ -4,6 +4,7 @@
 //! may do with one is in its context; here it is done.
 
 pub mod doctor;
+pub mod failures;
 pub mod hooks;
 mod lifecycle;
 pub mod mcp;

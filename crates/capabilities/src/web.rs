@@ -38,7 +38,8 @@ const ACCEPT: &str =
 pub struct SessionWeb<'c> {
     caps: &'c Capabilities,
     agent: &'c AgentContext,
-    session: SessionId,
+    /// The conversation; `None` for an operator who tries something.
+    session: Option<SessionId>,
     principal: &'c Actor,
 }
 
@@ -50,7 +51,16 @@ impl<'c> SessionWeb<'c> {
         session: SessionId,
         principal: &'c Actor,
     ) -> Self {
-        Self { caps, agent, session, principal }
+        Self { caps, agent, session: Some(session), principal }
+    }
+
+    /// The hand of an operator who tries a search.
+    pub(crate) fn of_operator(
+        caps: &'c Capabilities,
+        agent: &'c AgentContext,
+        principal: &'c Actor,
+    ) -> Self {
+        Self { caps, agent, session: None, principal }
     }
 
     /// A client that reaches the search and nothing else.
@@ -62,7 +72,7 @@ impl<'c> SessionWeb<'c> {
         let ledger = Audited {
             audit: self.agent.audit.clone(),
             principal: self.principal.clone(),
-            session: Some(self.session),
+            session: self.session,
             keeps: KeptFolders::default(),
         };
         let tls = self.caps.programs.tls().map_err(|error| failed(&error))?;
@@ -93,10 +103,13 @@ impl<'c> SessionWeb<'c> {
 #[async_trait]
 impl Web for SessionWeb<'_> {
     async fn fetch(&self, url: &str) -> Result<Page, Unfetched> {
+        let Some(session) = self.session else {
+            return Err(failed(&"pages are fetched in conversations alone").into());
+        };
         let egress = conversation_egress(
             self.caps,
             self.agent,
-            self.session,
+            session,
             self.principal,
             KeptFolders::default(),
         )

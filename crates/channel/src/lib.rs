@@ -23,7 +23,9 @@ pub use envelope::{
     Attachment, AttachmentKind, Envelope, EventId, Happening, Message, MessageId, Press, Quoted,
     REMEMBERED, Sender,
 };
-pub use owner::{Arrival, EventKey, Hearing, Ledger, Owner, Path, Refusals, Sent, Spoken, Taken};
+pub use owner::{
+    Arrival, EventKey, Examined, Hearing, Ledger, Owner, Path, Refusals, Sent, Spoken, Taken,
+};
 pub use pacing::{AccountKey, Pacing, Slot, SlotGuard, WakeRule};
 pub use post::{Body, Button, FetchError, File, Post, PostError, PostTarget, Posted, WaitScope};
 pub use settings::{AccountSettings, AdapterFactory};

@@ -44,6 +44,13 @@ pub trait Owner: Send + Sync {
     /// How often budgets refused; `None` where no turns run.
     fn refusals(&self) -> Option<Vec<Refusals>>;
 
+    /// How many turns failed since the start, by cause; `None` where no turns run.
+    fn failures(&self) -> Option<Vec<(&'static str, u64)>>;
+
+    /// Tries what agents ask outside: model providers by what costs nothing, and searches; one that
+    /// costs money only where `paid` says so.
+    async fn examine(&self, paid: bool) -> Vec<Examined>;
+
     /// Goes on with what waited for a turn when the daemon ended. Before anything new is taken.
     async fn resume(&self) -> Result<(), NotTaken>;
 
@@ -52,6 +59,17 @@ pub trait Owner: Send + Sync {
 
     /// The commands that people may type, and what they do, for the menus of platforms.
     fn commands(&self) -> &'static [(&'static str, &'static str)];
+}
+
+/// What came of trying something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Examined {
+    /// The thing.
+    pub name: String,
+    /// `good`, `notice` or `bad`.
+    pub status: &'static str,
+    /// What that means, and what to do.
+    pub detail: String,
 }
 
 /// The name of an event, with the account that heard it.

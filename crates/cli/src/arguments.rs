@@ -83,11 +83,15 @@ pub enum Command {
     #[command(subcommand)]
     Service(Service),
     /// Show what this machine and this home can do, measured, and what is off
-    Doctor,
+    Doctor {
+        /// Also try what costs money: one search at each service that counts them
+        #[arg(long)]
+        paid: bool,
+    },
     /// Read and verify audit chains
     #[command(subcommand)]
     Audit(Audit),
-    /// Show what happened to an agent, by its own log
+    /// Show what happened to an agent, by its own log, or what the daemon's own log says
     Logs(Logs),
     /// Talk to an agent
     #[command(after_help = CHAT_HELP)]
@@ -97,7 +101,7 @@ pub enum Command {
     /// List, show, search and forget an agent's conversations
     #[command(subcommand)]
     Sessions(Sessions),
-    /// List and show an agent's turns: what each read, called and was refused
+    /// List, show and follow an agent's turns: what each waited for, asked, called, and why it failed
     #[command(subcommand)]
     Turns(Turns),
     /// List, show, search, share, forget, export and verify what an agent remembers
@@ -190,11 +194,11 @@ pub struct Up {
     pub no_watch: bool,
 }
 
-/// Show what happened to an agent.
+/// Show what happened to an agent or to the daemon.
 #[derive(Debug, Args)]
 pub struct Logs {
-    /// The agent's id
-    pub agent: String,
+    /// The agent's id; without it the daemon's own log, where `logging.file` names one
+    pub agent: Option<String>,
     /// Since when: so long ago, such as `2h`, or a day or time in UTC, such as 2026-11-18
     #[arg(long, value_name = "WHEN")]
     pub since: Option<String>,

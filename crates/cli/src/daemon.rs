@@ -4,7 +4,7 @@ use crate::agent_log::AgentLayer;
 use crate::failure::Failure;
 use crate::reach::{Occupied, Running, SOCKET, occupied};
 use crate::setting::{Answer, Setting};
-use crate::{logging, moved, output, process, supervisor};
+use crate::{logging, moved, otlp, output, process, supervisor};
 use insula_adapters::Makers;
 use insula_api::{Api, LocalOwner};
 use insula_capabilities::{Capabilities, Opened};
@@ -89,7 +89,12 @@ pub async fn run(setting: &Setting, options: Options) -> Result<Ended, Failure> 
         secrets: parts.secrets.clone(),
         clock: parts.world.clock.clone(),
     };
-    logging::start(&snapshot.daemon.logging, user_home, parts.secrets.clone(), agents)?;
+    let transport = Transport::new(&setting.world, &[])
+        .map_err(|error| Failure::Failed(format!("TLS can't be set up: {error}")))?;
+    let collector = snapshot.daemon.logging.otlp.as_deref();
+    let spans = collector.map(|to| otlp::pair(&setting.world, transport.clone(), to));
+    let (layer, exporter) = spans.transpose().map_err(Failure::Failed)?.unzip();
+    logging::start(&snapshot.daemon.logging, user_home, parts.secrets.clone(), agents, layer)?;
     daemon.log_trouble();
     capabilities.warn_of_void_grants().await;
     let wanted = options.listen.unwrap_or(snapshot.daemon.listen);
@@ -112,8 +117,6 @@ pub async fn run(setting: &Setting, options: Options) -> Result<Ended, Failure> 
         tracing::warn!(%address, "others on the network can reach this address; use a tunnel or a proxy that authenticates");
     }
 
-    let transport = Transport::new(&setting.world, &[])
-        .map_err(|error| Failure::Failed(format!("TLS can't be set up: {error}")))?;
     let makers = Arc::new(Makers::new(setting.world.clone(), transport.clone()));
     let engine = Engine::new(&opened, transport);
     engine.resume().await.map_err(|error| Failure::Failed(error.to_string()))?;
@@ -141,6 +144,7 @@ pub async fn run(setting: &Setting, options: Options) -> Result<Ended, Failure> 
         let stop = stop.clone();
         tokio::spawn(async move { tokio::join!(gateway.run(stop.clone()), messaging.run(stop)) })
     };
+    let exporter = exporter.map(|it| tokio::spawn(it.run(stop.clone())));
     let tidy = tokio::spawn(tidy(parts.clone(), stop.clone()));
     let logs = {
         let (logs, stop) = (parts.logs.clone(), stop.clone());
@@ -192,6 +196,9 @@ pub async fn run(setting: &Setting, options: Options) -> Result<Ended, Failure> 
     home.remove(&home.admin_token_file())?;
     daemon.close().await?;
     tracing::info!("stopped");
+    if let Some(exporter) = exporter {
+        let _ = exporter.await;
+    }
     parts.logs.flush().await;
     Ok(ended)
 }

@@ -3,6 +3,7 @@
 
 use crate::agent_log::{AgentLayer, heard};
 use crate::failure::Failure;
+use crate::otlp::{SpanLayer, is_ours};
 use crate::process::open_log;
 use insula_config::daemon::{LogFormat, Logging};
 use insula_registry::secrets::SecretBook;
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::Layer as _;
+use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
 use tracing_subscriber::layer::SubscriberExt as _;
@@ -20,13 +22,14 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 /// no content.
 const UNHEARD: &str = "rmcp=off";
 
-/// Begins to log as the configuration says, and into agents' own logs; `secrets` knows what must
+/// Begins to log as the configuration says, into agents' own logs, and spans to a collector; `secrets` knows what must
 /// not show.
 pub fn start(
     logging: &Logging,
     user_home: Option<&str>,
     secrets: Arc<SecretBook>,
     agents: AgentLayer,
+    spans: Option<SpanLayer>,
 ) -> Result<(), Failure> {
     let writer = match &logging.file {
         None => BoxMakeWriter::new(|| Lenient(std::io::stderr())),
@@ -47,7 +50,8 @@ pub fn start(
         .with_writer(Redacting { writer, secrets })
         .with_target(false)
         .with_ansi(colours);
-    let registry = tracing_subscriber::registry().with(agents.with_filter(heard()));
+    let spans = spans.map(|spans| spans.with_filter(filter_fn(is_ours)));
+    let registry = tracing_subscriber::registry().with(spans).with(agents.with_filter(heard()));
     // A second call in one process changes nothing: the first log stays.
     let _ = match logging.format {
         LogFormat::Text => registry.with(own.with_filter(filter)).try_init(),

@@ -9,6 +9,7 @@ mod endpoint;
 mod failure;
 mod logging;
 mod moved;
+mod otlp;
 mod output;
 mod process;
 mod reach;

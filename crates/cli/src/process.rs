@@ -124,6 +124,24 @@ pub fn open_log(path: &Path) -> std::io::Result<std::fs::File> {
     std::fs::OpenOptions::new().create(true).append(true).mode(0o600).open(path)
 }
 
+/// The whole lines of a file from a place on, at most a mebibyte of them, and where they end. A file
+/// that became shorter was begun anew.
+pub fn read_from(path: &Path, from: u64) -> std::io::Result<(String, u64)> {
+    use std::io::{Read as _, Seek as _, SeekFrom};
+    const BYTES_MAX: u64 = 1024 * 1024;
+    let mut file = std::fs::File::open(path)?;
+    let from = if file.metadata()?.len() < from { 0 } else { from };
+    file.seek(SeekFrom::Start(from))?;
+    let mut bytes = Vec::new();
+    file.take(BYTES_MAX).read_to_end(&mut bytes)?;
+    let is_full = bytes.len() as u64 == BYTES_MAX;
+    let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    // A line longer than that is given in pieces, or nobody would get past it.
+    bytes.truncate(if whole == 0 && is_full { bytes.len() } else { whole });
+    let end = from + bytes.len() as u64;
+    Ok((String::from_utf8_lossy(&bytes).into_owned(), end))
+}
+
 /// Makes a file that only its owner can read. One that is there is left as it is.
 pub fn write_new(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     use std::io::Write as _;

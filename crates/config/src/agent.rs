@@ -11,7 +11,7 @@ use crate::web::SearchConfig;
 use insula_domain::expr::Expression;
 use insula_domain::{
     Admins, AgentId, AllowList, Boundary, GroupRule, Metadata, PersonId, Platform, Possible, Reset,
-    ScopeRule, SearchReach, SessionRule, ToolPolicy, Unknown, UserId,
+    ScopeRule, SearchReach, SessionRule, ToolPolicy, Unknown, UserId, Zones,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -70,6 +70,8 @@ pub struct AgentConfig {
     pub search_reach: SearchReach,
     /// People with several identities.
     pub people: People,
+    /// By whose clocks it is told the time, and when its days begin.
+    pub zones: Arc<Zones>,
     /// Who may approve and change it.
     pub admins: Admins,
     /// Who may talk to it, and how it behaves among people.
@@ -250,6 +252,11 @@ impl People {
     pub fn linked(&self, identity: &str) -> Option<&PersonId> {
         let at = self.links.binary_search_by(|(known, _)| (**known).cmp(identity)).ok()?;
         Some(&self.links[at].1)
+    }
+
+    /// The identities of somebody.
+    pub fn of<'p>(&'p self, person: &'p PersonId) -> impl Iterator<Item = &'p str> {
+        self.links.iter().filter(move |(_, of)| of == person).map(|(identity, _)| &**identity)
     }
 
     /// Whom a user is linked to. An identity holds for every account of its platform: it is

@@ -82,15 +82,43 @@ impl ApiConfig {
     }
 }
 
+/// Logging levels as a filter says them: the one for everything first, then those of parts.
+fn level(node: Option<&Node>) -> Box<str> {
+    let Some(level) = node.and_then(|node| node.get("level")) else { return "info".into() };
+    if let Some(all) = level.text() {
+        return all.into();
+    }
+    let mut others = Vec::new();
+    let mut all = "info";
+    for entry in level.entries() {
+        let Some(level) = entry.value.text() else { continue };
+        match &*entry.key {
+            "default" => all = level,
+            part => others.push(format!("insula_{part}={level}")),
+        }
+    }
+    // What a part says of turns and of agents' lives has names of its own, whoever says it.
+    let same = |part: &str, name: &str| {
+        let level = others.iter().find_map(|it| it.strip_prefix(&format!("insula_{part}=")));
+        level.map(|level| format!("{name}={level}"))
+    };
+    let named = [same("turns", "insula::turn"), same("registry", "insula::life")];
+    others.extend(named.into_iter().flatten());
+    others.insert(0, all.to_owned());
+    others.join(",").into()
+}
+
 /// What the daemon writes about its work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Logging {
-    /// `error` to `trace`.
+    /// `error` to `trace`, and where parts differ, those behind it: `info,insula_turns=debug`.
     pub level: Box<str>,
     /// For people or for programs.
     pub format: LogFormat,
     /// A file instead of standard error.
     pub file: Option<Box<str>>,
+    /// A collector that is sent spans.
+    pub otlp: Option<Box<str>>,
 }
 
 /// How log lines look.
@@ -196,9 +224,10 @@ fn api(node: Option<&Node>) -> ApiConfig {
 fn logging(node: Option<&Node>) -> Logging {
     let get = |key| node.and_then(|node| text(node, key));
     Logging {
-        level: get("level").unwrap_or("info").into(),
+        level: level(node),
         format: if get("format") == Some("json") { LogFormat::Json } else { LogFormat::Text },
         file: get("file").map(Into::into),
+        otlp: get("otlp").map(Into::into),
     }
 }
 

@@ -542,7 +542,8 @@ fn adopt_agent_keys(top: &mut Node) {
 /// What every agent inherits: `defaults`, and below it the top-level keys that are theirs.
 fn inherited(top: &Node) -> Node {
     let own = top.get("defaults").cloned().unwrap_or_else(|| Node::empty_map(top.span));
-    let below = pick(top, &["model", "approvals", "subagents", "hooks"]).in_layer(Layer::TopLevel);
+    let below = pick(top, &["model", "timezone", "approvals", "subagents", "hooks"])
+        .in_layer(Layer::TopLevel);
     merge(own.in_layer(Layer::Defaults), &below)
 }
 

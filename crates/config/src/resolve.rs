@@ -117,6 +117,7 @@ pub fn resolve(
     let hooks = reader.hooks();
     let send = reader.links();
     let people = reader.people();
+    let zones = Arc::new(reader.zones(&people));
     let admins = reader.admins(&people);
     let access = reader.access(&people);
     let search = reader.search();
@@ -214,6 +215,7 @@ pub fn resolve(
         sessions: reader.sessions(),
         search_reach: reader.search_reach(),
         people,
+        zones,
         admins,
         access,
         logs_keep,

@@ -9,13 +9,33 @@ use insula_domain::percent::Encoded;
 use insula_domain::platform::PLATFORMS;
 use insula_domain::{
     AccountId, Act, AgentId, ChatId, ChatSelector, FlowSource, HostPattern, Platform, Profile,
-    RuledTools, Selector, TopicId, TrustedSource,
+    RuledTools, Selector, TopicId, TrustedSource, Zone,
 };
 use std::net::SocketAddr;
 use std::time::Duration;
 
 /// Longest free text in a configuration: a personality fits, a book does not.
 pub const TEXT_BYTES_MAX: usize = 64 * 1024;
+
+/// The parts of the daemon that log, and what stands for all others.
+const LOG_TARGETS: [&str; 16] = [
+    "default",
+    "adapters",
+    "api",
+    "capabilities",
+    "channel",
+    "gateway",
+    "http",
+    "mcp",
+    "memory",
+    "models",
+    "owner",
+    "registry",
+    "sandbox",
+    "store",
+    "turns",
+    "wire",
+];
 
 /// Longest expression. Expressions can't be interrupted, so they are short.
 pub const EXPRESSION_BYTES_MAX: usize = 2_000;
@@ -200,6 +220,38 @@ rule!(
             Err(Problem::new(format!("`{}` is not a time of day", shorten(text)))
                 .help("write hours and minutes, such as `04:00`"))
         }
+    }
+);
+rule!(
+    /// A part of the daemon that logs.
+    LOG_TARGET, "a part that logs, such as `turns`, or `default`", "^[a-z]+$", |text| {
+        if LOG_TARGETS.contains(&text) {
+            return Ok(());
+        }
+        let help = match nearest(text, LOG_TARGETS.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("one of {}", LOG_TARGETS.join(", ")),
+        };
+        Err(Problem::new(format!("`{}` is no part that logs", shorten(text))).help(help))
+    }
+);
+rule!(
+    /// A time zone.
+    ZONE, "a time zone such as `Europe/Berlin`", "", |text| {
+        if Zone::named(text).is_some() {
+            return Ok(());
+        }
+        let help = match Zone::nearest(text) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "write a name of the tz database, such as `Europe/Berlin` or `UTC`".to_owned(),
+        };
+        Err(Problem::new(format!("`{}` is no time zone", shorten(text))).help(help))
+    }
+);
+rule!(
+    /// Somebody: an identity, or a name that was given to several.
+    WHO, "an identity such as `telegram:12345`, or a name of `access.people`", "", |text| {
+        if text.contains(':') { (IDENTITY.check)(text) } else { (NAME.check)(text) }
     }
 );
 rule!(

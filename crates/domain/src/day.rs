@@ -1,4 +1,4 @@
-//! Days of the calendar, in UTC, as daily notes are kept by.
+//! Days of the calendar, as daily notes are kept by. Where days begin, a [`Zone`](crate::Zone) says.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ const LAST: u32 = 2_932_896;
 pub struct Day(u32);
 
 impl Day {
-    /// The day of a moment, in milliseconds since the epoch. What lies outside is the first or
+    /// The day of a moment in UTC, in milliseconds since the epoch. What lies outside is the first or
     /// the last one.
     pub fn of_millis(ms: i64) -> Self {
         let days = ms.div_euclid(DAY_MS).clamp(0, i64::from(LAST));

@@ -25,6 +25,7 @@ pub mod day;
 pub mod disk;
 pub mod explain;
 pub mod expr;
+pub mod failure;
 pub mod hook;
 pub mod host;
 pub mod id;
@@ -54,6 +55,7 @@ pub mod tainted;
 pub mod tool;
 pub mod tool_table;
 pub mod words;
+pub mod zone;
 
 pub use access::{
     AccessRules, Admission, AllowList, Asker, GroupRule, Handling, Respond, Roster, Unknown,
@@ -70,6 +72,7 @@ pub use boundary::{
 pub use child::{ChildRefused, ChildRequest, Role, SpawnCaps};
 pub use day::Day;
 pub use explain::{Considered, Explanation, Reason, Why};
+pub use failure::FailureCause;
 pub use host::{Host, HostError, HostPattern, PUBLIC_WEB, Scheme, parse_authority};
 pub use id::{AccountId, AgentId, ChatId, GuildId, IdError, PersonId, RoleId, TopicId, UserId};
 pub use integrity::{Integrity, IntegrityError, Source, SourceKind};
@@ -95,3 +98,4 @@ pub use tainted::{Act, IntegrityProfile, IntegrityRule, RuledTools, TaintedRule,
 pub use tool::{Backend, Effect, Grant, Group, ToolSpec, known_names};
 pub use tool_table::{Rule, ToolTable, ToolVerdict};
 pub use words::{WordSource, Words};
+pub use zone::{Zone, Zones};

@@ -127,6 +127,11 @@ fn daemon(server: &Server, registry: &mut Registry) {
     let heard = server.inbound.all().map(|(name, count)| (name.to_owned(), count));
     let help = "What became of what platforms told us";
     registry.register("inbound", help, Counters { label: "outcome", values: heard.collect() });
+    if let Some(failures) = server.owner.failures() {
+        let values = failures.into_iter().map(|(cause, count)| (cause.to_owned(), count)).collect();
+        let help = "Turns that failed, by cause";
+        registry.register("turn_failures", help, Counters { label: "cause", values });
+    }
     if let Some(refusals) = server.owner.refusals() {
         let help = "Turns and calls that a budget did not allow";
         let named = refusals.into_iter().map(|it| (it.level, it.what, it.count));

@@ -2,7 +2,8 @@
 
 use crate::Server;
 use axum::Json;
-use axum::extract::State;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use insula_api::{ApiError, ErrorBody, keep_findings_of};
 use insula_capabilities::doctor as examine;
@@ -10,10 +11,10 @@ use insula_config::render;
 use insula_domain::AgentId;
 use insula_registry::daemon::Reloaded;
 use insula_registry::{Actor, Snapshot};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::net::SocketAddr;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 /// A running daemon: which process, and where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -237,9 +238,23 @@ pub struct FindingView {
     detail: String,
 }
 
-/// What this machine and this home can do, measured, and what is off.
-#[utoipa::path(get, path = "/api/doctor", responses((status = 200, body = [FindingView])), security(("token" = [])))]
-pub async fn doctor(State(server): State<Server>) -> Json<Vec<FindingView>> {
+/// What may be tried.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub struct DoctorWish {
+    /// Also what costs money: one search at each service that counts them.
+    #[serde(default)]
+    paid: bool,
+}
+
+/// What this machine and this home can do, measured, and what is off. Tries every model provider by
+/// what costs nothing.
+#[utoipa::path(get, path = "/api/doctor", params(DoctorWish), responses((status = 200, body = [FindingView])), security(("token" = [])))]
+pub async fn doctor(
+    State(server): State<Server>,
+    wish: Result<Query<DoctorWish>, QueryRejection>,
+) -> Result<Json<Vec<FindingView>>, ApiError> {
+    let Query(DoctorWish { paid }) = wish?;
     let mut findings = examine::examine(&server.capabilities).await;
     findings.extend(server.platforms.examine(&server.front).await);
     let views = findings.into_iter().map(|found| FindingView {
@@ -247,7 +262,12 @@ pub async fn doctor(State(server): State<Server>) -> Json<Vec<FindingView>> {
         status: found.status.as_str(),
         detail: found.detail,
     });
-    Json(views.collect())
+    let outside = server.owner.examine(paid).await.into_iter().map(|it| FindingView {
+        name: it.name,
+        status: it.status,
+        detail: it.detail,
+    });
+    Ok(Json(views.chain(outside).collect()))
 }
 
 /// What was last applied, to compare an edit with.

@@ -7,7 +7,7 @@ use crate::error::MemoryError;
 use crate::files::{self, ListFile};
 use crate::list::List;
 use crate::mirror::{self, Due, Looked, bytes_of, digest};
-use insula_domain::{Day, Scope};
+use insula_domain::{Day, Scope, Zone};
 use insula_store::{
     AgentCommand, AgentLease, Fragment, FragmentId, MemoryEntry, MemoryList, MemoryOrigin,
     MemorySource, Remember, StoreError,
@@ -30,6 +30,8 @@ pub struct Memory {
     pub(crate) limits: ListLimits,
     pub(crate) world: World,
     generation: u64,
+    /// Where its days begin.
+    zone: Zone,
     /// Generations of an agent share it.
     shared: Arc<Shared>,
 }
@@ -66,7 +68,14 @@ impl Memory {
         generation: u64,
         world: World,
     ) -> Self {
-        Self { store, root, limits, world, generation, shared: Arc::default() }
+        let (zone, shared) = (Zone::utc(), Arc::default());
+        Self { store, root, limits, world, generation, zone, shared }
+    }
+
+    /// The same, of an agent whose days begin in this zone.
+    #[must_use]
+    pub fn in_zone(self, zone: Zone) -> Self {
+        Self { zone, ..self }
     }
 
     /// Goes on where an earlier generation of the same agent still works.
@@ -367,9 +376,9 @@ impl Memory {
         Err(MemoryError::Busy)
     }
 
-    /// The day it is.
+    /// The day it is, where the agent is.
     pub(crate) fn today(&self) -> Day {
-        Day::of_millis(self.world.clock.now().as_millis())
+        self.zone.day(self.world.clock.now().as_millis())
     }
 
     /// Today's list; `None` where there are no daily notes.

@@ -3,7 +3,7 @@
 use crate::error::{ModelError, ModelFault};
 use crate::provider::{AnswerStream, Provider};
 use crate::request::Request;
-use crate::retry::{RetryPolicy, stream_with_retries};
+use crate::retry::{RetryPolicy, counting_tries};
 use insula_wire::Timeouts;
 use insula_world::{Clock, RandomStream};
 use std::borrow::Cow;
@@ -47,6 +47,8 @@ pub struct Answering {
     pub place: usize,
     /// Why the models before it did not, in order.
     pub passed_over: Vec<ModelError>,
+    /// Requests that were made, those that were tried again and those of other models included.
+    pub tries: u32,
 }
 
 /// No model of the chain answered.
@@ -57,6 +59,8 @@ pub struct NoAnswer {
     pub error: ModelError,
     /// The errors of the other models, in order.
     pub passed_over: Vec<ModelError>,
+    /// Requests that were made in all.
+    pub tries: u32,
 }
 
 impl fmt::Display for NoAnswer {
@@ -101,6 +105,7 @@ impl Chain {
         random: &mut RandomStream,
     ) -> Result<Answering, NoAnswer> {
         let mut passed_over = vec![];
+        let mut tries = 0;
         let mut link = &self.first;
         let mut rest = self.rest.iter();
         loop {
@@ -110,19 +115,14 @@ impl Chain {
                 Cow::Owned(Request { model: link.model.clone(), ..request.clone() })
             };
             let provider = &*link.provider;
-            let asked = stream_with_retries(
-                provider,
-                &request,
-                limits,
-                cancel,
-                &self.policy,
-                clock,
-                random,
-            );
-            let mut error = match asked.await {
+            let asked =
+                counting_tries(provider, &request, limits, cancel, &self.policy, clock, random);
+            let (asked, count) = asked.await;
+            tries += count;
+            let mut error = match asked {
                 Ok(stream) => {
                     let (link, place) = (link.clone(), passed_over.len());
-                    return Ok(Answering { stream, link, place, passed_over });
+                    return Ok(Answering { stream, link, place, passed_over, tries });
                 }
                 Err(error) => error,
             };
@@ -141,7 +141,7 @@ impl Chain {
                     {
                         std::mem::swap(it, &mut error);
                     }
-                    return Err(NoAnswer { error, passed_over });
+                    return Err(NoAnswer { error, passed_over, tries });
                 }
             }
         }

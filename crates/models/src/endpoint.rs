@@ -19,6 +19,8 @@ use tokio_util::sync::CancellationToken;
 const ERROR_LEN_MAX: usize = 64 * 1024;
 /// The longest wait for what a server may tell of itself: it has it at hand, or not at all.
 const ASIDE_WAIT: Duration = Duration::from_secs(3);
+/// The longest wait for a server that is tried on purpose.
+const PROBE_WAIT: Duration = Duration::from_secs(10);
 /// The most that is read of that. Lists of thousands of models fit.
 const ASIDE_LEN_MAX: usize = 2 * 1024 * 1024;
 /// A value shorter than this is not looked for in what a provider says: it would be found
@@ -169,6 +171,25 @@ impl Endpoint {
         cancel: &CancellationToken,
     ) -> Result<Body, ModelFault> {
         self.send(Method::POST, &self.uri, body.into(), limits, cancel).await
+    }
+
+    /// How many entries a list has that the server keeps at another path, under `key`; `None`
+    /// where it has none there.
+    pub(crate) async fn count(&self, path: &str, key: &str) -> Result<Option<usize>, ModelFault> {
+        let uri = format!("{}{path}", self.base_url).parse::<Uri>();
+        let uri = uri.map_err(|error| ModelFault::Unreachable { why: error.to_string() })?;
+        let limits = Timeouts { connect: PROBE_WAIT, first_byte: PROBE_WAIT, idle: PROBE_WAIT };
+        let stop = CancellationToken::new();
+        let body = match self.send(Method::GET, &uri, Bytes::new(), &limits, &stop).await {
+            Ok(body) => body,
+            Err(ModelFault::Missing { .. }) => return Ok(None),
+            Err(fault) => return Err(fault),
+        };
+        let whole = body.whole(ASIDE_LEN_MAX).await?;
+        let list: serde_json::Value = serde_json::from_slice(&whole).map_err(|_| {
+            ModelFault::Garbage { what: "its list of models is no JSON".to_owned() }
+        })?;
+        Ok(list[key].as_array().map(Vec::len))
     }
 
     /// What is at another path below the base URL, if the server has it at hand.

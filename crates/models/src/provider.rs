@@ -38,6 +38,12 @@ pub trait Provider: Send + Sync {
         Abilities::by_name(model)
     }
 
+    /// Asks the server for the list of its models, which costs nothing: how many there are. `None`
+    /// for one that has no server, or whose server has no list.
+    async fn probe(&self) -> Result<Option<usize>, ModelError> {
+        Ok(None)
+    }
+
     /// Makes a picture, where it is one that does.
     async fn picture(
         &self,

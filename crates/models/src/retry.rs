@@ -85,21 +85,36 @@ pub async fn stream_with_retries(
     clock: &dyn Clock,
     random: &mut RandomStream,
 ) -> Result<AnswerStream, ModelError> {
+    counting_tries(provider, request, limits, cancel, policy, clock, random).await.0
+}
+
+/// The same, and how many requests it took.
+pub(crate) async fn counting_tries(
+    provider: &dyn Provider,
+    request: &Request,
+    limits: &Timeouts,
+    cancel: &CancellationToken,
+    policy: &RetryPolicy,
+    clock: &dyn Clock,
+    random: &mut RandomStream,
+) -> (Result<AnswerStream, ModelError>, u32) {
     let mut waited = Duration::ZERO;
     let mut attempt = 1;
     loop {
         let error = match begin(provider, request, limits, cancel).await {
-            Ok(stream) => return Ok(stream),
+            Ok(stream) => return (Ok(stream), attempt),
             Err(error) => error,
         };
         let chance = u64::from_le_bytes(random.bytes());
         let Some(wait) = policy.wait(&error.fault, attempt, waited, chance) else {
-            return Err(error);
+            return (Err(error), attempt);
         };
         tracing::debug!(attempt, wait_ms = wait.as_millis(), "{error}; trying again");
         tokio::select! {
             biased;
-            () = cancel.cancelled() => return Err(ModelError { fault: ModelFault::Cancelled, ..error }),
+            () = cancel.cancelled() => {
+                return (Err(ModelError { fault: ModelFault::Cancelled, ..error }), attempt);
+            }
             () = clock.sleep(wait) => {}
         }
         waited = waited.saturating_add(wait);

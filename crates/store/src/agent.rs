@@ -85,6 +85,8 @@ pub enum AgentCommand {
     /// Counts what one call of a model took under the name of the key that paid for it, beside
     /// what its step or the end of its turn counts.
     CountKey { key: Arc<str>, usage: Usage, at: Timestamp },
+    /// Notes how a turn went, in words of whoever runs it: never what was said.
+    NoteTurn { turn: TurnId, at: Timestamp, note: Box<str> },
     /// Keeps vectors of texts of one scope, as far as those are still there.
     PutVectors(Box<PutVectors>),
     /// Notes that a call waits for an answer, in place of an earlier note about that call.

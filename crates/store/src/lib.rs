@@ -91,7 +91,7 @@ pub use session::{OpenSession, Session, SessionRef, SessionState, Summary};
 pub use store::Store;
 pub use turn::{
     Accept, AcceptChild, Accepted, Arrival, ChildTurn, Conclude, Cut, Flush, IdempotencyKey, Join,
-    NewStep, Step, StepKind, Turn, TurnOutcome, TurnStatus, UnfinishedTurn,
+    NewStep, Step, StepKind, Turn, TurnNote, TurnOutcome, TurnStatus, UnfinishedTurn,
 };
 pub use usage::{Totals, Usage, UsageOf, UsageReport};
 pub use vectors::{Backlog, Near, Unembedded, Vector, VectorKind, VectorModel};

@@ -18,7 +18,8 @@ use crate::search::QUERY_BYTES_MAX;
 use crate::session::{NAME_BYTES_MAX, OpenSession, SessionRef, TITLE_BYTES_MAX};
 use crate::turn::{
     Arrival, CALL_NAME_BYTES_MAX, IDEMPOTENCY_BYTES_MAX, IdempotencyKey, MESSAGES_AT_ONCE_MAX,
-    NewStep, SAID_AT_BYTES_MAX, TURN_ERROR_BYTES_MAX, TurnOutcome, WAY_BYTES_MAX, WAYS_MAX,
+    NewStep, SAID_AT_BYTES_MAX, TURN_ERROR_BYTES_MAX, TURN_NOTE_BYTES_MAX, TurnOutcome,
+    WAY_BYTES_MAX, WAYS_MAX,
 };
 use crate::usage::{USAGE_VALUE_MAX, Usage};
 use crate::vectors::VECTORS_AT_ONCE_MAX;
@@ -95,6 +96,9 @@ fn command(command: &AgentCommand) -> Result<()> {
         AgentCommand::CountKey { key, usage: took, .. } => {
             within("the name of a key", key.len(), NAME_BYTES_MAX)?;
             usage(took)
+        }
+        AgentCommand::NoteTurn { note, .. } => {
+            within("a note on a turn", note.len(), TURN_NOTE_BYTES_MAX)
         }
         AgentCommand::NoteForeign { path, .. } => {
             within("the path of a file", path.len(), FOREIGN_PATH_BYTES_MAX)

@@ -22,6 +22,12 @@ pub const CALL_NAME_BYTES_MAX: usize = 256;
 /// Longest error text of a turn, in bytes.
 pub const TURN_ERROR_BYTES_MAX: usize = 16 * 1024;
 
+/// Longest note on how a turn went, in bytes.
+pub const TURN_NOTE_BYTES_MAX: usize = 16 * 1024;
+
+/// Most notes on one turn; what is more is left out. Far above what a turn can do.
+pub const NOTES_PER_TURN_MAX: u32 = 16_384;
+
 /// Longest text of where a message was said, in bytes.
 pub const SAID_AT_BYTES_MAX: usize = 64 * 1024;
 
@@ -358,6 +364,15 @@ pub struct Turn {
     pub usage: Usage,
     pub accepted_at: Timestamp,
     pub ended_at: Option<Timestamp>,
+}
+
+/// A note on how a turn went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnNote {
+    /// Its place among those of the turn, from 1.
+    pub number: u32,
+    pub at: Timestamp,
+    pub note: Box<str>,
 }
 
 /// A turn to go on with, and how far it got.

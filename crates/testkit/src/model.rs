@@ -27,7 +27,26 @@ pub fn calls_all<T: AsRef<str>>(calls: impl IntoIterator<Item = (T, T, T)>) -> V
     event_stream([&*delta.to_string(), stop, "[DONE]"])
 }
 
-/// What a request to the model says: role and words of each message after the system's.
+/// The note behind a message that tells when it was said.
+pub fn time_note(line: &str) -> bool {
+    line.starts_with("⟦said on ") && line.ends_with('⟧')
+}
+
+/// A text without notes on when it was said, which stand behind what they are about.
+pub fn without_times(text: &str) -> String {
+    let lines: Vec<&str> = text.split('\n').filter(|line| !time_note(line)).collect();
+    lines.join("\n")
+}
+
+/// A text without the notes of the house, which stand on lines of their own: who says it and when.
+pub fn without_notes(text: &str) -> String {
+    let is_note = |line: &&str| line.starts_with('⟦') && line.ends_with('⟧');
+    let lines: Vec<&str> = text.split('\n').filter(|line| !is_note(line)).collect();
+    lines.join("\n")
+}
+
+/// What a request to the model says: role and words of each message after the system's, without
+/// when it was said.
 pub fn shown(seen: &Seen) -> Vec<(String, String)> {
     let body = seen.json();
     let messages = body["messages"].as_array().cloned().unwrap_or_default();
@@ -39,7 +58,7 @@ pub fn shown(seen: &Seen) -> Vec<(String, String)> {
             }
             _ => String::new(),
         };
-        (message["role"].as_str().unwrap_or_default().to_owned(), words)
+        (message["role"].as_str().unwrap_or_default().to_owned(), without_times(&words))
     });
     said.collect()
 }

@@ -2,14 +2,19 @@
 //! chain, as long as nobody has seen a word of an answer that broke off.
 
 use super::{history, prompt};
+use crate::LOG;
 use crate::budget::{BudgetError, Payer};
+use crate::course::TurnFailure;
+use crate::model_call::ModelCall;
 use crate::turn::{Broken, Turn};
+use insula_domain::FailureCause;
 use insula_models as models;
 use insula_models::{
     Answer, Chain, Gathering, ModelError, ModelFault, Request, StopReason, Timeouts, ToolSchema,
 };
 use insula_store::{Counted, Cut, Message, NewMessage, Part, Role, Usage};
 use std::sync::Arc;
+use tracing::Instrument as _;
 
 /// What a model is told that answered nothing.
 const ANSWER_NOW: &str = "[your last answer was empty: if what was asked is done, say in a sentence \
@@ -22,9 +27,9 @@ pub(super) enum ModelCallFailure {
     /// A budget does not allow it.
     OverBudget(BudgetError),
     /// The conversation does not fit.
-    TooLong(String),
+    TooLong(TurnFailure),
     /// Anything else, for people.
-    Failed(String),
+    Failed(TurnFailure),
 }
 
 impl From<ModelCallFailure> for Broken {
@@ -81,9 +86,11 @@ impl Turn<'_> {
         let (agent, redaction) = (&self.cx.agent, self.redaction());
         self.shown.under(&redaction);
         self.shown.for_models(chain);
+        self.shown.by(self.cx.times());
         let (daemon, shown) = (&self.shop.preamble_text, &mut self.shown);
         let part = history::fitting(history, limit);
         let mut request = prompt::request(agent, daemon, tools.clone(), part, shown);
+        request.system.extend(self.cx.place_block());
         request.system.extend(self.block.shown());
         redaction.system(&mut request);
         self.cx.wishes.put_into(&mut request);
@@ -100,7 +107,8 @@ impl Turn<'_> {
             return Ok((answer, usage));
         }
         self.in_vain(usage).await?;
-        Err(ModelCallFailure::Failed(nothing_said(&answer).to_owned()))
+        let why = TurnFailure::new(FailureCause::SaidNothing, nothing_said(&answer));
+        Err(ModelCallFailure::Failed(why))
     }
 
     /// What was paid for no answer is paid all the same.
@@ -139,18 +147,19 @@ impl Turn<'_> {
         let mut again = true;
         loop {
             let chain = rest.as_ref().unwrap_or(chain);
-            let (error, usage, place, was_seen) =
-                match self.hear_out(chain, request, purpose, is_reply).await? {
-                    Heard::Whole(answer, usage, blind) => {
-                        if let Some(model) = blind {
-                            self.shown.without_pictures_for(model);
-                        }
-                        return Ok((answer, usage));
+            let span = tracing::debug_span!(target: LOG, "model", step = purpose);
+            let heard = self.hear_out(chain, request, purpose, is_reply).instrument(span);
+            let (error, usage, place, was_seen) = match heard.await? {
+                Heard::Whole(answer, usage, blind) => {
+                    if let Some(model) = blind {
+                        self.shown.without_pictures_for(model);
                     }
-                    Heard::BrokenOff { error, usage, place, was_seen } => {
-                        (error, usage, place, was_seen)
-                    }
-                };
+                    return Ok((answer, usage));
+                }
+                Heard::BrokenOff { error, usage, place, was_seen } => {
+                    (error, usage, place, was_seen)
+                }
+            };
             self.spent += usage;
             if let Err(Broken::Store(error)) = self.spent_in_vain(usage).await {
                 return Err(ModelCallFailure::OverBudget(BudgetError::Store(error)));
@@ -158,7 +167,9 @@ impl Turn<'_> {
             // Past who broke off, unless that may pass and was not tried yet.
             let passed = place + usize::from(!again || !error.fault.is_passing());
             let next = if was_seen { None } else { chain.without(passed) };
-            let Some(next) = next else { return Err(ModelCallFailure::Failed(error.to_string())) };
+            let Some(next) = next else {
+                return Err(ModelCallFailure::Failed(TurnFailure::broken_off(&error)));
+            };
             again = passed > place;
             let (agent, turn) = (&self.cx.agent.id, self.cx.turn);
             tracing::warn!(%agent, %turn, "{}; asking again", error.without_words());
@@ -179,7 +190,7 @@ impl Turn<'_> {
                 Err(Broken::Store(error)) => {
                     Err(ModelCallFailure::OverBudget(BudgetError::Store(error)))
                 }
-                _ => Err(ModelCallFailure::Failed(error.to_string())),
+                _ => Err(ModelCallFailure::Failed(TurnFailure::broken_off(&error))),
             },
         }
     }
@@ -200,9 +211,13 @@ impl Turn<'_> {
         let payer = Payer { agent: &cx.agent, principal, scope: &cx.scope, budget, ways: &ways };
         let reserved = self.shop.budgets.reserve(payer, chain, request).await;
         let reserved = reserved.map_err(ModelCallFailure::OverBudget)?;
-        self.before_request(purpose).await.map_err(ModelCallFailure::Failed)?;
+        let allowed = self.before_request(purpose).await;
+        allowed
+            .map_err(|why| ModelCallFailure::Failed(TurnFailure::new(FailureCause::Hook, why)))?;
+        let mut call = ModelCall::begin(self, purpose, request);
         let asked = chain.stream(request, &limits, cancel, &*world.clock, &mut random);
         let asked = asked.await;
+        call.begun(self, &asked);
         if let Err(error) = &asked {
             self.after_request(purpose, Err(&error.to_string())).await;
         }
@@ -210,9 +225,9 @@ impl Turn<'_> {
             Ok(answering) => answering,
             Err(_) if cancel.is_cancelled() => return Err(ModelCallFailure::Stopped(None)),
             Err(error) if matches!(error.error.fault, ModelFault::TooLong { .. }) => {
-                return Err(ModelCallFailure::TooLong(error.to_string()));
+                return Err(ModelCallFailure::TooLong(TurnFailure::no_answer(&error)));
             }
-            Err(error) => return Err(ModelCallFailure::Failed(error.to_string())),
+            Err(error) => return Err(ModelCallFailure::Failed(TurnFailure::no_answer(&error))),
         };
         let (link, place, mut stream) = (answering.link, answering.place, answering.stream);
         let blind = stream.adjustments().without_pictures.then(|| link.to_string().into());
@@ -229,6 +244,7 @@ impl Turn<'_> {
                     let answer = gathering.finish();
                     let usage = reserved.settle(&link, &answer);
                     self.bills.note(link.provider.key_name(), usage);
+                    call.ended(self, Err(&error), usage);
                     if cancel.is_cancelled() {
                         let said = if is_open { self.partial(&answer) } else { None };
                         return Err(ModelCallFailure::Stopped(is_reply.then_some((said, usage))));
@@ -248,6 +264,7 @@ impl Turn<'_> {
         let answer = gathering.finish();
         let usage = reserved.settle(&link, &answer);
         self.bills.note(link.provider.key_name(), usage);
+        call.ended(self, Ok(()), usage);
         self.after_request(purpose, Ok(&answer)).await;
         Ok(Heard::Whole(answer, usage, blind))
     }

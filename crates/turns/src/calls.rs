@@ -1,5 +1,7 @@
 //! The tool calls of a turn: through the gate, journalled before and after.
 
+use crate::LOG;
+use crate::course::TurnFailure;
 use crate::current::runs_programs;
 use crate::facts::InTurn;
 use crate::gate::{self, Call, Denial, NotPassed};
@@ -21,10 +23,11 @@ use insula_capabilities::skills::AgentSkills;
 use insula_capabilities::web::SessionWeb;
 use insula_domain::hook::HookEvent;
 use insula_domain::tool::ToolSpec;
-use insula_domain::{Integrity, IntegrityProfile};
+use insula_domain::{FailureCause, Integrity, IntegrityProfile};
 use insula_registry::events::turn::{TurnEnd, TurnEvent};
 use insula_store::{CommandOutcome, Message, MessageSeq, NewMessage, NewStep, Part, Role, Usage};
 use insula_tools::{Cleared, Course, Hands, Output, Picture, Piece, Recall, ToolError};
+use tracing::Instrument as _;
 
 /// What would make more of a glance than a moment.
 const HOOKS: [HookEvent; 3] =
@@ -43,6 +46,11 @@ enum Called {
     Result(MessageSeq, NewMessage),
     /// It is a question to the person, with the result that stands for it meanwhile.
     Ask(String, NewMessage),
+}
+
+/// A turn that does the same thing over and over ends.
+fn in_circles(why: String) -> Broken {
+    Broken::Said(TurnFailure::new(FailureCause::InCircles, why))
 }
 
 impl Turn<'_> {
@@ -96,7 +104,8 @@ impl Turn<'_> {
     ) -> Result<Option<TurnEnd>, Broken> {
         for (id, name, arguments) in calls {
             self.go_on()?;
-            match self.call(&id, &name, &arguments, history).await? {
+            let span = tracing::debug_span!(target: LOG, "tool", tool = %name);
+            match self.call(&id, &name, &arguments, history).instrument(span).await? {
                 Called::Result(seq, message) => history.push(self.placed(&message, seq)),
                 Called::Ask(text, result) => {
                     let question = self.message(Role::Assistant, vec![Part::Text(text.clone())]);
@@ -118,6 +127,7 @@ impl Turn<'_> {
     ) -> Result<Called, Broken> {
         let cx = self.cx;
         cx.live.voice.say(TurnEvent::ToolCall { name: name.to_owned() });
+        self.course.begin_call(self.shop.world.clock.elapsed());
         // From before the first look, so that no change falls between two.
         let changes = self.shop.registry.changes();
         let permit = match gate::pass(self, Call { id, name, arguments, history }).await {
@@ -331,7 +341,7 @@ impl Turn<'_> {
             SAME_TOLD..SAME_MAX => Ok(Some(format!(
                 "\n[this call gave the same result {count} times in this turn; do something else, or answer]"
             ))),
-            _ => Err(Broken::Said(format!(
+            _ => Err(in_circles(format!(
                 "the same call of `{name}` was made again and again, with the same result"
             ))),
         }
@@ -347,7 +357,7 @@ impl Turn<'_> {
         let count = self.refused.entry((name.to_owned(), arguments.to_owned())).or_default();
         *count += 1;
         if *count > REFUSALS_MAX {
-            return Err(Broken::Said(format!(
+            return Err(in_circles(format!(
                 "the same refused call of `{name}` was made again and again"
             )));
         }

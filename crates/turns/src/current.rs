@@ -6,6 +6,7 @@
 //! turn began with is closed to the turn.
 
 use crate::admitted::As;
+use crate::course::TurnFailure;
 use crate::facts::{CallFacts, Surroundings};
 use crate::gate::Denial;
 use crate::shop::Shop;
@@ -13,6 +14,7 @@ use crate::turn::{Broken, Turn, TurnContext};
 use insula_capabilities::Capabilities;
 use insula_capabilities::programs::Given;
 use insula_domain::Actor;
+use insula_domain::FailureCause;
 use insula_domain::{Axis, Budget, Effect, Narrowing, ToolVerdict};
 use insula_registry::access::Access;
 use insula_registry::context::AgentContext;
@@ -57,7 +59,7 @@ impl From<StoreError> for Lost {
 impl From<Lost> for Broken {
     fn from(lost: Lost) -> Self {
         match lost {
-            Lost::Said(why) => Self::Said(why),
+            Lost::Said(why) => Self::Said(TurnFailure::new(FailureCause::TakenAway, why)),
             Lost::Store(error) => Self::Store(error),
         }
     }

@@ -4,7 +4,8 @@ use crate::Engine;
 use crate::current::was_taken_away;
 use crate::messages::text_of;
 use crate::restart;
-use insula_domain::SessionKey;
+use insula_capabilities::failures::cause;
+use insula_domain::{FailureCause, SessionKey};
 use insula_registry::context::AgentContext;
 use insula_registry::events::BudgetRefusal;
 use insula_store::{
@@ -93,10 +94,16 @@ impl Engine {
                     _ if known.error.as_deref().is_some_and(restart::was_restarted) => {
                         restart::TOLD.to_owned()
                     }
-                    // Why is for whoever runs the agent, not for a chat.
-                    _ => format!(
-                        "I could not finish this: something went wrong on my side. Please try again; if it goes on, tell the operator that turn {turn} failed."
-                    ),
+                    // Why is for whoever runs the agent, not for a chat; what can be done about it
+                    // there is.
+                    _ => match cause(agent, known.id).await?.and_then(FailureCause::advice) {
+                        Some(advice) => format!(
+                            "I could not finish this: {advice}. If it goes on, tell the operator that turn {turn} failed."
+                        ),
+                        None => format!(
+                            "I could not finish this: something is wrong on my side, and whoever runs me has to look at it. Tell them that turn {turn} failed."
+                        ),
+                    },
                 }))
             }
             _ => Ok(None),

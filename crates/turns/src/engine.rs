@@ -5,6 +5,7 @@ use crate::admitted::Admitted;
 use crate::approvals::Approvals;
 use crate::budget::{Budgets, Payer};
 use crate::client::{self, ClientResult};
+use crate::course::FailureCounts;
 use crate::debounce::Debounce;
 use crate::gate::Tools;
 use crate::history::arrange;
@@ -13,6 +14,7 @@ use crate::live::{Live, LiveTurn, Voice};
 use crate::made::CallsMade;
 use crate::messages::text_of;
 use crate::one_off::OneOffs;
+use crate::probe::{self, ProviderTried};
 use crate::redaction::Redaction;
 use crate::seen::{Seen, text_of as text_of_label};
 use crate::serve;
@@ -89,6 +91,17 @@ impl Engine {
         self.shop.subagents.count()
     }
 
+    /// Tries every provider that an agent asks, by what costs nothing: each, whose it is, and what
+    /// came of it.
+    pub async fn try_providers(&self) -> Vec<ProviderTried> {
+        probe::all(&self.shop).await
+    }
+
+    /// How many turns failed since the start, by cause.
+    pub fn failures(&self) -> &FailureCounts {
+        &self.shop.failures
+    }
+
     /// Takes a message: when this returns it is durable, and its turn will be run.
     pub async fn submit(&self, inbound: Inbound) -> Result<TurnHandle, SubmitError> {
         self.submit_with(inbound, Around::default()).await
@@ -107,7 +120,8 @@ impl Engine {
         let current = SessionRef::Key(key.to_string().into());
         let now = self.shop.world.clock.now().as_millis();
         let session = agent.store.session(current).await?;
-        Ok(session.is_some_and(|it| reset.is_due(it.active_at.as_millis(), now)))
+        let zone = &agent.conversations.zones.own;
+        Ok(session.is_some_and(|it| reset.is_due(it.active_at.as_millis(), now, zone)))
     }
 
     /// The session that a message would be in: the current one, or one that begins now.

@@ -1,14 +1,15 @@
 //! Where a turn asks its agent's hooks. Each is one line where it happens; what an answer
 //! means there is here.
 
+use crate::course::TurnFailure;
 use crate::facts;
 use crate::gate::Denial;
 use crate::turn::{Broken, Turn, TurnContext};
 use insula_capabilities::hooks::{self, Go, HookDecision, Occasion};
-use insula_domain::Actor;
 use insula_domain::ApprovalMode;
 use insula_domain::command::{CommandFinding, DangerRule};
 use insula_domain::hook::HookEvent;
+use insula_domain::{Actor, FailureCause};
 use insula_models::Answer;
 use insula_registry::context::AgentContext;
 use insula_store::{Accepted, AgentCommand, Join, Message, NewMessage, Part, Role};
@@ -29,6 +30,11 @@ impl TurnContext {
             files: Some(&self.files),
         }
     }
+}
+
+/// A hook does not let the turn go on.
+fn said_no(why: String) -> Broken {
+    Broken::Said(TurnFailure::new(FailureCause::Hook, why))
 }
 
 impl Turn<'_> {
@@ -164,7 +170,7 @@ impl Turn<'_> {
         let go = match self.hooks(HookEvent::PreLlmCall, || json!({ "text": said })).await {
             HookDecision::Go(go) => go,
             HookDecision::Block { reason, .. } => {
-                return Err(Broken::Said(format!("a hook stopped this turn: {reason}")));
+                return Err(said_no(format!("a hook stopped this turn: {reason}")));
             }
         };
         if go.context.is_empty() {
@@ -221,7 +227,7 @@ impl Turn<'_> {
             match self.hooks(HookEvent::TransformLlmOutput, || json!({ "text": &text })).await {
                 HookDecision::Go(go) => text = go.text.unwrap_or(text),
                 HookDecision::Block { reason, .. } => {
-                    return Err(Broken::Said(format!("the reply is withheld: {reason}")));
+                    return Err(said_no(format!("the reply is withheld: {reason}")));
                 }
             }
         }

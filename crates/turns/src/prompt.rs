@@ -6,10 +6,14 @@
 //! those. `docs/prompts.md` says of every part who can write it.
 //!
 //! The system blocks and the tools come first and are the same in every turn of a
-//! generation, so that a provider's cache hits; history only grows at its end.
+//! generation, so that a provider's cache hits; then where the conversation takes place, which is
+//! the same in all its turns; history only grows at its end. What time it is stands behind each
+//! message and is the moment it was journalled at (`shown.rs`).
 
 use crate::history::{Fitting, unanswered};
 use crate::shown::ShownHistory;
+use insula_domain::marks::{CLOSE, OPEN, on_one_line, plain};
+use insula_domain::{ChatType, Platform, SessionKey};
 use insula_models as models;
 use insula_models::{CacheHint, SystemBlock, ToolSchema};
 use insula_registry::context::AgentContext;
@@ -39,6 +43,47 @@ pub fn system(agent: &AgentContext, preamble: &Arc<str>) -> Vec<SystemBlock> {
 /// The text of the preamble, made once.
 pub fn preamble_text() -> Arc<str> {
     PREAMBLE.into()
+}
+
+/// What an agent is called, and where the conversation takes place: the same in all its turns.
+pub(crate) fn place_block(name: &str, key: &SessionKey) -> SystemBlock {
+    let text = format!(
+        "You are called {}. {} A line between {OPEN} and {CLOSE} is a note of the house, such as who speaks and when it was said.",
+        on_one_line(&plain(name)),
+        place(key)
+    );
+    SystemBlock { text: text.into(), cache: CacheHint::None }
+}
+
+/// Where a conversation takes place, in words.
+fn place(key: &SessionKey) -> String {
+    let platform = match key.platform {
+        Platform::CLI => return "Your operator talks to you at a terminal.".to_owned(),
+        Platform::API => {
+            return "This conversation comes by your API: a program passes it on.".to_owned();
+        }
+        platform => platform,
+    };
+    let chat = match (key.kind, &key.topic) {
+        (ChatType::Dm, None) => "a direct chat",
+        (ChatType::Dm, Some(_)) => "a topic of a direct chat",
+        (ChatType::Group, None) => "a group chat",
+        (ChatType::Group, Some(_)) => "a topic of a group chat",
+        (ChatType::Channel, None) => "a channel",
+        (ChatType::Channel, Some(_)) => "a topic of a channel",
+        (ChatType::Thread, _) => "a thread of a chat",
+    };
+    let shared = match key.kind {
+        ChatType::Dm if key.is_of_every_chat() => {
+            ", and so are others: several people write to you in it, who do not see each other"
+        }
+        ChatType::Dm => "",
+        _ if key.user.is_some() => {
+            "; others read it too, and you are shown what one of them says to you"
+        }
+        _ => "; several people may read it",
+    };
+    format!("This conversation is {chat} on {platform}{shared}.")
 }
 
 /// The request for one model call: what every turn shows, the summary if there is one, and the
@@ -90,6 +135,12 @@ pub(crate) fn conversation(
     // The end of what is there now is the beginning of what comes next.
     if let Some(last) = messages.last_mut() {
         Arc::make_mut(last).cache = CacheHint::Breakpoint;
+    }
+    // Who brings a conversation along brings its last message without our note on it next time.
+    if let Some(before) =
+        shown.is_brought_along().then(|| messages.iter_mut().rev().nth(1)).flatten()
+    {
+        Arc::make_mut(before).cache = CacheHint::Breakpoint;
     }
     messages
 }

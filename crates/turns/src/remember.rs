@@ -1,6 +1,7 @@
 //! Memory in a turn: what the model is shown of it, frozen with the session; and the hand that
 //! the tools get.
 
+use crate::course::TurnFailure;
 use crate::memory_block::MemoryBlock;
 use crate::one_off;
 use crate::seen::text_of;
@@ -8,7 +9,7 @@ use crate::shop::Shop;
 use crate::turn::{Broken, Turn, TurnContext};
 use async_trait::async_trait;
 use insula_capabilities::memory::{Act, Resolved};
-use insula_domain::{Actor, Label, MemoryOperation, Scope};
+use insula_domain::{Actor, FailureCause, Label, MemoryOperation, Scope};
 use insula_memory::{
     AsFound, Changed, EntryChange, MemoryError, MemoryHit, MemoryList, Operation, Scoped,
     ShownMemory,
@@ -48,8 +49,9 @@ impl Turn<'_> {
                 let clear = |text: &str| redaction.kept(text.to_owned());
                 let read = scoped.block_through(&clear).await;
                 let agent = &self.cx.agent;
-                let ShownMemory { text, label } =
-                    read.map_err(|it| Broken::Said(told(agent, &it)))?;
+                let ShownMemory { text, label } = read.map_err(|it| {
+                    Broken::Said(TurnFailure::new(FailureCause::Memory, told(agent, &it)))
+                })?;
                 let text = redaction.kept(text.unwrap_or_default());
                 let block = Frozen { text, label: Some((*text_of(&label)).into()) };
                 let (session, chain) = (cx.session, chain.as_str().into());

@@ -5,13 +5,15 @@
 //! are one step (`pending_step.rs`).
 
 use crate::ask::ModelCallFailure;
+use crate::budget::BudgetRefusal;
+use crate::course::TurnFailure;
 use crate::history::Window;
 use crate::pending_step::place;
 use crate::redaction::Redaction;
 use crate::shop::Shop;
 use crate::turn::{Broken, Turn, TurnContext};
-use crate::{ask, history, prompt};
-use insula_domain::Switch;
+use crate::{ask, history, prompt, restart};
+use insula_domain::{FailureCause, Switch};
 use insula_models::Chain;
 use insula_registry::events::turn::{TurnEnd, TurnEvent};
 use insula_registry::whole::Whole;
@@ -19,7 +21,7 @@ use insula_store::{
     AgentCommand, Committed, Conclude, Cut, Message, MessageSeq, NewMessage, NewStep, Part, Role,
     StoreError, TurnOutcome, Usage,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// Runs a turn to its end, whatever happens, and says how it ended.
@@ -27,12 +29,12 @@ pub(crate) async fn run(shop: &Arc<Whole<Shop>>, cx: &TurnContext) -> TurnEnd {
     let mut turn = Turn::new(shop, cx);
     match turn.go().await {
         Ok(end) => end,
-        Err(Broken::Said(error)) => turn.fail(error).await,
+        Err(Broken::Said(failure)) => turn.fail(failure).await,
         Err(Broken::Stopped(said, usage)) => match cx.live.given_up() {
-            Some(why) => turn.fail_with(why, usage).await,
+            Some(why) => turn.fail_with(given_up(why), usage).await,
             None => turn.stop(said, usage).await,
         },
-        Err(Broken::Over(refusal)) => match turn.fail(refusal.to_string()).await {
+        Err(Broken::Over(refusal)) => match turn.fail(over(&refusal)).await {
             TurnEnd::Failed { .. } => TurnEnd::OverBudget(refusal),
             other => other,
         },
@@ -41,13 +43,31 @@ pub(crate) async fn run(shop: &Arc<Whole<Shop>>, cx: &TurnContext) -> TurnEnd {
 }
 
 /// Ends a turn that panicked: it failed, and nothing else did.
-pub(crate) async fn fail(shop: &Arc<Whole<Shop>>, cx: &TurnContext, error: String) -> TurnEnd {
-    Turn::new(shop, cx).fail(error).await
+pub(crate) async fn fail(
+    shop: &Arc<Whole<Shop>>,
+    cx: &TurnContext,
+    failure: TurnFailure,
+) -> TurnEnd {
+    Turn::new(shop, cx).fail(failure).await
+}
+
+/// Why a turn fails that was given up from outside.
+fn given_up(why: String) -> TurnFailure {
+    let cause = match restart::was_restarted(&why) {
+        true => FailureCause::Restarted,
+        false => FailureCause::TakenAway,
+    };
+    TurnFailure::new(cause, why)
+}
+
+fn over(refusal: &BudgetRefusal) -> TurnFailure {
+    TurnFailure::new(FailureCause::OverBudget, refusal.to_string())
 }
 
 impl Turn<'_> {
     async fn go(&mut self) -> Result<TurnEnd, Broken> {
         let cx = self.cx;
+        self.note_begin();
         self.go_on()?;
         let mut chain = self.chain().await?;
         let tools = cx.wishes.beside(self.shop.tools(&cx.agent));
@@ -69,7 +89,7 @@ impl Turn<'_> {
         let iterations_max = cx.kin.iterations_max();
         for step in 0..iterations_max {
             if let Some(why) = cx.kin.over(self.spent) {
-                return Err(Broken::Said(why));
+                return Err(Broken::Said(TurnFailure::new(FailureCause::OverBudget, why)));
             }
             self.hear(&mut history).await;
             chain = self.chain().await?;
@@ -136,7 +156,23 @@ impl Turn<'_> {
                 cx.live.voice.say(TurnEvent::Void);
             }
         }
-        Err(Broken::Said(format!("the turn did not end after {iterations_max} model calls")))
+        let why = format!("the turn did not end after {iterations_max} model calls");
+        Err(Broken::Said(TurnFailure::new(FailureCause::NoEnd, why)))
+    }
+
+    /// Notes that it begins, and how long its message waited for that.
+    fn note_begin(&self) {
+        let at = self.shop.world.clock.now();
+        let said = self.cx.message.as_ref().map(|(_, message)| message.at);
+        let waited = said.map(|said| at.as_millis().saturating_sub(said.as_millis()).max(0));
+        let generation = self.cx.agent.generation.0;
+        self.course
+            .note(at, json!({ "kind": "began", "waited_ms": waited, "generation": generation }));
+    }
+
+    /// Notes that the call that is made has passed a stage of the gate.
+    pub(super) fn passed(&self, stage: &'static str) {
+        self.course.passed(stage, self.shop.world.clock.elapsed());
     }
 
     /// Keeps what it has of the conversation for the next turn.
@@ -154,7 +190,7 @@ impl Turn<'_> {
     pub(super) async fn chain(&mut self) -> Result<Chain, Broken> {
         self.still().await?;
         let chain = self.shop.chain_under(&self.cx.agent, self.now.as_deref());
-        chain.map_err(Broken::Said)
+        chain.map_err(|why| Broken::Said(TurnFailure::new(FailureCause::Settings, why)))
     }
 
     /// Nothing, unless somebody said stop.
@@ -182,19 +218,51 @@ impl Turn<'_> {
         self.conclude(messages, usage, TurnOutcome::Replied { cut }).await
     }
 
-    async fn fail(&self, error: String) -> TurnEnd {
-        self.fail_with(error, Usage::default()).await
+    async fn fail(&self, failure: TurnFailure) -> TurnEnd {
+        self.fail_with(failure, Usage::default()).await
     }
 
-    async fn fail_with(&self, error: String, usage: Usage) -> TurnEnd {
+    async fn fail_with(&self, failure: TurnFailure, usage: Usage) -> TurnEnd {
         self.cx.live.inbox.lock().await.is_closed = true;
+        let record = self.failed(&failure);
+        let error = failure.error;
         let outcome = TurnOutcome::Failed { error: self.redaction().kept(error.clone()) };
-        match self.conclude(Vec::new(), usage, outcome).await {
+        match self.conclude_after(vec![record], Vec::new(), usage, outcome).await {
             // Of a deleted agent nothing is kept; whoever waits is told all the same.
             Err(Broken::Store(StoreError::Retired { .. })) => TurnEnd::Failed { error },
             Err(Broken::Store(error)) => self.unwritten(&error),
             _ => TurnEnd::Failed { error },
         }
+    }
+
+    /// Counts and logs a failure, and notes it beside the turn; its record for the audit. What a
+    /// provider said is in none of them.
+    fn failed(&self, failure: &TurnFailure) -> AgentCommand {
+        let (cx, at) = (self.cx, self.shop.world.clock.now());
+        self.shop.failures.count(failure.cause);
+        let cause = failure.cause.as_str();
+        let last = failure.asked.last();
+        let model = last.map(|it| it.model.as_str()).unwrap_or_default();
+        let status = last.and_then(|it| it.status).unwrap_or_default();
+        let (agent, turn, tries) = (&cx.agent.id, cx.turn, failure.tries);
+        tracing::warn!(%agent, %turn, cause, model, status, tries, "a turn failed; `insula turns show {agent} {turn}` says why");
+        let mut content = failure.in_records();
+        content["kind"] = json!("failed");
+        self.course.note(at, content.clone());
+        if let Value::Object(map) = &mut content {
+            map.shift_remove("kind");
+        }
+        content["turn"] = json!(cx.turn.0);
+        content["session"] = json!(cx.session.0);
+        self.with_lineage(&mut content);
+        let trail = &self.shop.trail;
+        AgentCommand::Audit(trail.record(
+            &cx.agent,
+            cx.about(),
+            &cx.principal,
+            "turn.failed",
+            content,
+        ))
     }
 
     async fn stop(&self, said: Option<Box<NewMessage>>, usage: Usage) -> TurnEnd {
@@ -261,6 +329,7 @@ impl Turn<'_> {
     pub(super) async fn commit(&self, mut batch: Vec<AgentCommand>) -> Result<Committed, Broken> {
         batch.extend(self.block.due());
         batch.extend(self.bills.due(self.shop.world.clock.now()));
+        batch.extend(self.course.due(self.cx.turn));
         let store = &self.cx.agent.store;
         let Some(pending) = self.pending.take() else { return Ok(store.commit(batch).await?) };
         batch.insert(0, pending);
@@ -329,6 +398,9 @@ impl Turn<'_> {
         rule: Option<&str>,
         subject: Option<String>,
     ) -> AgentCommand {
+        let clock = &self.shop.world.clock;
+        let noted = (self.redaction().kept(call.to_owned()), tool);
+        self.course.called((clock.now(), clock.elapsed()), noted, verdict, rule);
         let mut content = json!({
             "tool": tool,
             "verdict": verdict,

@@ -2,6 +2,7 @@
 
 use crate::approvals::Approvals;
 use crate::budget::Budgets;
+use crate::course::FailureCounts;
 use crate::history::WindowCache;
 use crate::messages::outputs_of;
 use crate::redaction::Redaction;
@@ -51,6 +52,8 @@ pub(crate) struct Shop {
     pub(crate) schemas: BTreeMap<Box<str>, ToolSchema>,
     pub(crate) preamble_text: Arc<str>,
     pub(crate) windows: WindowCache,
+    /// How many turns failed, by cause.
+    pub(crate) failures: FailureCounts,
     pub(crate) budgets: Budgets,
     pub(crate) approvals: Approvals,
     pub(crate) subagents: Gauge,
@@ -109,6 +112,7 @@ impl Shop {
             schemas: schemas.collect(),
             preamble_text: prompt::preamble_text(),
             windows: WindowCache::default(),
+            failures: FailureCounts::default(),
         }
     }
 

@@ -2,6 +2,8 @@
 
 use crate::client::told;
 use crate::redaction::Redaction;
+use insula_domain::marks::{note, plain};
+use insula_domain::{Actor, Zones};
 use insula_models as models;
 use insula_store::{Message, MessageSeq, Part, Role};
 use std::borrow::Cow;
@@ -15,6 +17,43 @@ pub(crate) struct ShownHistory {
     under: Option<Redaction>,
     /// The model that turned out not to take pictures: from then on it is told of them.
     blind: Option<Arc<str>>,
+    /// What messages are told the time by.
+    times: Option<Times>,
+}
+
+/// Which messages of a conversation tell when they were said, and by whose clock. It is the
+/// moment that was journalled with them, so they tell the same however often they are shown.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Times {
+    pub(crate) zones: Arc<Zones>,
+    pub(crate) told: TimesTold,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TimesTold {
+    /// Every message that somebody wrote to the agent.
+    Each,
+    /// This one alone: who brings a conversation along brings it anew each time, and when the
+    /// rest of it was said nobody knows.
+    One(MessageSeq),
+}
+
+impl Times {
+    /// When a message was said, as the model is told; `None` where it is not.
+    fn note(&self, stored: &Message) -> Option<String> {
+        let by_somebody = matches!(
+            stored.principal,
+            Actor::CommandLine | Actor::Token(_) | Actor::User(_) | Actor::Other(_)
+        );
+        let is_told = match self.told {
+            TimesTold::Each => stored.turn.is_some(),
+            TimesTold::One(seq) => stored.seq == seq,
+        };
+        (stored.role == Role::User && by_somebody && is_told).then(|| {
+            let zone = self.zones.of(&stored.principal);
+            note(&format!("said on {}", zone.describe(stored.at.as_millis())))
+        })
+    }
 }
 
 impl ShownHistory {
@@ -24,6 +63,19 @@ impl ShownHistory {
             self.made.clear();
             self.under = Some(redaction.clone());
         }
+    }
+
+    /// Makes anew what was told the time by other clocks.
+    pub(crate) fn by(&mut self, times: Times) {
+        if self.times.as_ref() != Some(&times) {
+            self.made.clear();
+            self.times = Some(times);
+        }
+    }
+
+    /// Whether its caller brings the conversation along.
+    pub(crate) fn is_brought_along(&self) -> bool {
+        self.times.as_ref().is_some_and(|times| times.told != TimesTold::Each)
     }
 
     /// Shows pictures in words from now on, since this model does not take them.
@@ -61,7 +113,11 @@ impl ShownHistory {
             Role::Tool => models::Role::Tool,
         };
         let mut parts = match role {
-            models::Role::User => parts(&stored.parts),
+            models::Role::User => match self.times.as_ref().and_then(|it| it.note(stored)) {
+                Some(_) if stored.parts.is_empty() => Vec::new(),
+                Some(time) => parts(&with_time(&stored.parts, time)),
+                None => parts(&stored.parts),
+            },
             // What goes along with a reply is for people; the result that it came by names it.
             _ => parts(&without_attachments(&stored.parts)),
         };
@@ -82,6 +138,16 @@ impl ShownHistory {
         self.made.insert(stored.seq, made.clone());
         Some(made)
     }
+}
+
+/// What was said, and behind it when: what is new comes last, so that whoever compares requests
+/// from their beginning finds as much as there is in common. Words beside ours have no marks.
+fn with_time(stored: &[Part], time: String) -> Vec<Part> {
+    let words = stored.iter().map(|part| match part {
+        Part::Text(text) => Part::Text(plain(text)),
+        other => other.clone(),
+    });
+    words.chain([Part::Beside(time)]).collect()
 }
 
 fn without_attachments(stored: &[Part]) -> Cow<'_, [Part]> {

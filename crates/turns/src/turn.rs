@@ -4,17 +4,20 @@ use crate::admitted::Admitted;
 use crate::bills::Bills;
 use crate::budget::{BudgetError, BudgetRefusal};
 use crate::client::Wishes;
+use crate::course::{TurnCourse, TurnFailure};
 use crate::live::LiveTurn;
 use crate::made::CallsMade;
 use crate::memory_block::MemoryBlock;
 use crate::pending_step::PendingStep;
 use crate::seen::{Seen, parse, person, text_of};
 use crate::shop::Shop;
-use crate::shown::ShownHistory;
+use crate::shown::{ShownHistory, Times, TimesTold};
 use crate::subagents::Kin;
-use crate::untrusted;
-use insula_domain::{Actor, Integrity, Label, ScopeName, SessionKey, Source, SourceKind};
-use insula_models::ToolSchema;
+use crate::{one_off, prompt, untrusted};
+use insula_domain::{
+    Actor, FailureCause, Integrity, Label, ScopeName, SessionKey, Source, SourceKind,
+};
+use insula_models::{SystemBlock, ToolSchema};
 use insula_registry::Access;
 use insula_registry::context::{AgentContext, Whereabouts};
 use insula_registry::tokens::Verb;
@@ -61,6 +64,23 @@ impl TurnContext {
     /// What records of it are about.
     pub(crate) fn about(&self) -> About {
         About::Session(self.session)
+    }
+
+    /// What its messages are told the time by.
+    pub(crate) fn times(&self) -> Times {
+        let is_brought_along = self.key.chat.as_str().starts_with(one_off::PREFIX);
+        let told = match is_brought_along && !self.agent.is_child() {
+            true => TimesTold::One(self.asked),
+            false => TimesTold::Each,
+        };
+        Times { zones: self.agent.conversations.zones.clone(), told }
+    }
+
+    /// What it is told about where the conversation takes place. A child is told by its parent
+    /// what it is for, and talks to nobody.
+    pub(crate) fn place_block(&self) -> Option<SystemBlock> {
+        let name = &self.agent.identity.name;
+        (!self.agent.is_child()).then(|| prompt::place_block(name, &self.key))
     }
 
     /// It sees words of others, unless the operator takes them for their own.
@@ -136,8 +156,8 @@ impl TurnContext {
 
 /// Why a turn could not go on.
 pub(super) enum Broken {
-    /// Something a person should read.
-    Said(String),
+    /// It fails, and a person should read why.
+    Said(TurnFailure),
     /// Somebody said stop. What the model had said by then, and what that took.
     Stopped(Option<Box<NewMessage>>, Usage),
     /// A budget leaves no room.
@@ -157,7 +177,9 @@ impl From<BudgetError> for Broken {
         match error {
             BudgetError::Refused(refusal) => Self::Over(refusal),
             BudgetError::Store(error) => Self::Store(error),
-            error @ BudgetError::NoPrice { .. } => Self::Said(error.to_string()),
+            error @ BudgetError::NoPrice { .. } => {
+                Self::Said(TurnFailure::new(FailureCause::NoPrice, error.to_string()))
+            }
         }
     }
 }
@@ -190,6 +212,8 @@ pub(crate) struct Turn<'t> {
     pub(super) block: MemoryBlock,
     /// Which keys paid for its calls of models.
     pub(super) bills: Bills,
+    /// How it goes, for whoever looks.
+    pub(super) course: TurnCourse,
     /// An answer that is journalled with what comes of it.
     pub(super) pending: PendingStep,
     /// How often its reply was sent back.
@@ -217,6 +241,7 @@ impl<'t> Turn<'t> {
             in_use: InUse::default(),
             block: MemoryBlock::default(),
             bills: Bills::default(),
+            course: TurnCourse::default(),
             pending: PendingStep::default(),
             objections: 0,
             was_told_to_call: false,

@@ -2,10 +2,11 @@
 //! reason, a few times, and a caller that wants a call does so once. Nobody has seen a word of it
 //! by then.
 
+use crate::course::TurnFailure;
 use crate::turn::{Broken, Turn};
 use insula_capabilities::hooks::HookDecision;
-use insula_domain::Actor;
 use insula_domain::hook::HookEvent;
+use insula_domain::{Actor, FailureCause};
 use insula_models::{Answer, StopReason};
 use insula_store::{Accepted, AgentCommand, Join, Message, Part, Role, Usage};
 use serde_json::json;
@@ -78,7 +79,8 @@ impl Turn<'_> {
             return Ok(Some(reason));
         }
         self.spent_in_vain(usage).await?;
-        Err(Broken::Said(format!("the reply was not accepted, {ROUNDS_MAX} times over: {reason}")))
+        let why = format!("the reply was not accepted, {ROUNDS_MAX} times over: {reason}");
+        Err(Broken::Said(TurnFailure::new(FailureCause::Hook, why)))
     }
 
     /// Tells the model why its answer was not taken. It stands in the history, after the

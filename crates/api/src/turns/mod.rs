@@ -1,6 +1,7 @@
 //! The turns of an agent: which there were, and what happened in one: what was said and called,
 //! whose words it had read by then, and what became of calls because of that.
 
+mod course;
 mod rulings;
 
 use crate::Api;
@@ -14,10 +15,12 @@ use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
-use insula_domain::{Integrity, Label};
+use course::Happening;
+use insula_domain::{FailureCause, Integrity, Label};
 use insula_registry::AgentContext;
 use insula_store::{
     Message, MessageSeq, Part, SessionRef, SessionState, Step, StepKind, StoreError, Turn, TurnId,
+    TurnStatus,
 };
 use rulings::RulingView;
 use serde::{Deserialize, Serialize};
@@ -55,6 +58,8 @@ pub struct TurnSummary {
     status: &'static str,
     /// What went wrong.
     error: Option<String>,
+    /// Why, by name: the same in records and figures.
+    cause: Option<&'static str>,
     accepted: String,
     ended: Option<String>,
     /// Whose words it has read.
@@ -68,6 +73,8 @@ pub struct TurnAnswer {
     messages: Vec<TurnMessage>,
     /// Whether there are more messages than are shown.
     more: bool,
+    /// How it went: waiting, models, calls, delivery, in order, with figures and without words.
+    course: Vec<Happening>,
     /// The turns of children that it began.
     children: Vec<TurnSummary>,
 }
@@ -164,10 +171,13 @@ impl Shown<'_> {
         };
         let children = self.agent.store.children(turn.id).await?;
         let children: Vec<Turn> = children.into_iter().map(|child| child.turn).collect();
+        let notes = self.agent.store.turn_notes(turn.id).await?;
+        let sent = self.agent.store.deliveries_of(turn.session, turn.id).await?;
         Ok(TurnAnswer {
-            turn: self.summary(turn, &integrity),
+            turn: self.summary(turn, &integrity, course::cause(&notes)),
             messages: messages.iter().map(|it| self.message(it, &rulings)).collect(),
             more,
+            course: course::of(turn, &notes, &sent),
             children: self.summaries(&children).await?,
         })
     }
@@ -179,12 +189,22 @@ impl Shown<'_> {
                 Some(_) => Vec::new(),
                 None => self.agent.store.steps(turn.id).await?,
             };
-            summaries.push(self.summary(turn, &self.last(turn, &steps).await?));
+            let notes = match turn.status {
+                TurnStatus::Failed => self.agent.store.turn_notes(turn.id).await?,
+                _ => Vec::new(),
+            };
+            let integrity = self.last(turn, &steps).await?;
+            summaries.push(self.summary(turn, &integrity, course::cause(&notes)));
         }
         Ok(summaries)
     }
 
-    fn summary(&self, turn: &Turn, integrity: &Integrity) -> TurnSummary {
+    fn summary(
+        &self,
+        turn: &Turn,
+        integrity: &Integrity,
+        cause: Option<FailureCause>,
+    ) -> TurnSummary {
         let secrets = self.api.secrets.known();
         TurnSummary {
             id: self.numbers.turn(turn.id),
@@ -193,6 +213,7 @@ impl Shown<'_> {
             principal: turn.principal.to_string(),
             status: status(turn.status),
             error: turn.error.clone().map(|error| secrets.told(&self.agent.id, error)),
+            cause: cause.map(FailureCause::as_str),
             accepted: turn.accepted_at.to_string(),
             ended: turn.ended_at.map(|ended| ended.to_string()),
             integrity: integrity.into(),

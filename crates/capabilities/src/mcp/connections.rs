@@ -210,6 +210,14 @@ impl Connections {
         });
     }
 
+    /// Closes the connection of an agent to one server; whoever needs it next opens it anew.
+    pub(crate) fn close_one(&self, agent: &AgentId, server: &str) {
+        let before = self.held().remove(&(agent.clone(), server.into()));
+        if let Some(before) = before {
+            before.server.close();
+        }
+    }
+
     /// Closes all of an agent's connections, and ends what waits there for an answer.
     pub(crate) fn close_of(&self, agent: &AgentId) {
         self.waiting.keep_only(|of| of != agent);

@@ -104,6 +104,15 @@ impl Capabilities {
         Ok(Tested { server: report, took, error, hints })
     }
 
+    /// Ends the connection to a server, and with it the program behind it, and connects anew.
+    pub async fn mcp_restart(&self, id: &AgentId, server: &str) -> Result<Tested, RuntimeError> {
+        let agent = self.registry.context_of(id)?;
+        let config = named(&agent, server)?;
+        self.programs.servers.close_one(id, &config.name);
+        tracing::info!(agent = %id, server, "an MCP server is started anew, by its operator's word");
+        self.mcp_test(id, server).await
+    }
+
     /// Notes that an operator has looked at tools that are new or described otherwise than
     /// before: all of a server's, or one. Those it concerned, by the server's names.
     pub async fn mcp_approve(

@@ -129,6 +129,13 @@ pub enum Mcp {
         /// One server; without it all
         server: Option<String>,
     },
+    /// End a server's connection and program, and connect anew; exit 1 when that fails
+    Restart {
+        /// The agent's id
+        agent: String,
+        /// The server
+        server: String,
+    },
     /// Let the model see tools that are new or described otherwise than before
     Approve {
         /// The agent's id

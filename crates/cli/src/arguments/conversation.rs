@@ -79,7 +79,7 @@ pub enum Sessions {
     },
 }
 
-/// List and show an agent's turns.
+/// List, show and follow an agent's turns.
 #[derive(Debug, Subcommand)]
 pub enum Turns {
     /// List an agent's turns, the latest first, and whose words each has read
@@ -100,6 +100,13 @@ pub enum Turns {
         agent: String,
         /// The turn, as `list` numbers it or as its chat was told
         turn: String,
+    },
+    /// Show how a turn goes while it runs: what it waits for, models, calls, delivery
+    Follow {
+        /// The agent's id
+        agent: String,
+        /// The turn; without it the latest, and the one after it, and so on
+        turn: Option<String>,
     },
 }
 

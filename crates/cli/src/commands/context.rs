@@ -26,6 +26,7 @@ fn show(context: &Value) {
     output::facts(&[
         ("name", text(identity, "name")),
         ("description", text(identity, "description")),
+        ("timezone", text(identity, "timezone")),
         ("soul", format!("{}\n({})", text(identity, "soul").trim(), text(identity, "soul_origin"))),
         ("instructions", instructions),
         ("models", list(&context["models"])),

@@ -1,6 +1,7 @@
 //! `insula logs …`: what happened to an agent, read from its files. They are the operator's, whether
 //! or not a daemon runs.
 
+use super::daemon_log;
 use crate::arguments::Logs;
 use crate::failure::Failure;
 use crate::output;
@@ -20,13 +21,16 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 /// Runs it.
 pub async fn run(setting: &Setting, wish: &Logs) -> Result<u8, Failure> {
-    let id = AgentId::new(&wish.agent).ok().filter(|id| setting.home.has_agent_folder(id));
-    let Some(id) = id else {
-        let told = format!("there is no agent `{}` with a folder here", output::clean(&wish.agent));
-        return Err(Failure::Failed(told));
-    };
     let now = setting.world.clock.now();
     let since = wish.since.as_deref().map(|text| since(text, now)).transpose()?;
+    let Some(agent) = &wish.agent else {
+        return daemon_log::run(setting, wish, since.as_deref()).await;
+    };
+    let id = AgentId::new(agent).ok().filter(|id| setting.home.has_agent_folder(id));
+    let Some(id) = id else {
+        let told = format!("there is no agent `{}` with a folder here", output::clean(agent));
+        return Err(Failure::Failed(told));
+    };
     let mut reader = Reader { folder: setting.home.agent(&id), place: None };
     let mut lines = reader.rest(since.as_deref())?;
     lines.retain(|line| since.as_ref().is_none_or(|since| at(line) >= since.as_str()));

@@ -18,7 +18,10 @@ pub async fn run(reach: &Reach, setting: &Setting, command: Mcp) -> Result<u8, F
             Ok(0)
         }
         Mcp::Serve(serve) => mcp_serve::run(reach, setting, serve).await,
-        Mcp::Test { agent, server } => test(reach, answer, &agent, server.as_deref()).await,
+        Mcp::Test { agent, server } => test(reach, answer, &agent, server.as_deref(), "test").await,
+        Mcp::Restart { agent, server } => {
+            test(reach, answer, &agent, Some(&server), "restart").await
+        }
         Mcp::Approve { agent, server, tool } => {
             let path = format!("/api/agents/{}/mcp/{}/approve", part(&agent), part(&server));
             let approved = reach.post(&path, Some(json!({ "tool": tool }))).await?;
@@ -36,6 +39,7 @@ async fn test(
     answer: Answer,
     agent: &str,
     only: Option<&str>,
+    act: &str,
 ) -> Result<u8, Failure> {
     let names: Vec<String> = match only {
         Some(server) => vec![server.to_owned()],
@@ -47,7 +51,7 @@ async fn test(
     };
     let mut results = Vec::new();
     for name in &names {
-        let path = format!("/api/agents/{}/mcp/{}/test", part(agent), part(name));
+        let path = format!("/api/agents/{}/mcp/{}/{act}", part(agent), part(name));
         results.push(reach.post(&path, None).await?);
     }
     let good = results.iter().all(|result| result["ok"] == true);

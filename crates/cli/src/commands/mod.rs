@@ -8,6 +8,8 @@ mod audit;
 mod audit_file;
 mod check;
 mod context;
+mod course;
+mod daemon_log;
 mod deliveries;
 mod ending;
 mod files;
@@ -158,7 +160,7 @@ fn purpose(command: &Command) -> Purpose {
 async fn over(reach: &Reach, command: Command, setting: &Setting) -> Result<u8, Failure> {
     let answer = setting.answer;
     // Audit, doctor and status work without a configuration; what follows from one does not.
-    if !matches!(command, Command::Audit(_) | Command::Doctor | Command::Status) {
+    if !matches!(command, Command::Audit(_) | Command::Doctor { .. } | Command::Status) {
         reach.require_configuration()?;
     }
     match command {
@@ -182,7 +184,7 @@ async fn over(reach: &Reach, command: Command, setting: &Setting) -> Result<u8, 
         Command::Usage(usage) => usage::run(reach, answer, usage).await,
         Command::Status => system::status(reach, answer).await,
         Command::Reload => system::reload(reach, answer).await,
-        Command::Doctor => system::doctor(reach, answer).await,
+        Command::Doctor { paid } => system::doctor(reach, answer, paid).await,
         Command::Up(_)
         | Command::Check(_)
         | Command::Policies(_)

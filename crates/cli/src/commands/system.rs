@@ -85,8 +85,9 @@ pub fn reloaded(done: &Value) {
 }
 
 /// What works here, and what is off.
-pub async fn doctor(reach: &Reach, answer: Answer) -> Result<u8, Failure> {
-    let findings = reach.get("/api/doctor").await?;
+pub async fn doctor(reach: &Reach, answer: Answer, paid: bool) -> Result<u8, Failure> {
+    let path = if paid { "/api/doctor?paid=true" } else { "/api/doctor" };
+    let findings = reach.get(path).await?;
     answer.give(&findings, |findings| {
         let rows =
             findings.as_array().into_iter().flatten().map(|found| {

@@ -1,5 +1,6 @@
 //! `insula turns …`
 
+use super::course;
 use super::integrity::others;
 use super::sessions::{heading, when, words};
 use super::text;
@@ -8,8 +9,9 @@ use crate::chat::terminal::{self, Screen};
 use crate::failure::Failure;
 use crate::output;
 use crate::reach::{Reach, part};
-use crate::setting::Setting;
+use crate::setting::{Answer, Setting};
 use serde_json::Value;
+use std::time::Duration;
 
 /// Longest result of a tool that is shown, in characters: a turn is looked at for what happened.
 const RESULT_CHARS_MAX: usize = 400;
@@ -30,8 +32,53 @@ pub async fn run(reach: &Reach, setting: &Setting, command: Turns) -> Result<u8,
             let screen = terminal::screen(&setting.environment);
             setting.answer.give(&found, |found| show(found, screen));
         }
+        Turns::Follow { agent, turn } => follow(reach, setting, &agent, turn).await?,
     }
     Ok(0)
+}
+
+/// How often it is looked whether more happened.
+const LOOK_EVERY: Duration = Duration::from_millis(300);
+
+/// Prints what happens in a turn as it happens; without a turn, in the latest and all after it.
+async fn follow(
+    reach: &Reach,
+    setting: &Setting,
+    agent: &str,
+    turn: Option<String>,
+) -> Result<(), Failure> {
+    let only = turn.is_some();
+    let mut turn = turn;
+    let (mut told, mut is_over) = (0, false);
+    loop {
+        if let Some(one) = turn.as_ref().filter(|_| !is_over) {
+            let found = reach.get(&format!("{}/{}", base(agent), part(one))).await?;
+            let course = found["course"].as_array().map_or(&[][..], Vec::as_slice);
+            for it in course.iter().skip(told) {
+                match setting.answer {
+                    Answer::Json => output::line(&it.to_string()),
+                    Answer::Text => output::line(&course::line(it)),
+                }
+            }
+            told = told.max(course.len());
+            is_over = found["turn"]["status"] != "running";
+            if is_over && setting.answer == Answer::Text {
+                output::line(&format!("turn {one} {}", state(&found["turn"])));
+            }
+        }
+        if only && is_over {
+            return Ok(());
+        }
+        if !only && (turn.is_none() || is_over) {
+            let newest = reach.get(&format!("{}?limit=1", base(agent))).await?;
+            let newest = newest.get(0).map(|newest| text(newest, "id"));
+            if newest != turn {
+                (turn, told, is_over) = (newest, 0, false);
+                continue;
+            }
+        }
+        setting.world.clock.sleep(LOOK_EVERY).await;
+    }
 }
 
 fn base(agent: &str) -> String {
@@ -53,15 +100,28 @@ fn table(turns: &[Value]) {
             text(turn, "session"),
             text(turn, "principal"),
             when(&turn["accepted"]),
-            text(turn, "status"),
+            state(turn),
             others(&turn["integrity"]).unwrap_or_default(),
         ]
     });
     output::table(&["id", "session", "from", "at", "", "has read"], rows);
 }
 
+/// How a turn stands, and why it failed.
+fn state(turn: &Value) -> String {
+    match turn["cause"].as_str() {
+        Some(cause) => format!("{}: {cause}", text(turn, "status")),
+        None => text(turn, "status"),
+    }
+}
+
 fn show(found: &Value, screen: Option<Screen>) {
     facts(&found["turn"]);
+    let course = found["course"].as_array().map_or(&[][..], Vec::as_slice);
+    if !course.is_empty() {
+        output::line("");
+        course.iter().for_each(|it| output::line(&course::line(it)));
+    }
     let mut known = None;
     for message in found["messages"].as_array().into_iter().flatten() {
         output::line("");
@@ -106,7 +166,7 @@ fn facts(turn: &Value) {
         ("turn", format!("{}{named}", text(turn, "id"))),
         ("session", text(turn, "session")),
         ("from", text(turn, "principal")),
-        ("status", text(turn, "status")),
+        ("status", state(turn)),
     ];
     if turn["error"].is_string() {
         facts.push(("error", text(turn, "error")));

@@ -9,6 +9,7 @@
     reason = "tests touch sockets and threads, and fail by panicking"
 )]
 
+use insula_testkit::model::without_notes;
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -90,7 +91,7 @@ impl ActsModel {
         let role = |message: &Value, role: &str| message["role"] == role;
         let from = messages.iter().rposition(|message| role(message, "user")).unwrap_or(0);
         // Messages in a row come as one: the last one counts.
-        let program = messages[from]["content"].as_str().unwrap_or_default();
+        let program = without_notes(messages[from]["content"].as_str().unwrap_or_default());
         let program = program.rsplit("\n\n").next().unwrap_or_default();
         let at = messages[from..].iter().filter(|message| role(message, "assistant")).count();
         let acts: Vec<Value> = serde_json::from_str(program).unwrap_or_default();

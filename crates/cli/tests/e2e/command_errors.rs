@@ -14,7 +14,7 @@ use serde_json::json;
 const CONFIG: &str = "agents:\n  a: {default: true, mcp_servers: {one: {command: x}}, tools: coding}\n  broken: {tolls: 1}\n";
 
 /// Commands about something that is not there.
-const MISSING: [&[&str]; 29] = [
+const MISSING: [&[&str]; 31] = [
     &["agents", "show", "nobody"],
     &["agents", "show", "No Body"],
     &["agents", "pause", "nobody"],
@@ -31,9 +31,11 @@ const MISSING: [&[&str]; 29] = [
     &["turns", "list", "nobody"],
     &["turns", "show", "a", "77"],
     &["turns", "show", "a", "nothing"],
+    &["turns", "follow", "a", "77"],
     &["memory", "list", "nobody"],
     &["mcp", "list", "nobody"],
     &["mcp", "test", "a", "nothing"],
+    &["mcp", "restart", "a", "nothing"],
     &["mcp", "approve", "a", "nothing"],
     &["skills", "list", "nobody"],
     &["skills", "show", "a", "nothing"],

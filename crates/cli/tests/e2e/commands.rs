@@ -11,7 +11,7 @@ use insula_testkit::{Home, run_bare};
 use serde_json::{Value, json};
 
 /// Every command there is.
-const COMMANDS: [&str; 105] = [
+const COMMANDS: [&str; 107] = [
     "",
     "up",
     "stop",
@@ -42,6 +42,7 @@ const COMMANDS: [&str; 105] = [
     "mcp",
     "mcp list",
     "mcp test",
+    "mcp restart",
     "mcp approve",
     "model",
     "model try",
@@ -63,6 +64,7 @@ const COMMANDS: [&str; 105] = [
     "turns",
     "turns list",
     "turns show",
+    "turns follow",
     "memory",
     "memory list",
     "memory contexts",

@@ -12,6 +12,7 @@
     reason = "tests touch sockets and threads, and fail by panicking"
 )]
 
+use insula_testkit::model::without_notes;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -135,7 +136,8 @@ fn read(messages: &[Value]) -> Result<(Vec<String>, String), String> {
     let mut last = String::new();
     for message in messages {
         let role = message["role"].as_str().unwrap_or_default();
-        let text = message["content"].as_str().unwrap_or_default();
+        let text = without_notes(message["content"].as_str().unwrap_or_default());
+        let text = text.as_str();
         let shown = || format!("{role} `{text}` after {said:?}, of {messages:?}");
         match role {
             "user" if !is_answered => {

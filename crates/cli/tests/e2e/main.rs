@@ -22,6 +22,7 @@ mod credentials;
 mod diff;
 mod disk;
 mod echo_model;
+mod failed_turns;
 mod field;
 mod files;
 mod first_run;

@@ -1,10 +1,11 @@
-//! Whom an agent knows: agents it may ask, people behind several identities, its admins.
+//! Whom an agent knows: agents it may ask, people behind several identities and their clocks, its
+//! admins.
 
 use super::Reader;
 use crate::agent::People;
 use crate::yaml::Node;
-use insula_domain::{Admins, AgentId, PersonId, Platform, RoleId, UserId};
-use std::collections::BTreeSet;
+use insula_domain::{Admins, AgentId, PersonId, Platform, RoleId, UserId, Zone, Zones};
+use std::collections::{BTreeMap, BTreeSet};
 
 impl Reader<'_> {
     pub(super) fn links(&mut self) -> BTreeSet<AgentId> {
@@ -40,6 +41,42 @@ impl Reader<'_> {
             }
         }
         people
+    }
+
+    /// By whose clocks it is told the time.
+    pub(super) fn zones(&mut self, people: &People) -> Zones {
+        let own = self.text("timezone.zone").and_then(Zone::named).unwrap_or_default();
+        let mut zones = Zones { own, people: BTreeMap::new() };
+        for entry in self.at("timezone.people").map(Node::entries).unwrap_or_default() {
+            let Some(zone) = entry.value.text().and_then(Zone::named) else { continue };
+            let key = &*entry.key;
+            let who = key.split_once(':').map(|(_, who)| who);
+            match who {
+                Some(who) if who == "*" || who.starts_with("role:") || who.starts_with("chat:") => {
+                    let message = format!("`{key}` is not one person, and clocks are");
+                    let help =
+                        "name a user, such as `telegram:12345`, or a name of `access.people`";
+                    self.error(entry.key_span, message, Some(help.to_owned()));
+                }
+                Some(_) => {
+                    zones.people.insert(key.into(), zone);
+                }
+                None => {
+                    let person = PersonId::new(key).ok();
+                    let identities: Vec<&str> =
+                        person.iter().flat_map(|person| people.of(person)).collect();
+                    if identities.is_empty() {
+                        let message = format!("`{key}` has a time zone and is nobody");
+                        let help = format!(
+                            "link it: `access: {{people: {{{key}: [telegram:12345]}}}}`, or name the identity itself"
+                        );
+                        self.error(entry.key_span, message, Some(help));
+                    }
+                    zones.people.extend(identities.into_iter().map(|it| (it.into(), zone.clone())));
+                }
+            }
+        }
+        zones
     }
 
     pub(super) fn admins(&mut self, people: &People) -> Admins {

@@ -5,6 +5,7 @@ use super::moved::translate_toolsets;
 use super::one_or_many;
 use super::outside::{IMAGES, MCP_SERVER, NETWORK, WEB};
 use super::provider::PROVIDER_OF_AGENT;
+use super::timezone::{TIMEZONE, zone_alone};
 use super::tools::{PROFILES, TOOLS, expand_tools};
 use crate::rules;
 use crate::shape::{Field, Object, Shape, Shape::*};
@@ -142,6 +143,13 @@ pub static AGENT: Object = Object {
             Object(&SEND),
             "Where it may send messages on its own, by `send_message`.",
         ),
+        Field::new(
+            "timezone",
+            Forms(&[Text(&rules::ZONE), Object(&TIMEZONE)]),
+            "Where it is: by which clock it is told what time it is, and when its days begin.",
+        )
+        .default("`UTC`")
+        .expand(zone_alone),
         Field::new("logs", Object(&LOGS), "What is written down of what happens to it: a file a day in `agents/<id>/logs`."),
         Field::new("sessions", Object(&SESSIONS), "How conversations are kept apart."),
         Field::new("group", Object(&GROUP), "How it behaves among several people."),
@@ -177,7 +185,7 @@ static MEMORY: Object = Object {
         Field::new(
             "daily",
             Bool,
-            "Whether it also keeps a note for every day in each context, as `2026-11-18.md`; today's and yesterday's are shown to it. Days begin at midnight UTC.",
+            "Whether it also keeps a note for every day in each context, as `2026-11-18.md`; today's and yesterday's are shown to it. Days begin at midnight in its `timezone`.",
         )
         .default("false"),
         Field::new("limits", Object(&MEMORY_LIMITS), "How much one context holds."),
@@ -521,7 +529,11 @@ static RESET: Object = Object {
     required: &[],
     fields: &[
         Field::new("idle", Text(&rules::DURATION), "After this long without a message."),
-        Field::new("daily", Text(&rules::TIME_OF_DAY), "Every day at this time, UTC."),
+        Field::new(
+            "daily",
+            Text(&rules::TIME_OF_DAY),
+            "Every day at this time, in its `timezone`.",
+        ),
     ],
 };
 

@@ -5,6 +5,7 @@ use super::channel::CHANNEL;
 use super::hook::{HOOK, HOOK_EVENT};
 use super::one_or_many;
 use super::provider::PROVIDER;
+use super::timezone::{TIMEZONE, zone_alone};
 use crate::rules;
 use crate::shape::{Field, Object, Shape::*};
 
@@ -19,6 +20,13 @@ pub static TOP: Object = Object {
             "The model of every agent that names none.",
         )
         .expand(one_or_many),
+        Field::new(
+            "timezone",
+            Forms(&[Text(&rules::ZONE), Object(&TIMEZONE)]),
+            "Where every agent is that does not say: a zone such as `Europe/Berlin`.",
+        )
+        .default("`UTC`")
+        .expand(zone_alone),
         Field::new(
             "default_provider",
             Text(&rules::NAME),
@@ -128,14 +136,30 @@ static API: Object = Object {
     ],
 };
 
+/// How much is logged.
+const LEVELS: &[&str] = &["off", "error", "warn", "info", "debug", "trace"];
+
 static LOGGING: Object = Object {
     required: &[],
     fields: &[
-        Field::new("level", Choice(&["error", "warn", "info", "debug", "trace"]), "How much.")
-            .default("`info`"),
+        Field::new(
+            "level",
+            Forms(&[
+                Choice(LEVELS),
+                Map { keys: &rules::LOG_TARGET, values: &Choice(LEVELS) },
+            ]),
+            "How much; or how much of what: `{default: info, turns: debug}`, by the names of parts such as `turns`, `gateway`, `models`, `mcp` and `store`.",
+        )
+        .default("`info`"),
         Field::new("format", Choice(&["text", "json"]), "For people or for programs.")
             .default("`text`"),
         Field::new("file", Text(&rules::PATH), "A file instead of standard error."),
+        Field::new(
+            "otlp",
+            Text(&rules::URL),
+            "An OpenTelemetry collector that is sent spans over HTTP, such as `http://127.0.0.1:4318`: which agent, session, turn, step and tool, and how long; never what was said. Read at start.",
+        )
+        .default("none"),
     ],
 };
 

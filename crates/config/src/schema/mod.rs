@@ -9,6 +9,7 @@ mod moved;
 mod outside;
 mod policy;
 mod provider;
+mod timezone;
 mod tools;
 mod way_in;
 

@@ -22,3 +22,4 @@ mod integrity;
 mod providers;
 mod ways;
 mod workspaces;
+mod zones;

@@ -30,9 +30,9 @@ fn of_table(table: &str) -> Option<Kind> {
         "scope" | "fragment" | "provenance" | "lineage" | "tombstone" | "mirror"
         | "memory_block" | "fragment_posting" | "fragment_scope" | "forgotten_text"
         | "removed_text" | "erasure_due" | "vector" | "looked_through" => Kind::MemoryScope,
-        "session" | "message" | "turn" | "unfinished" | "step" | "idempotency" | "usage"
-        | "posting" | "unindexed" | "search_index" | "taken_in" | "child" | "spent" | "busy"
-        | "wake" => Kind::Session,
+        "session" | "message" | "turn" | "unfinished" | "step" | "turn_note" | "idempotency"
+        | "usage" | "posting" | "unindexed" | "search_index" | "taken_in" | "child" | "spent"
+        | "busy" | "wake" => Kind::Session,
         "approval" | "approval_grant" | "button" => Kind::Approval,
         "foreign_file" => Kind::File,
         "audit" | "audit_queue" | "audit_count" | "anchor" => Kind::Audit,
@@ -91,6 +91,7 @@ fn of_key(key: &str) -> Option<Kind> {
         | "personality"
         | "name"
         | "description"
+        | "timezone"
         | "default"
         | "metadata"
         | "dm_scope"

@@ -94,6 +94,12 @@ impl Provider for Anthropic {
         self.models.of(model).options.abilities(model, Told::default())
     }
 
+    async fn probe(&self) -> Result<Option<usize>, ModelError> {
+        let endpoint = &self.models.of("").endpoint;
+        let counted = endpoint.count("/v1/models", "data").await;
+        counted.map_err(|fault| endpoint.error(&"".into(), fault))
+    }
+
     async fn stream(
         &self,
         request: &Request,

@@ -115,6 +115,12 @@ impl Provider for Ollama {
         abilities
     }
 
+    async fn probe(&self) -> Result<Option<usize>, ModelError> {
+        let endpoint = &self.models.of("").endpoint;
+        let counted = endpoint.count("/api/tags", "models").await;
+        counted.map_err(|fault| endpoint.error(&"".into(), fault))
+    }
+
     async fn stream(
         &self,
         request: &Request,

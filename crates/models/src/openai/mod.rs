@@ -124,6 +124,12 @@ impl Provider for OpenAi {
         options.abilities(model, told)
     }
 
+    async fn probe(&self) -> Result<Option<usize>, ModelError> {
+        let endpoint = &self.models.of("").endpoint;
+        let counted = endpoint.count("/models", "data").await;
+        counted.map_err(|fault| endpoint.error(&"".into(), fault))
+    }
+
     async fn stream(
         &self,
         request: &Request,

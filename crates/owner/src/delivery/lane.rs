@@ -19,6 +19,7 @@ use insula_turns::DeliveryFile;
 use insula_world::Timestamp;
 use std::sync::Arc;
 use std::time::Duration;
+use tracing::Instrument as _;
 
 /// The reply of an agent that has nothing to say.
 pub const SILENT: &str = "[SILENT]";
@@ -183,7 +184,9 @@ impl Relay {
             features: adapter.features(),
             adapter: &*adapter,
         };
-        self.send(&sending, key).await
+        let turn = delivery.turn.map(|turn| turn.0);
+        let span = tracing::debug_span!("delivery", agent = %agent.id, turn, platform = %key.0);
+        self.send(&sending, key).instrument(span).await
     }
 
     /// Sends the next part of a delivery.

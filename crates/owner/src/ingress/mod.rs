@@ -53,6 +53,7 @@ use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::Semaphore;
+use tracing::Instrument as _;
 
 /// How often somebody hears that they are refused, as by a budget.
 const REFUSED_EVERY: Duration = Duration::from_secs(60);
@@ -201,7 +202,9 @@ impl Ingress {
         let Some(agent) = self.serving(id) else {
             return Ok(Taken::NotServing(Box::new(arrival.envelope)));
         };
-        let taken = self.handle(&entered.chat, agent, (arrival, removed), ledger).await;
+        let span = tracing::debug_span!("ingress", agent = %id);
+        let handled = self.handle(&entered.chat, agent, (arrival, removed), ledger);
+        let taken = handled.instrument(span).await;
         drop(entered);
         Ok(taken?)
     }

@@ -28,7 +28,7 @@ use insula_config::web::SearchConfig;
 use insula_domain::disk::Floor;
 use insula_domain::{
     AccountId, Actor, Address, Admins, AgentId, Boundary, Metadata, Narrowing, Platform, Principal,
-    RoleId, ScopeRule, SearchReach, SessionKey, SessionRule, Standing, ToolTable, UserId,
+    RoleId, ScopeRule, SearchReach, SessionKey, SessionRule, Standing, ToolTable, UserId, Zones,
 };
 use insula_store::{About, AgentCommand, AgentLease, AuditEntry, Seq, StoreError};
 use insula_tools::workspace::Users;
@@ -181,6 +181,8 @@ pub struct Conversations {
     pub scope: ScopeRule,
     /// People with several identities.
     pub people: People,
+    /// By whose clocks it is told the time, and when its days begin.
+    pub zones: Arc<Zones>,
 }
 
 impl Conversations {
@@ -209,6 +211,11 @@ impl Surroundings<'_> {
 }
 
 impl AgentContext {
+    /// Whether a turn of its parent's began it.
+    pub fn is_child(&self) -> bool {
+        self.0.is_child
+    }
+
     /// Builds the context of one generation.
     pub fn build(
         config: AgentConfig,
@@ -244,7 +251,8 @@ impl AgentContext {
             config.memory.as_ref().map(limits).unwrap_or_default(),
             generation.0,
             around.world.clone(),
-        );
+        )
+        .in_zone(config.zones.own.clone());
         // Who may more has another form of the tool that does it.
         let keeps_days = config.memory.as_ref().is_some_and(|memory| memory.daily);
         let daily = keeps_days.then(|| Arc::new(RememberDaily) as Arc<dyn Tool>);
@@ -293,6 +301,7 @@ impl AgentContext {
                 search: config.search_reach,
                 scope: config.scope,
                 people: config.people,
+                zones: config.zones,
             },
             store,
             audit,

@@ -24,7 +24,7 @@ use crate::proof::{ScopeRecord, Signer};
 use crate::seal::Seals;
 use crate::search::Hit;
 use crate::session::{Session, SessionRef};
-use crate::turn::{ChildTurn, Step, Turn, UnfinishedTurn};
+use crate::turn::{ChildTurn, Step, Turn, TurnNote, UnfinishedTurn};
 use crate::usage::{Totals, UsageOf, UsageReport};
 use async_trait::async_trait;
 use insula_domain::id::AgentId;
@@ -146,6 +146,9 @@ pub trait AgentBackend:
 
     /// The steps of a turn.
     async fn steps(&self, turn: TurnId) -> Result<Vec<Step>>;
+
+    /// The notes on how a turn went.
+    async fn turn_notes(&self, turn: TurnId) -> Result<Vec<TurnNote>>;
 
     /// The children that a turn began itself.
     async fn children(&self, turn: TurnId) -> Result<Vec<ChildTurn>>;

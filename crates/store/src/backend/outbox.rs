@@ -1,7 +1,7 @@
 //! What a backend must provide of the outbox.
 
 use crate::error::Result;
-use crate::id::TurnId;
+use crate::id::{SessionId, TurnId};
 use crate::outbox::{Button, Delivery, DeliveryId, Lane, NewButton, TurnOrigin};
 use async_trait::async_trait;
 use insula_world::Timestamp;
@@ -24,6 +24,9 @@ pub trait OutboxBackend: Send + Sync {
 
     /// Those that were not sent, newest first.
     async fn deliveries(&self, before: Option<DeliveryId>, limit: usize) -> Result<Vec<Delivery>>;
+
+    /// Those of a turn, sent or not, without their parts.
+    async fn deliveries_of(&self, session: SessionId, turn: TurnId) -> Result<Vec<Delivery>>;
 
     /// When the next is due.
     async fn next_delivery(&self) -> Result<Option<Timestamp>>;

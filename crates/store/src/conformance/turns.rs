@@ -12,6 +12,7 @@ use crate::{
 pub(super) async fn run(opener: &dyn Opener) {
     a_message_becomes_a_turn_and_a_turn_a_reply(opener).await;
     turns_are_listed_newest_first(opener).await;
+    how_a_turn_went_is_noted_in_order_and_forgotten_with_it(opener).await;
     a_turn_is_concluded_once(opener).await;
     a_repeated_message_is_known_and_writes_nothing(opener).await;
     a_replaced_turn_is_kept_and_left_out(opener).await;
@@ -24,6 +25,31 @@ pub(super) async fn run(opener: &dyn Opener) {
     a_failing_batch_fails_alone(opener).await;
     batches_keep_their_order(opener).await;
     what_is_too_large_is_refused(opener).await;
+}
+
+async fn how_a_turn_went_is_noted_in_order_and_forgotten_with_it(opener: &dyn Opener) {
+    let store = opener.open("course").await;
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
+    let first = take(&a, "k", "ping").await;
+    let other = take(&a, "other", "ping").await;
+    let note = |of: Accepted, text: &str| AgentCommand::NoteTurn {
+        turn: of.turn(),
+        at: insula_world::Timestamp::from_millis(5),
+        note: text.into(),
+    };
+    a.commit(vec![note(first, "one"), note(other, "elsewhere"), note(first, "two")]).await.unwrap();
+    let notes = a.turn_notes(first.turn()).await.unwrap();
+    let told: Vec<(u32, &str)> = notes.iter().map(|it| (it.number, &*it.note)).collect();
+    assert_eq!(told, [(1, "one"), (2, "two")]);
+    let long = "x".repeat(crate::turn::TURN_NOTE_BYTES_MAX + 1);
+    assert!(matches!(a.commit(vec![note(first, &long)]).await, Err(StoreError::TooLong { .. })));
+    let at = insula_world::Timestamp::from_millis(6);
+    let forget = AgentCommand::ForgetSession { session: first.session(), at };
+    a.commit(vec![forget]).await.unwrap();
+    assert_eq!(a.turn_notes(first.turn()).await.unwrap(), []);
+    assert_eq!(a.turn_notes(other.turn()).await.unwrap().len(), 1);
+    store.shutdown().await;
 }
 
 async fn a_message_becomes_a_turn_and_a_turn_a_reply(opener: &dyn Opener) {

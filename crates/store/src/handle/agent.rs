@@ -12,7 +12,7 @@ use crate::proof::{ScopeRecord, Signer};
 use crate::seal::Seals;
 use crate::search::Hit;
 use crate::session::{Session, SessionRef};
-use crate::turn::{ChildTurn, Step, Turn, UnfinishedTurn};
+use crate::turn::{ChildTurn, Step, Turn, TurnNote, UnfinishedTurn};
 use crate::usage::{Totals, UsageOf, UsageReport};
 use insula_domain::{AuditScope, ScopeName};
 use insula_world::Timestamp;
@@ -158,6 +158,11 @@ impl AgentStore {
     /// The steps of a turn, in order.
     pub async fn steps(&self, turn: TurnId) -> Result<Vec<Step>> {
         self.backend.steps(turn).await
+    }
+
+    /// The notes on how a turn went, in order.
+    pub async fn turn_notes(&self, turn: TurnId) -> Result<Vec<TurnNote>> {
+        self.backend.turn_notes(turn).await
     }
 
     /// The children that a turn began itself, in the order it did.

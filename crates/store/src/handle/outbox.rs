@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::handle::agent::AgentStore;
-use crate::id::TurnId;
+use crate::id::{SessionId, TurnId};
 use crate::outbox::{Button, Delivery, DeliveryId, Lane, NewButton, TurnOrigin};
 use insula_world::Timestamp;
 
@@ -32,6 +32,11 @@ impl AgentStore {
     /// The oldest delivery of a chat that is not over.
     pub async fn delivery_head(&self, lane: Lane) -> Result<Option<Delivery>> {
         self.backend().delivery_head(lane).await
+    }
+
+    /// The deliveries of a turn, sent or not, oldest first, without the parts that were sent.
+    pub async fn deliveries_of(&self, session: SessionId, turn: TurnId) -> Result<Vec<Delivery>> {
+        self.backend().deliveries_of(session, turn).await
     }
 
     /// Deliveries that were not sent, whatever the reason, queued before this one, newest

@@ -11,7 +11,8 @@ use super::group::{self, Answers, Waiting};
 use super::open::Absent;
 use super::pool::{Pool, Slot, SlotGuard};
 use super::{
-    approvals, audit, audit_reads, find, foreign, lineage, messages, sessions, turn_reads, usage,
+    approvals, audit, audit_reads, course, find, foreign, lineage, messages, sessions, turn_reads,
+    usage,
 };
 use crate::agent::{AgentCommand, Committed};
 use crate::approval::{Approval, Grant};
@@ -27,7 +28,7 @@ use crate::proof::{ScopeRecord, Signer};
 use crate::seal::Seals;
 use crate::search::Hit;
 use crate::session::{Session, SessionRef};
-use crate::turn::{ChildTurn, Step, Turn, UnfinishedTurn};
+use crate::turn::{ChildTurn, Step, Turn, TurnNote, UnfinishedTurn};
 use crate::usage::{Totals, UsageOf, UsageReport};
 use async_trait::async_trait;
 use insula_domain::{AuditScope, ScopeName};
@@ -340,6 +341,10 @@ impl AgentBackend for SqliteAgent {
 
     async fn steps(&self, turn: TurnId) -> Result<Vec<Step>> {
         self.read(move |sql| turn_reads::steps(sql, turn)).await
+    }
+
+    async fn turn_notes(&self, turn: TurnId) -> Result<Vec<TurnNote>> {
+        self.read(move |sql| course::notes(sql, turn)).await
     }
 
     async fn children(&self, turn: TurnId) -> Result<Vec<ChildTurn>> {

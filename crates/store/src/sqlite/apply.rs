@@ -4,8 +4,8 @@ use super::means::Means;
 use super::memory::write as memory;
 use super::sql::CommandFault;
 use super::{
-    approvals, audit, foreign, forget, index, ingress, messages, outbox, sessions, turns, usage,
-    vectors,
+    approvals, audit, course, foreign, forget, index, ingress, messages, outbox, sessions, turns,
+    usage, vectors,
 };
 use crate::agent::{AgentCommand, CommandOutcome, Committed};
 use crate::ingress::IngressCommand;
@@ -84,6 +84,7 @@ impl Traits {
                 | AgentCommand::SettleApproval { .. }
                 | AgentCommand::RevokeGrant { .. }
                 | AgentCommand::CountKey { .. }
+                | AgentCommand::NoteTurn { .. }
                 | AgentCommand::PutVectors(_)
                 | AgentCommand::NoteForeign { .. }
                 | AgentCommand::ForgetForeign { .. }
@@ -207,6 +208,7 @@ fn one(
             vectors::put(sql, put.scope.as_str(), of, &put.rows, &put.looked_through)?;
         }
         AgentCommand::CountKey { key, usage, at } => usage::count_key(sql, key, *at, *usage)?,
+        AgentCommand::NoteTurn { turn, at, note } => course::note(sql, *turn, *at, note)?,
         AgentCommand::NoteForeign { path, integrity } => foreign::note(sql, path, integrity)?,
         AgentCommand::ForgetForeign { path } => foreign::forget(sql, path)?,
         AgentCommand::Remember(new) => return memory::remember(sql, means, new),

@@ -2,7 +2,7 @@
 
 use super::places::{first_id, last_id};
 use super::sql::CommandFault;
-use super::{approvals, index, ingress, lineage, memory, outbox, sessions, steps};
+use super::{approvals, course, index, ingress, lineage, memory, outbox, sessions, steps};
 use crate::error::StoreError;
 use crate::id::SessionId;
 use crate::session::SessionRef;
@@ -45,6 +45,7 @@ pub(crate) fn session(sql: &Connection, id: SessionId, at: Timestamp) -> Result<
         let steps = steps::ids_of(turn);
         sql.prepare_cached("DELETE FROM step WHERE id BETWEEN ?1 AND ?2")?
             .execute((*steps.start(), *steps.end()))?;
+        course::forget(sql, turn)?;
     }
     sql.prepare_cached("DELETE FROM message WHERE id BETWEEN ?1 AND ?2")?.execute((low, high))?;
     sql.prepare_cached(

@@ -8,6 +8,7 @@ mod approvals;
 mod audit;
 mod audit_reads;
 mod busy;
+mod course;
 mod daemon;
 mod directory;
 mod find;

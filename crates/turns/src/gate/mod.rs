@@ -113,9 +113,13 @@ struct Judged {
 pub(super) async fn pass(turn: &mut Turn<'_>, call: Call<'_>) -> Result<Permit, NotPassed> {
     turn.still().await?;
     let tool = stages::exposed(turn, call).await?;
+    turn.passed("exposure");
     let arguments = stages::policy(turn, &tool, call)?;
+    turn.passed("policy");
     let wanted = stages::hooks(turn, call, &arguments).await?;
+    turn.passed("hooks");
     stages::boundary(turn, &tool)?;
+    turn.passed("boundary");
     // Whoever had to agree to a call that goes on did so when it began, and what the turn has read
     // since is that call's own question.
     let goes_on = turn.goes_on.as_deref() == Some(call.id);
@@ -123,9 +127,11 @@ pub(super) async fn pass(turn: &mut Turn<'_>, call: Call<'_>) -> Result<Permit, 
         true => None,
         false => integrity::examine(turn, &tool, &arguments, call).await?,
     };
+    turn.passed("integrity");
     let setting = Setting::of(turn, &tool, &arguments, call).await;
     let concern = stages::classifier(turn, &tool, &arguments, &setting)?.or(wanted);
     let concern = concern.filter(|_| !goes_on);
+    turn.passed("classifier");
     let judged = Judged { tool, arguments, steered, concern, setting };
     let agreed = approval::of_steered(turn, call, &judged).await?;
     // Whoever agreed to it, knowing whose words may be behind it, agreed to all of it.
@@ -133,9 +139,11 @@ pub(super) async fn pass(turn: &mut Turn<'_>, call: Call<'_>) -> Result<Permit, 
         approval::of_concern(turn, call, &judged).await?;
     }
     let approved_by = approval::of_global_write(turn, call, &judged, agreed).await?;
+    turn.passed("approval");
     // Whoever answered may have taken their time, and what holds may be something else.
     stages::once_more(turn, call, &judged).await?;
     stages::budget(turn, call, &judged)?;
+    turn.passed("budget");
     let Judged { tool, arguments, setting: Setting { ground, reader, .. }, .. } = judged;
     let cleared = Cleared::by_the_gate(tool, arguments);
     Ok(Permit { cleared, ground, reader, approved_by })

@@ -5,6 +5,7 @@ use super::ChildOrigin;
 use super::derive::{Plan, derive};
 use super::record;
 use crate::client::Wishes;
+use crate::course::TurnFailure;
 use crate::live::{LiveTurn, Voice};
 use crate::run;
 use crate::seen::Seen;
@@ -17,8 +18,8 @@ use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use futures_util::stream;
 use insula_capabilities::Capabilities;
-use insula_domain::AgentId;
 use insula_domain::marks::plain;
+use insula_domain::{AgentId, FailureCause};
 use insula_registry::events::turn::{ChildAct, ChildOutcome, TurnEnd, TurnEvent};
 use insula_registry::whole::Whole;
 use insula_store::{
@@ -257,8 +258,8 @@ impl TurnDelegate<'_> {
             Err(_) => {
                 let agent = &cx.agent.id;
                 tracing::error!(%agent, %turn, "a child panicked; it failed, and nothing else did");
-                let error = "the child met a fault of the runtime, which is in its log".to_owned();
-                run::fail(shop, &child, error).await
+                let error = "the child met a fault of the runtime, which is in its log";
+                run::fail(shop, &child, TurnFailure::new(FailureCause::Fault, error)).await
             }
         };
         let used = cx.agent.store.turn(turn).await?.map(|turn| turn.usage).unwrap_or_default();

@@ -79,6 +79,7 @@ pub const KEYS: &[(&str, Key)] = &[
     ("subagents.max_depth", Grants("subagents")),
     ("subagents.models", Neutral("choices")),
     ("subagents", Grants("subagents")),
+    ("timezone", Neutral("what time it is")),
     ("tools.rules", Grants("rules")),
     ("tools", Grants("tools")),
     ("toolsets", Grants("tools")),
@@ -114,6 +115,7 @@ pub const TOP: &[(&str, Key)] = &[
     ("store", Neutral("read at start")),
     ("subagent", Neutral("another name of subagents")),
     ("subagents", Grants("subagents")),
+    ("timezone", Neutral("what time it is")),
     ("toolsets", Neutral("as the same key of an agent")),
     ("version", Neutral("of the file")),
 ];

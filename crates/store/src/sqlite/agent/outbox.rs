@@ -3,7 +3,7 @@
 use super::SqliteAgent;
 use crate::backend::OutboxBackend;
 use crate::error::Result;
-use crate::id::TurnId;
+use crate::id::{SessionId, TurnId};
 use crate::outbox::{Button, Delivery, DeliveryId, Lane, NewButton, TurnOrigin};
 use crate::sqlite::outbox::read;
 use async_trait::async_trait;
@@ -35,6 +35,10 @@ impl OutboxBackend for SqliteAgent {
 
     async fn deliveries(&self, before: Option<DeliveryId>, limit: usize) -> Result<Vec<Delivery>> {
         self.read(move |sql| read::unsent(sql, before, limit)).await
+    }
+
+    async fn deliveries_of(&self, session: SessionId, turn: TurnId) -> Result<Vec<Delivery>> {
+        self.read(move |sql| read::of_turn(sql, session, turn)).await
     }
 
     async fn next_delivery(&self) -> Result<Option<Timestamp>> {

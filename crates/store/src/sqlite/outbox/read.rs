@@ -113,6 +113,18 @@ pub(crate) fn unsent(
     found.into_iter().map(|found| with_parts(sql, found)).collect()
 }
 
+pub(crate) fn of_turn(
+    sql: &Connection,
+    session: SessionId,
+    turn: TurnId,
+) -> rusqlite::Result<Vec<Delivery>> {
+    sql.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM delivery WHERE session = ?1 AND turn = ?2 ORDER BY id LIMIT ?3"
+    ))?
+    .query_map((session.0, turn.0, capped(DELIVERIES_MAX)), delivery)?
+    .collect()
+}
+
 pub(crate) fn next(sql: &Connection) -> rusqlite::Result<Option<Timestamp>> {
     let at: Option<i64> = sql
         .prepare_cached("SELECT min(next_at) FROM delivery WHERE state < 3")?

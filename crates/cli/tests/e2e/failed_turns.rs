@@ -1,0 +1,126 @@
+//! Turns that fail, as their operator finds them: in lists, in what is shown of one, in the audit,
+//! the log, the figures and the doctor; and how a turn is followed.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "tests touch files and sockets and fail by panicking"
+)]
+
+use crate::support::*;
+use insula_testkit::{Daemon, Home, Upstream, upstream};
+use insula_world::World;
+use serde_json::{Value, json};
+
+/// A provider that answers with the status that stands in the model's name, and has a list of
+/// models.
+fn provider() -> (String, tokio::runtime::Runtime) {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let world = World::real().unwrap();
+    let script = move |seen: &upstream::Seen, _: usize| {
+        let json = [("content-type", "application/json")];
+        if seen.line.contains("/models") {
+            return vec![upstream::answer(200, &json, r#"{"data":[{"id":"one"},{"id":"two"}]}"#)];
+        }
+        let model = seen.json()["model"].as_str().unwrap_or_default().to_owned();
+        let status = model.strip_prefix("status-").and_then(|it| it.parse().ok()).unwrap_or(200);
+        let body = match status {
+            200 => {
+                r#"{"choices":[{"message":{"role":"assistant","content":"fine"},"finish_reason":"stop"}]}"#
+            }
+            _ => r#"{"error":{"message":"the provider's own words"}}"#,
+        };
+        vec![upstream::answer(status, &json, body)]
+    };
+    let upstream = runtime.block_on(Upstream::start_telling(&world, script)).unwrap();
+    (upstream.url("/v1"), runtime)
+}
+
+fn complete(home: &Home, daemon: &Daemon, agent: &str) -> Answer {
+    let bearer = format!("Authorization: Bearer {}", token(home));
+    let headers = [bearer.as_str(), "Content-Type: application/json", "X-Insula-Session: s"];
+    let messages = [json!({ "role": "user", "content": "hello" })];
+    let body = json!({ "model": agent, "messages": messages, "user": "ann" });
+    send(daemon.listen(), "POST", "/v1/chat/completions", &headers, &body.to_string())
+}
+
+/// The status, the cause that it is, and what the reason says.
+const KINDS: [(u16, &str, &str); 4] = [
+    (401, "key_refused", "refused the key (401)"),
+    (402, "unpaid", "used up (402)"),
+    (404, "no_such_model", "no such model or address (404)"),
+    (400, "request_refused", "refused the request (400)"),
+];
+
+#[test]
+fn a_failed_turn_is_found_wherever_its_operator_looks() {
+    let (url, _runtime) = provider();
+    let agents: String = KINDS
+        .iter()
+        .map(|(status, ..)| format!("  a{status}: {{model: up/status-{status}}}\n"))
+        .collect();
+    let home = configured(&format!(
+        "defaults: {{tools: minimal}}\nproviders: {{up: {{kind: openai, base_url: \"{url}\"}}}}\nagents:\n{agents}  good: {{model: up/one}}\n"
+    ));
+    home.write(
+        "config.yaml",
+        home.read("config.yaml").unwrap()
+            + &format!("logging: {{file: \"{}\"}}\n", home.path().join("daemon.log").display()),
+    )
+    .unwrap();
+    let daemon = start_still(&home);
+    for (status, ..) in KINDS {
+        let agent = format!("a{status}");
+        insula(&home, &["chat", "--agent", &agent, "-m", "hello"]);
+        assert!(!complete(&home, &daemon, &agent).head.contains(" 200 "));
+    }
+    insula(&home, &["chat", "--agent", "good", "-m", "hello"]).ok();
+    let log = insula(&home, &["logs", "-n", "1000"]).ok().stdout;
+    let doctor = insula(&home, &["doctor", "--json"]).json();
+    let finding = |name: &str| -> Value {
+        let found = doctor.as_array().unwrap().iter().find(|found| found["name"] == name);
+        found.cloned().unwrap_or_else(|| panic!("nothing about {name}: {doctor:#}"))
+    };
+    let bearer = format!("Authorization: Bearer {}", token(&home));
+    let metrics = send(daemon.listen(), "GET", "/metrics", &[&bearer], "").body;
+    for (status, cause, said) in KINDS {
+        let agent = format!("a{status}");
+        let turns = insula(&home, &["turns", "list", &agent, "--json"]).json();
+        let turns = turns.as_array().unwrap().clone();
+        assert!(!turns.is_empty());
+        for turn in &turns {
+            assert_eq!((&turn["status"], &turn["cause"]), (&json!("failed"), &json!(cause)));
+            assert!(turn["error"].as_str().unwrap().contains(said), "{turn}");
+        }
+        let shown = insula(&home, &["turns", "list", &agent]).ok().stdout;
+        assert!(shown.contains(&format!("failed: {cause}")), "{shown}");
+        let id = turns[0]["id"].to_string();
+        let shown = insula(&home, &["turns", "show", &agent, &id]).ok().stdout;
+        let asked = format!("failed: {cause}; up/status-{status} {cause} ({status})");
+        assert!(shown.contains(&asked) && shown.contains("the provider's own words"), "{shown}");
+        assert!(shown.contains("began, after waiting"), "{shown}");
+        let followed = insula(&home, &["turns", "follow", &agent, &id]).ok().stdout;
+        assert!(
+            followed.contains(&asked) && followed.contains(&format!("turn {id} failed")),
+            "{followed}"
+        );
+        let audit = insula(&home, &["audit", "tail", &agent, "--kind", "turn.failed", "--json"])
+            .ok()
+            .stdout;
+        assert!(audit.contains(cause) && !audit.contains("own words"), "{audit}");
+        assert!(log.contains(&format!("cause=\"{cause}\"")), "{log}");
+        assert!(
+            metrics.contains(&format!("insula_turn_failures_total{{cause=\"{cause}\"}}")),
+            "{metrics}"
+        );
+        let found = finding(&format!("turns of {agent}"));
+        assert!(found["detail"].as_str().unwrap().contains(cause), "{found}");
+    }
+    assert!(!log.contains("own words"), "{log}");
+    let up = finding("provider up");
+    assert_eq!(up["status"], "good", "{up}");
+    assert!(up["detail"].as_str().unwrap().contains("lists 2 models"), "{up}");
+    assert!(!doctor.to_string().contains("turns of good"));
+}
