@@ -245,8 +245,9 @@ impl Integrity {
         match self.0 {
             Sources::Many => "more sources than are told apart".to_owned(),
             Sources::Known(_) => {
-                let words: BTreeSet<String> = self.sources().map(word).collect();
-                words.into_iter().collect::<Vec<_>>().join(", ")
+                let mut words: Vec<String> = self.sources().map(word).collect();
+                words.dedup();
+                words.join(", ")
             }
         }
     }

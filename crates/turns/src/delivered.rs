@@ -3,7 +3,7 @@
 use crate::Engine;
 use crate::current::was_taken_away;
 use crate::messages::text_of;
-use crate::restart;
+use crate::restarted;
 use insula_capabilities::failures::cause;
 use insula_domain::{FailureCause, SessionKey};
 use insula_registry::context::AgentContext;
@@ -91,8 +91,8 @@ impl Engine {
                     _ if known.error.as_deref().is_some_and(was_taken_away) => {
                         TAKEN_AWAY.to_owned()
                     }
-                    _ if known.error.as_deref().is_some_and(restart::was_restarted) => {
-                        restart::TOLD.to_owned()
+                    _ if known.error.as_deref().is_some_and(restarted::was_restarted) => {
+                        restarted::TOLD.to_owned()
                     }
                     // Why is for whoever runs the agent, not for a chat; what can be done about it
                     // there is.

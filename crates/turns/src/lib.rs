@@ -51,6 +51,7 @@ mod recall;
 pub(crate) mod redaction;
 mod remember;
 pub mod restart;
+mod restarted;
 mod resume;
 pub(crate) mod run;
 pub(crate) mod seen;

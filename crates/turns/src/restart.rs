@@ -3,6 +3,7 @@
 
 use crate::engine::Engine;
 use crate::live::LiveTurn;
+use crate::restarted::RESTARTED;
 use futures_util::future::join_all;
 use insula_domain::{Actor, AgentId};
 use insula_registry::error::RuntimeError;
@@ -13,17 +14,6 @@ use std::time::Duration;
 /// How long turns may take to end. Then the agent is begun anew all the same: a turn that goes on
 /// has lost its programs, and does not write what it did.
 const ENDING_MAX: Duration = Duration::from_secs(10);
-
-/// Why a turn ended that an operator's restart cut off.
-const RESTARTED: &str = "the agent was restarted by its operator, which ended this turn";
-
-/// What a chat hears of such a turn.
-pub(crate) const TOLD: &str = "Stopped before I had an answer: I was restarted by whoever runs me. Ask again if you still want it.";
-
-/// Whether a turn ended for that reason.
-pub(crate) fn was_restarted(error: &str) -> bool {
-    error == RESTARTED
-}
 
 /// What a restart did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

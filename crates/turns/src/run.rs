@@ -12,7 +12,7 @@ use crate::pending_step::place;
 use crate::redaction::Redaction;
 use crate::shop::Shop;
 use crate::turn::{Broken, Turn, TurnContext};
-use crate::{ask, history, prompt, restart};
+use crate::{ask, history, prompt, restarted};
 use insula_domain::{FailureCause, Switch};
 use insula_models::Chain;
 use insula_registry::events::turn::{TurnEnd, TurnEvent};
@@ -53,7 +53,7 @@ pub(crate) async fn fail(
 
 /// Why a turn fails that was given up from outside.
 fn given_up(why: String) -> TurnFailure {
-    let cause = match restart::was_restarted(&why) {
+    let cause = match restarted::was_restarted(&why) {
         true => FailureCause::Restarted,
         false => FailureCause::TakenAway,
     };

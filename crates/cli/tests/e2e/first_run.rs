@@ -74,6 +74,7 @@ fn the_daemon_says_where_it_is() {
     let file: Value = serde_json::from_str(&home.read("run/daemon.json").unwrap()).unwrap();
     let expected = json!({
         "pid": daemon.pid(), "listen": daemon.listen().to_string(), "socket": "cli.sock",
+        "restarts": true,
     });
     assert_eq!(file, expected);
 }

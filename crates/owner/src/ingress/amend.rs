@@ -80,7 +80,7 @@ impl Ingress {
         let session = &cx.session;
         let mut inbound = self.inbound(agent, session, address, user, edit, edit);
         let platform = address.platform.as_str();
-        inbound.parts = words::edited(platform, edit);
+        inbound.parts = words::edited(platform, edit, session.user.is_none());
         let edited = std::slice::from_ref(edit);
         let others = words::integrity(platform, edited);
         inbound.label = inbound.label.with(&agent.boundary.integrity.untrusted(&others));

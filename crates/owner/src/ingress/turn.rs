@@ -222,10 +222,9 @@ impl Ingress {
         let place = ChatRef::of(&address);
         let mut inbound = self.inbound(agent, session, &address, user, first, last);
         let platform = address.platform.as_str();
-        let mut parts = words::said(platform, messages);
+        let mut parts = words::said(platform, messages, session.user.is_none());
         parts.extend(self.attached(agent, &inbound, messages).await.map_err(NoTurn::Store)?);
-        // Who says it alone.
-        if parts.len() == 1 {
+        if parts.is_empty() {
             parts.push(Part::Beside(words::note("something without words")));
         }
         inbound.parts = parts;
