@@ -7,7 +7,9 @@ mod import;
 mod policies;
 mod service;
 
-pub use access::{Deliveries, Less, Mcp, McpServe, OneSecret, Pairing, Secret, Skills, Token};
+pub use access::{
+    Deliveries, Less, Mcp, McpServe, OneSecret, Pairing, Secret, Skills, Token, TokenCreate,
+};
 pub use audit::{Audit, Export, Filters, Tail, Verify};
 use conversation::CHAT_HELP;
 pub use conversation::{Approvals, Chat, Files, Forgetting, Memory, Sessions, Turns};

@@ -85,29 +85,33 @@ pub struct Less {
     pub rules: Option<String>,
 }
 
+/// What a token is made of.
+#[derive(Debug, Args)]
+pub struct TokenCreate {
+    /// An agent it is for; may be given several times
+    #[arg(long = "agent", value_name = "AGENT", required = true)]
+    pub agents: Vec<String>,
+    /// What it may do: chat, read, approve, manage, admin [default: chat]
+    #[arg(long = "verb", value_name = "VERB")]
+    pub verbs: Vec<String>,
+    /// The one scope that it sees, such as `chat:telegram:main:5`; it only reads then
+    #[arg(long)]
+    pub scope: Option<String>,
+    /// What it is for, in your words
+    #[arg(long, allow_hyphen_values = true)]
+    pub note: Option<String>,
+    /// A value for hooks and expressions; may be given several times
+    #[arg(long = "metadata", value_name = "KEY=VALUE")]
+    pub metadata: Vec<String>,
+    #[command(flatten)]
+    pub less: Less,
+}
+
 /// Make, list and revoke tokens of the API.
 #[derive(Debug, Subcommand)]
 pub enum Token {
     /// Make a token; its text is shown once
-    Create {
-        /// An agent it is for; may be given several times
-        #[arg(long = "agent", value_name = "AGENT", required = true)]
-        agents: Vec<String>,
-        /// What it may do: chat, read, approve, manage, admin [default: chat]
-        #[arg(long = "verb", value_name = "VERB")]
-        verbs: Vec<String>,
-        /// The one scope that it sees, such as `chat:telegram:main:5`; it only reads then
-        #[arg(long)]
-        scope: Option<String>,
-        /// What it is for, in your words
-        #[arg(long, allow_hyphen_values = true)]
-        note: Option<String>,
-        /// A value for hooks and expressions; may be given several times
-        #[arg(long = "metadata", value_name = "KEY=VALUE")]
-        metadata: Vec<String>,
-        #[command(flatten)]
-        less: Less,
-    },
+    Create(Box<TokenCreate>),
     /// List every token, without the part that is secret
     List,
     /// Revoke a token at once

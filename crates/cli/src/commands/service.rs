@@ -131,14 +131,15 @@ async fn install(setting: &Setting, wish: &Install) -> Result<u8, Failure> {
     }
     let before = manager.ours()?;
     let is_running = manager.control(&["is-active", &manager.unit]).is_ok();
-    if !is_running && home.exists() {
-        if let Occupied::Daemon(running) = occupied(home, &setting.world).await? {
-            return Err(Failure::Failed(format!(
-                "a daemon runs in {} already, pid {}; `insula stop` ends it, then install the service",
-                home.root().display(),
-                running.pid
-            )));
-        }
+    if !is_running
+        && home.exists()
+        && let Occupied::Daemon(running) = occupied(home, &setting.world).await?
+    {
+        return Err(Failure::Failed(format!(
+            "a daemon runs in {} already, pid {}; `insula stop` ends it, then install the service",
+            home.root().display(),
+            running.pid
+        )));
     }
     supervisor::write_unit(&manager.path, &text)?;
     manager.control(&["daemon-reload"])?;

@@ -1,7 +1,7 @@
 //! `insula token …`
 
 use super::text;
-use crate::arguments::{Less, Token};
+use crate::arguments::{Less, Token, TokenCreate};
 use crate::failure::Failure;
 use crate::output;
 use crate::reach::{Reach, part};
@@ -60,7 +60,8 @@ fn may(token: &Value) -> String {
 /// Runs it.
 pub async fn run(reach: &Reach, answer: Answer, command: Token) -> Result<u8, Failure> {
     match command {
-        Token::Create { agents, verbs, scope, note, metadata, less } => {
+        Token::Create(asked) => {
+            let TokenCreate { agents, verbs, scope, note, metadata, less } = *asked;
             let verbs = if verbs.is_empty() { Value::Null } else { json!(verbs) };
             let mut values = serde_json::Map::new();
             for pair in metadata {

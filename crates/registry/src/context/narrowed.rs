@@ -23,21 +23,24 @@ pub(super) struct Less {
     access: Arc<AccessPolicy>,
 }
 
+/// Ways in, and what they leave.
+type Made = (Arc<[Arc<Narrowing>]>, Less);
+
 /// What was worked out, by the ways it was worked out for.
 #[derive(Default)]
-pub(super) struct Narrowed(Mutex<Vec<(Arc<[Arc<Narrowing>]>, Less)>>);
+pub(super) struct Narrowed(Mutex<Vec<Made>>);
 
 impl Narrowed {
     fn get_or_make(
         &self,
         ways: &[Arc<Narrowing>],
         make: impl FnOnce() -> Result<Less, String>,
-    ) -> Result<(Arc<[Arc<Narrowing>]>, Less), String> {
+    ) -> Result<Made, String> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((of, less)) = kept.iter().find(|(of, _)| **of == *ways) {
             return Ok((of.clone(), less.clone()));
         }
-        let made: (Arc<[_]>, Less) = (ways.into(), make()?);
+        let made: Made = (ways.into(), make()?);
         if kept.len() >= KEPT_MAX {
             kept.clear();
         }

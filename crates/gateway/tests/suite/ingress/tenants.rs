@@ -46,7 +46,7 @@ fn script(seen: &Seen, _: usize) -> Vec<Step> {
 fn speaker(number: usize) -> (From, usize) {
     let org = number % 2;
     let user = format!("u{}", number / 4);
-    if number / 2 % 2 == 0 {
+    if (number / 2).is_multiple_of(2) {
         // Channels are shared by both organisations, and so are most of the roles.
         let from = group(&format!("d{}", number % 7), &format!("{user}-{org}")).on("discord");
         let mut from = from.role("member").role(ORGS[org]);
