@@ -9,7 +9,7 @@ use insula_domain::{Actor, HostPattern, NetworkGrants};
 
 use insula_registry::context::AgentContext;
 use insula_sandbox::egress::{Client, ClientLimits, Egress, Fetch, FetchError, Policy};
-use insula_store::SessionId;
+use insula_store::{About, SessionId};
 use insula_tools::pictures::PICTURE_BYTES_MAX;
 use insula_tools::{HandError, Piece, ToolError};
 use std::sync::Arc;
@@ -72,7 +72,7 @@ fn provider_egress(
     let ledger = Audited {
         audit: agent.audit.clone(),
         principal: principal.clone(),
-        session: Some(session),
+        about: About::Session(session),
         keeps: KeptFolders::default(),
     };
     let tls = caps.programs.tls().map_err(|error| failed(&error))?;

@@ -12,7 +12,7 @@ use insula_registry::context::AgentContext;
 use insula_sandbox::egress::{
     Client, ClientLimits, Egress, Fetch, FetchError, Injection, Policy, Response,
 };
-use insula_store::SessionId;
+use insula_store::{About, SessionId};
 use insula_tools::web::readable::PageContent;
 use insula_tools::web::{Converted, Page, SearchKind, Unfetched, Work};
 use insula_tools::{HandError, ToolError, Web};
@@ -72,7 +72,7 @@ impl<'c> SessionWeb<'c> {
         let ledger = Audited {
             audit: self.agent.audit.clone(),
             principal: self.principal.clone(),
-            session: self.session,
+            about: self.session.map_or(About::Agent, About::Session),
             keeps: KeptFolders::default(),
         };
         let tls = self.caps.programs.tls().map_err(|error| failed(&error))?;

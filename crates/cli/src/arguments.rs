@@ -6,6 +6,7 @@ mod conversation;
 mod import;
 mod policies;
 mod service;
+mod setup;
 
 pub use access::{
     Deliveries, Less, Mcp, McpServe, OneSecret, Pairing, Secret, Skills, Token, TokenCreate,
@@ -16,6 +17,7 @@ pub use conversation::{Approvals, Chat, Files, Forgetting, Memory, Sessions, Tur
 pub use import::{Import, Wish};
 pub use policies::Policies;
 pub use service::{Install, Service, ServiceLogs, Which};
+pub use setup::{AccountWords, ChannelAdd, Channels, Init};
 
 use crate::setting::Answer;
 use clap::{Args, Parser, Subcommand};
@@ -54,6 +56,8 @@ impl Arguments {
 pub enum Command {
     /// Start the daemon in this home, which is created on first run
     Up(Up),
+    /// Set up a home: a model, a first agent, a first channel; by questions or by flags
+    Init(Box<Init>),
     /// Validate the configuration: every error, with its place
     Check(Check),
     /// See which agent a message reaches
@@ -136,6 +140,9 @@ pub enum Command {
     /// Take over agents from another runtime's home, whose files are never written
     #[command(subcommand)]
     Import(Import),
+    /// Connect platforms, and see how they stand
+    #[command(subcommand)]
+    Channels(Channels),
     /// Work with the configuration format
     #[command(subcommand)]
     Config(Config),
@@ -393,6 +400,10 @@ pub struct Add {
     /// What people see it called
     #[arg(long, allow_hyphen_values = true)]
     pub name: Option<String>,
+    /// What it is to begin with, settings and soul: assistant, coder, family, worker, community,
+    /// support or researcher
+    #[arg(long, conflicts_with_all = ["description", "personality", "tools", "memory"])]
+    pub template: Option<String>,
     /// What it is for
     #[arg(long, allow_hyphen_values = true)]
     pub description: Option<String>,

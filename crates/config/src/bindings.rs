@@ -181,6 +181,7 @@ fn binding(node: &Node, fields: &Fields<'_>, index: usize) -> Result<Binding, Pr
     let refusal =
         agent.as_ref().err().map(|error| format!("binding {}: {error}", index + 1).into());
     Ok(Binding {
+        number: index + 1,
         agent: agent
             .or_else(|_| AgentId::new(NOBODY))
             .map_err(|error| (node.span, error.to_string()))?,

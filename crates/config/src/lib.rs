@@ -6,6 +6,7 @@
 
 pub mod account;
 pub mod agent;
+pub mod append;
 pub mod authority;
 pub mod bindings;
 pub mod budget;
@@ -39,6 +40,7 @@ pub mod skills;
 pub mod source;
 pub mod starter;
 pub mod suggest;
+pub mod template;
 mod warnings;
 pub mod way_in;
 pub mod web;

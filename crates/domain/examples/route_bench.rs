@@ -124,6 +124,7 @@ fn rule(place: usize) -> Binding {
         _ => Match { account: Some(AccountId::new(id("bot-")).unwrap()), ..any },
     };
     Binding {
+        number: place + 1,
         agent: AgentId::new(&format!("agent-{}", place % 1_000)).unwrap(),
         matches,
         priority: 0,

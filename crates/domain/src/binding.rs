@@ -113,6 +113,9 @@ impl fmt::Display for Match {
 /// A rule that sends messages to an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Binding {
+    /// Its place in the list as it was written, from 1. One that names several roles is several
+    /// of one number.
+    pub number: usize,
     /// Who answers.
     pub agent: AgentId,
     /// Which messages.

@@ -8,7 +8,7 @@
 //! What honest text needs stays: joiners in scripts and emoji, direction marks beside letters that
 //! are written from the right.
 
-use crate::scan::{Hidden, hidden, is_invisible};
+use crate::scan::{Hidden, hidden, is_direction_mark, is_invisible};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::iter::Peekable;
@@ -20,6 +20,9 @@ const EXAMPLES_MAX: usize = 16;
 const EXAMPLE_CHARS_MAX: usize = 80;
 /// Longest name inside a marker, in characters. The longest that is in use has about thirty.
 const MARKER_CHARS_MAX: usize = 48;
+/// How often a text is looked through again. Honest ones are not; in others marks of direction are
+/// taken out in the end, whatever stands beside them.
+const PASSES_MAX: u32 = 4;
 
 /// Markers of templates that are written out. Others stand between `<|` and `|>`.
 const MARKERS: &[&str] = &[
@@ -136,16 +139,29 @@ pub fn clean<'t>(text: &'t str, removed: &mut Removed) -> Cow<'t, str> {
     if !text.chars().any(is_suspicious) {
         return Cow::Borrowed(text);
     }
-    let plain = without_controls(text, removed);
-    let seen = without_hidden(&plain, removed);
-    let clean = without_markers(&seen, removed);
+    let mut clean = without_controls(text, removed);
+    // Where a marker was, what stood on both sides of it meets, and may be neither honest nor plain.
+    for pass in 1.. {
+        let mut seen = without_hidden(&clean, removed);
+        if pass == PASSES_MAX {
+            seen.retain(|it| !is_direction_mark(it));
+        }
+        clean = without_markers(&seen, removed);
+        if clean.len() == seen.len() || pass == PASSES_MAX {
+            break;
+        }
+    }
     if clean == text { Cow::Borrowed(text) } else { Cow::Owned(clean) }
 }
 
-/// Makes a text that its owner keeps clean.
-pub fn replace(text: &mut String, removed: &mut Removed) {
-    if let Cow::Owned(cleaned) = clean(text, removed) {
-        *text = cleaned;
+/// Makes a text that its owner keeps clean; whether it was not.
+pub fn replace(text: &mut String, removed: &mut Removed) -> bool {
+    match clean(text, removed) {
+        Cow::Borrowed(_) => false,
+        Cow::Owned(cleaned) => {
+            *text = cleaned;
+            true
+        }
     }
 }
 

@@ -10,7 +10,8 @@ use proptest::prelude::*;
 
 fn bind(agent: &str, matches: Match, priority: i32) -> Binding {
     let agent = AgentId::new(agent).unwrap();
-    Binding { agent, matches, priority, narrowing: None, metadata: Metadata::new(), refusal: None }
+    let metadata = Metadata::new();
+    Binding { number: 1, agent, matches, priority, narrowing: None, metadata, refusal: None }
 }
 
 fn binding() -> impl Strategy<Value = Binding> {

@@ -165,7 +165,7 @@ fn answer(
     let considered = explained.considered.iter().map(|considered| {
         let binding = &snapshot.router.bindings()[considered.binding];
         ConsideredView {
-            binding: considered.binding + 1,
+            binding: binding.number,
             rule: binding.matches.to_string(),
             agent: binding.agent.to_string(),
             place: snapshot.binding_places.get(considered.binding).cloned(),

@@ -119,9 +119,10 @@ impl Snapshot {
         let agent = match route {
             Route::Nobody => return Err(RouteRefusal::Nobody),
             Route::Default(agent) => agent,
-            Route::Bound { index, binding } => match &binding.refusal {
+            Route::Bound { binding, .. } => match &binding.refusal {
                 Some(reason) => {
-                    return Err(RouteRefusal::Rule { number: index + 1, reason: reason.clone() });
+                    let (number, reason) = (binding.number, reason.clone());
+                    return Err(RouteRefusal::Rule { number, reason });
                 }
                 None => &binding.agent,
             },

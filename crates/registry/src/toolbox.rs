@@ -4,7 +4,9 @@
 //! Where the agent's own tools are too much for every prompt, the model is shown a search for
 //! them instead, and those it found in this conversation.
 
+use crate::clean_schema::clean_tool;
 use insula_domain::argument::ArgumentRules;
+use insula_domain::clean::Removed;
 use insula_domain::{ToolTable, tool};
 use insula_models::ToolSchema;
 use insula_tools::{Quarantined, Tool, ToolRef, ToolSearch};
@@ -159,7 +161,9 @@ fn is_built_in(name: &str) -> bool {
 }
 
 fn described(tool: Arc<dyn Tool>) -> Option<(Arc<dyn Tool>, ToolSchema)> {
-    let schema = ToolSchema::new(tool.name(), tool.description(), tool.parameters()).ok()?;
+    let mut schema = ToolSchema::new(tool.name(), tool.description(), tool.parameters()).ok()?;
+    // Most of these are described by a server, in whatever words it likes.
+    clean_tool(&mut schema, &mut Removed::default());
     Some((tool, schema))
 }
 

@@ -1,8 +1,10 @@
 //! Takes out of what is said to an agent what no reader sees, wherever it comes in.
 
+use crate::client::Wishes;
 use crate::submit::{Around, Inbound};
 use insula_domain::clean::{Removed, replace};
 use insula_domain::{Actor, SessionKey};
+use insula_registry::clean_schema::{clean_format, clean_tool, cleaned_json};
 use insula_registry::context::AgentContext;
 use insula_registry::trail::Trail;
 use insula_store::{About, AgentCommand, Part};
@@ -19,9 +21,25 @@ pub(crate) fn clean(inbound: &mut Inbound, around: &mut Around, trail: &Trail) {
     for context in &mut around.context {
         replace(context, &mut removed);
     }
+    clean_wishes(&mut around.wishes, &mut removed);
     if !removed.is_empty() {
         let (agent, who) = (&inbound.agent, &inbound.principal);
         around.first.push(cleaned(trail, agent, &inbound.session, who, &removed));
+    }
+}
+
+fn clean_wishes(wishes: &mut Wishes, removed: &mut Removed) {
+    for text in &mut wishes.stop {
+        replace(text, removed);
+    }
+    wishes.stop.retain(|text| !text.is_empty());
+    if let Some(format) = &mut wishes.format {
+        clean_format(format, removed);
+    }
+    if !wishes.tools.is_empty() {
+        let mut tools = wishes.tools.to_vec();
+        tools.iter_mut().for_each(|tool| clean_tool(tool, removed));
+        wishes.tools = tools.into();
     }
 }
 
@@ -35,8 +53,17 @@ fn clean_part(part: &mut Part, removed: &mut Removed) {
             replace(&mut text, removed);
             *name = text.into();
         }
+        Part::ToolCall { arguments, .. } => clean_arguments(arguments, removed),
         _ => {}
     }
+}
+
+/// Arguments are JSON, where what can't be seen may be written as an escape.
+fn clean_arguments(arguments: &mut String, removed: &mut Removed) {
+    if let Some(cleaned) = cleaned_json(arguments, removed) {
+        *arguments = String::from(Box::<str>::from(cleaned));
+    }
+    replace(arguments, removed);
 }
 
 /// The record of what was taken out of a message.

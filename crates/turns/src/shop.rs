@@ -154,7 +154,8 @@ impl Shop {
     }
 
     /// The models of an agent, in order, of which the generation that holds now leaves it those
-    /// it has too, where that is another; an error says which one leads nowhere.
+    /// it has too, where that is another. One that leads nowhere is passed over as one that fails
+    /// would be; an error says why none of them leads anywhere.
     pub(crate) fn chain_under(
         &self,
         agent: &AgentContext,
@@ -162,18 +163,22 @@ impl Shop {
     ) -> Result<Chain, String> {
         let holds = now.unwrap_or(agent);
         let is_left = |model: &&ModelRef| now.is_none_or(|now| now.leaves(agent, model));
-        let links: Result<Vec<Link>, String> = agent
-            .models
-            .models
-            .iter()
-            .filter(is_left)
-            .map(|model| self.link(holds, model))
-            .collect();
-        let mut links = links?.into_iter();
-        let first = links.next().ok_or_else(|| {
-            format!("agent `{}` may not use the model any more that this turn began with", agent.id)
-        })?;
-        Ok(Chain::new(first, links.collect(), RetryPolicy::default()))
+        let (mut links, mut nowhere) = (Vec::new(), Vec::new());
+        for model in agent.models.models.iter().filter(is_left) {
+            match self.link(holds, model) {
+                Ok(link) => links.push(link),
+                Err(why) => nowhere.push(why),
+            }
+        }
+        let mut links = links.into_iter();
+        match links.next() {
+            Some(first) => Ok(Chain::new(first, links.collect(), RetryPolicy::default())),
+            None if nowhere.is_empty() => Err(format!(
+                "agent `{}` may not use the model any more that this turn began with",
+                agent.id
+            )),
+            None => Err(nowhere.join("; ")),
+        }
     }
 
     /// Where a model is asked for pictures, and the address of its provider, where one was

@@ -293,9 +293,11 @@ fn author_name(origin: &Origin) -> String {
 }
 
 /// A name on one line and of some length at most.
+/// A name on one line. What nobody sees in it stays until it is counted where all that comes in
+/// is made clean.
 fn short(name: &str) -> String {
-    let line = insula_wire::excerpt(name);
-    line.chars().take(NAME_CHARS_MAX).collect()
+    let line: Vec<&str> = name.split_whitespace().collect();
+    line.join(" ").chars().take(NAME_CHARS_MAX).collect()
 }
 
 /// Who wrote a message, where that is not whoever sent it.

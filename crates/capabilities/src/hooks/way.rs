@@ -5,7 +5,7 @@ use super::Occasion;
 use crate::Capabilities;
 use crate::programs::HookProgram;
 use insula_config::hook::{Hook, HookOwner};
-use insula_store::SessionId;
+use insula_store::{About, SessionId};
 use serde_json::{Map, Value};
 
 /// Runs a program: the payload on its standard input, the answer on its standard output.
@@ -63,12 +63,21 @@ pub(super) async fn http(
         caps,
         occasion.agent,
         occasion.principal,
-        occasion.session.map_or(SessionId(0), |(_, id)| id),
+        whose(occasion),
         (url, host),
         text(payload),
         hook.timeout,
     )
     .await
+}
+
+/// Whose matter it is. What a conversation says before it has a session is known by its key.
+fn whose(occasion: &Occasion<'_>) -> About {
+    match occasion.session {
+        None => About::Agent,
+        Some((key, SessionId(0))) => About::Key(key.to_string().into()),
+        Some((_, id)) => About::Session(id),
+    }
 }
 
 fn text(payload: &Map<String, Value>) -> Vec<u8> {

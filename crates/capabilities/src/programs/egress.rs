@@ -5,7 +5,7 @@ use insula_domain::{Actor, Integrity, IntegrityRule, Source, SourceKind};
 use insula_registry::context::{AgentContext, AuditLog};
 use insula_sandbox::Spec;
 use insula_sandbox::egress::{EgressDecision, EgressVerdict, Ending, Ledger, Traffic, Unrecorded};
-use insula_store::{About, AgentCommand, AgentLease, ForeignFile, SessionId, StoreError};
+use insula_store::{About, AgentCommand, AgentLease, ForeignFile, StoreError};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Audited {
     pub(crate) audit: AuditLog,
     pub(crate) principal: Actor,
-    /// The conversation, where it is of one.
-    pub(crate) session: Option<SessionId>,
+    /// Whose matter it is. What a server of the agent's does is done for no conversation alone.
+    pub(crate) about: About,
     /// What a program can keep of what it hears.
     pub(crate) keeps: KeptFolders,
 }
@@ -70,18 +70,17 @@ impl KeptFolders {
 }
 
 impl Audited {
-    /// Whose matter it is. What a server of the agent's does is done for no conversation alone.
-    fn whose(&self) -> About {
-        self.session.map_or(About::Agent, About::Session)
-    }
-
-    fn about(&self, decision: &EgressDecision) -> Value {
+    fn told(&self, decision: &EgressDecision) -> Value {
         let place = decision.destination.as_ref();
+        let session = match self.about {
+            About::Session(session) => Some(session.0),
+            _ => None,
+        };
         json!({
             "host": place.map(|place| place.host.to_string()),
             "port": place.map(|place| place.port),
             "address": decision.address.map(|address| address.ip().to_string()),
-            "session": self.session.map(|session| session.0),
+            "session": session,
         })
     }
 }
@@ -94,7 +93,7 @@ fn unrecorded(error: impl Display) -> Unrecorded {
 #[async_trait]
 impl Ledger for Audited {
     async fn decided(&self, decision: &EgressDecision) -> Result<(), Unrecorded> {
-        let mut content = self.about(decision);
+        let mut content = self.told(decision);
         match &decision.verdict {
             EgressVerdict::Allowed { rule } => {
                 if let Some(place) = &decision.destination {
@@ -108,12 +107,13 @@ impl Ledger for Audited {
                 content["reason"] = json!(refusal.to_string());
             }
         }
-        let written = self.audit.append(self.whose(), &self.principal, "egress", content).await;
+        let written =
+            self.audit.append(self.about.clone(), &self.principal, "egress", content).await;
         written.map(drop).map_err(unrecorded)
     }
 
     async fn ended(&self, decision: &EgressDecision, traffic: Traffic, ending: Ending) {
-        let mut content = self.about(decision);
+        let mut content = self.told(decision);
         content["bytes_up"] = json!(traffic.up);
         content["bytes_down"] = json!(traffic.down);
         content["ending"] = json!(match ending {
@@ -124,7 +124,8 @@ impl Ledger for Audited {
             Ending::Refused => "refused",
             Ending::Stopped => "stopped",
         });
-        let written = self.audit.append(self.whose(), &self.principal, "egress.ended", content);
+        let written =
+            self.audit.append(self.about.clone(), &self.principal, "egress.ended", content);
         if let Err(error) = written.await {
             tracing::error!(%error, "the end of a connection could not be recorded");
         }

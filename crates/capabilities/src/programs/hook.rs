@@ -9,7 +9,7 @@ use insula_domain::{HostPattern, NetworkGrants};
 use insula_registry::context::AgentContext;
 use insula_sandbox::egress::{Client, ClientLimits, Egress, Fetch, Policy};
 use insula_sandbox::{ExitOutcome, Finished, Stdin};
-use insula_store::SessionId;
+use insula_store::{About, SessionId};
 use insula_tools::Files;
 use std::path::Path;
 use std::sync::Arc;
@@ -75,7 +75,7 @@ pub(crate) async fn post(
     caps: &Capabilities,
     agent: &AgentContext,
     principal: &Actor,
-    session: SessionId,
+    about: About,
     (url, host): (&str, HostPattern),
     body: Vec<u8>,
     timeout: Duration,
@@ -83,7 +83,7 @@ pub(crate) async fn post(
     let ledger = Audited {
         audit: agent.audit.clone(),
         principal: principal.clone(),
-        session: Some(session),
+        about,
         keeps: KeptFolders::default(),
     };
     let tls = caps.programs.tls().map_err(|error| error.to_string())?;

@@ -7,7 +7,7 @@ use insula_domain::Actor;
 use insula_domain::Switch;
 use insula_registry::context::AgentContext;
 use insula_sandbox::egress::{Egress, Injection, Policy};
-use insula_store::SessionId;
+use insula_store::{About, SessionId};
 use insula_tools::{HandError, ToolError};
 use insula_vault::Secret;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub(crate) async fn conversation_egress(
     principal: &Actor,
     keeps: KeptFolders,
 ) -> Result<Egress, ToolError> {
-    egress(caps, agent, Some(session), principal.clone(), keeps).await
+    egress(caps, agent, About::Session(session), principal.clone(), keeps).await
 }
 
 /// The way out of one of an agent's MCP servers, which its conversations have in common.
@@ -31,18 +31,18 @@ pub(crate) async fn server_egress(
     server: &str,
     keeps: KeptFolders,
 ) -> Result<Egress, ToolError> {
-    egress(caps, agent, None, Actor::server(server), keeps).await
+    egress(caps, agent, About::Agent, Actor::server(server), keeps).await
 }
 
 async fn egress(
     caps: &Capabilities,
     agent: &AgentContext,
-    session: Option<SessionId>,
+    about: About,
     principal: Actor,
     keeps: KeptFolders,
 ) -> Result<Egress, ToolError> {
     let injections = injections(agent).await?;
-    let ledger = Audited { audit: agent.audit.clone(), principal, session, keeps };
+    let ledger = Audited { audit: agent.audit.clone(), principal, about, keeps };
     let tls = caps.programs.tls();
     let tls = tls.map_err(|error| ToolError::Hand(HandError(error.to_string())))?;
     let policy = Policy::new(agent.boundary.network.clone());

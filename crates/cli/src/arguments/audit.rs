@@ -44,6 +44,14 @@ pub struct Filters {
     pub since: Option<String>,
 }
 
+impl Filters {
+    /// Whether nothing but a scope is asked for.
+    pub fn is_scope_alone(&self) -> bool {
+        let others = [&self.user, &self.session, &self.kind, &self.since];
+        self.scope.is_some() && others.into_iter().all(Option::is_none)
+    }
+}
+
 /// Show the newest records.
 #[derive(Debug, Args)]
 pub struct Tail {

@@ -105,6 +105,13 @@ async fn export(reach: &Reach, answer: Answer, wish: &Export) -> Result<(), Fail
         let path = format!("{chain}/export?{}", filters.trim_start_matches('&'));
         let proof = reach.get_text(&path).await?;
         let summary = audit_file::summary(&proof)?;
+        if summary["records"] == 0 && wish.filters.is_scope_alone() {
+            let scope = wish.filters.scope.as_deref().unwrap_or_default();
+            output::notice(&format!(
+                "warning: nothing was ever recorded of the scope `{}`; `insula audit tail` shows how scopes are spelt",
+                output::clean(scope)
+            ));
+        }
         return match &wish.out {
             None => {
                 proof.lines().for_each(output::line);

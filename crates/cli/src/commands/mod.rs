@@ -27,6 +27,7 @@ mod secret;
 mod service;
 mod service_unit;
 pub mod sessions;
+mod setup;
 mod skills;
 mod system;
 mod token;
@@ -35,7 +36,7 @@ mod turns;
 mod usage;
 
 use crate::arguments::{
-    Agents, Approvals, Arguments, Audit, Command, Config, Files, Mcp, Memory, Model, Pairing,
+    Add, Agents, Approvals, Arguments, Audit, Command, Config, Files, Mcp, Memory, Model, Pairing,
     Secret, Sessions, Skills, Token,
 };
 use crate::daemon::{self, Ended, Follow, Options};
@@ -120,7 +121,12 @@ async fn dispatch(command: Command, setting: Setting) -> Result<u8, Failure> {
         Command::Service(command) => service::run(&setting, command).await,
         // The file is the operator's, whether or not a daemon runs.
         Command::Agents(Agents::Set(wish)) => agents_set::run(&setting, &wish),
+        Command::Agents(Agents::Add(Add {
+            template: Some(template), agent, name, model, ..
+        })) => setup::add(&setting, (&agent, &template), name.as_deref(), model.as_deref()).await,
         Command::Policies(command) => policies::run(&setting, command),
+        Command::Init(wish) => setup::init(&setting, &wish).await,
+        Command::Channels(command) => setup::channels(&setting, command).await,
         Command::Import(wish) => import::run(&setting, wish).await,
         command => {
             let reach = Reach::open(&setting, purpose(&command)).await?;
@@ -189,6 +195,8 @@ async fn over(reach: &Reach, command: Command, setting: &Setting) -> Result<u8, 
         | Command::Check(_)
         | Command::Policies(_)
         | Command::Import(_)
+        | Command::Init(_)
+        | Command::Channels(_)
         | Command::Model(_)
         | Command::Logs(_)
         | Command::Stop

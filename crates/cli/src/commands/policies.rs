@@ -156,7 +156,7 @@ fn list(setting: &Setting, snapshot: &FilesSnapshot, lock: &PolicyLock) {
                 super::text(row, "state"),
                 super::list(&row["agents"]),
                 super::text(row, "hash").chars().take(12).collect(),
-                super::text(row, "description"),
+                output::clean(&super::text(row, "description")),
             ]
         });
         output::table(&["policy", "state", "agents", "hash", "what for"], rows);

@@ -105,6 +105,9 @@ fn every_record_says_whose_matter_it_is() {
     }
     for (scope, key, number) in sessions.values() {
         let number: u64 = number.parse().unwrap();
+        let linked = records.iter().filter(|it| it["kind"] == "memory.linked");
+        let linked: Vec<&Value> = linked.filter(|it| it["scope"] == **scope).collect();
+        assert!(!linked.is_empty() && linked.iter().all(|it| it["session"] == **key), "{linked:?}");
         let calls: Vec<&Value> = records
             .iter()
             .filter(|it| it["kind"] == "tool.call" && it["scope"] == **scope)
@@ -248,6 +251,18 @@ fn an_export_is_verified_by_whoever_has_it_and_names_nobody_else() {
         &["audit", "verify", &tenants.export(&sessions["acme"].0, "again.jsonl", &[]).0],
     );
     assert!(people.stdout.contains("intact") && people.stderr.contains("--key"), "{people:?}");
+}
+
+#[test]
+fn whoever_exports_a_scope_that_nothing_was_recorded_of_hears_it() {
+    let tenants = tenants();
+    let told = |scope: &str| {
+        let made = insula(&tenants.home, &["audit", "export", "clerk", "--scope", scope]);
+        assert_eq!(made.code, Some(0), "{made:?}");
+        made.stderr.contains("nothing was ever recorded of the scope")
+    };
+    assert!(told("custom:acmee"));
+    assert!(!told(&tenants.sessions()["acme"].0));
 }
 
 #[test]

@@ -147,6 +147,40 @@ fn a_call_is_handed_to_the_client_and_its_result_continues_the_conversation() {
 }
 
 #[test]
+fn what_no_reader_sees_in_a_clients_tools_and_formats_is_shown_to_no_model() {
+    let served = served("tools: [todo]", |_| vec![says("well")]);
+    let hidden = "a\u{200b}b<|im_end|>\u{1b}[31m\u{e0041}c";
+    let mut tools = weather();
+    tools[0]["function"]["description"] = hidden.into();
+    tools[0]["function"]["parameters"]["properties"]["city"]["description"] = hidden.into();
+    let mut body = asked(tools);
+    body["response_format"] = json!({ "type": "json_schema", "json_schema": { "name": "n",
+        "schema": { "type": "object", "description": hidden } } });
+    let call = json!({ "id": "c", "type": "function", "function": { "name": "get_weather",
+        "arguments": json!({ "city": hidden }).to_string() } });
+    let question = body["messages"][0].clone();
+    body["messages"] = json!([question, { "role": "assistant", "content": null, "tool_calls": [call] },
+        { "role": "tool", "tool_call_id": "c", "content": hidden }, question]);
+    served.ask(COMPLETIONS, &[], &body);
+    let shown = served.shown(0);
+    let function = &shown["tools"][1]["function"];
+    assert_eq!(function["description"], "abc");
+    assert_eq!(function["parameters"]["properties"]["city"]["description"], "abc");
+    assert_eq!(shown["response_format"]["json_schema"]["schema"]["description"], "abc");
+    let all = shown.to_string();
+    for part in ["im_end", "\u{200b}", "\\u200b", "\\u001b", "\u{e0041}"] {
+        assert!(!all.contains(part), "{part:?} is in {all}");
+    }
+    let audit =
+        insula(&served.home, &["audit", "tail", "a", "--kind", "message.cleaned", "--json"]);
+    assert!(
+        audit.stdout.contains("\\\"marker\\\":") || audit.stdout.contains("\"marker\":"),
+        "{}",
+        audit.stdout
+    );
+}
+
+#[test]
 fn with_a_session_only_the_results_are_sent() {
     let served = served("tools: [todo]", |number| match number {
         0 => {

@@ -11,7 +11,7 @@ use insula_testkit::{Home, run_bare};
 use serde_json::{Value, json};
 
 /// Every command there is.
-const COMMANDS: [&str; 107] = [
+const COMMANDS: [&str; 112] = [
     "",
     "up",
     "stop",
@@ -21,7 +21,12 @@ const COMMANDS: [&str; 107] = [
     "service status",
     "service logs",
     "service uninstall",
+    "channels",
+    "channels add",
+    "channels list",
+    "channels test",
     "check",
+    "init",
     "route",
     "route explain",
     "agents",

@@ -60,6 +60,7 @@ mod secrets;
 mod sending;
 mod service;
 mod sessions;
+mod setup;
 mod skill_collections;
 mod skill_programs;
 mod skills;

@@ -44,6 +44,22 @@ fn the_command_line_shows_what_a_way_takes_and_leaves() {
     };
     assert_eq!(exposed(&["tools", "a", "--via", "1"]), ["clarify"]);
     assert!(exposed(&["tools", "a"]).len() > 1);
+    // By the numbers that `check` tells, also behind a rule that names several roles.
+    let roles = CONFIG.replace(
+        "bindings:\n",
+        "bindings:\n  - {agent: a, match: {channel: discord, guildId: '9', roles: [x, y, z]}, tools: [todo]}\n",
+    );
+    let behind = configured(&roles);
+    let tools = json(&behind, &["tools", "a", "--via", "2"]);
+    let left = tools.as_array().unwrap().iter().filter(|it| it["exposed"] == true);
+    assert_eq!(left.map(|it| it["name"].as_str().unwrap()).collect::<Vec<_>>(), ["clarify"]);
+    let explained = json(
+        &behind,
+        &["route", "explain", "--platform", "telegram", "--chat", "-1", "--user", "5"],
+    );
+    let considered = explained["considered"].as_array().unwrap();
+    let won = considered.iter().find(|it| it["matched"] == true).unwrap();
+    assert_eq!(won["binding"], 2, "{explained:#}");
     for (via, why) in
         [("2", "there are 1 (telegram chat=-1)"), ("t1", "no token"), ("x:y", "no account")]
     {

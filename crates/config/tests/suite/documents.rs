@@ -174,3 +174,25 @@ fn every_commented_example_of_the_starter_works() {
     assert_eq!(coder.boundary.files.shared.len(), 1);
     assert_eq!(coder.boundary.network.lists()[0].len(), 2);
 }
+
+#[test]
+fn every_recipe_is_a_configuration_that_works_as_it_stands() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/recipes");
+    let mut count = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let page = fs::read_to_string(&path).unwrap();
+        for block in page.split("```yaml\n").skip(1) {
+            let yaml = block.split("```").next().unwrap();
+            let (report, loaded) = load_text(yaml);
+            // Its token is a secret, which somebody sets once.
+            let mut found = report.diagnostics.iter().filter(|it| it.unless_set.is_none());
+            assert!(found.next().is_none(), "{path:?}: {:?}", report.diagnostics);
+            let loaded = loaded.unwrap();
+            let is_ready = |it: &AgentOutcome| matches!(it, AgentOutcome::Ready(_));
+            assert!(loaded.agents.values().all(is_ready), "{path:?}");
+            count += 1;
+        }
+    }
+    assert!(count >= 5, "{count} recipes");
+}

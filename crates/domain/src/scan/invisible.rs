@@ -36,7 +36,7 @@ fn is_bidirectional(character: char) -> bool {
         || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-fn is_direction_mark(character: char) -> bool {
+pub(crate) fn is_direction_mark(character: char) -> bool {
     matches!(character, '\u{200e}' | '\u{200f}' | '\u{61c}')
 }
 
@@ -95,8 +95,10 @@ pub(super) fn look(text: &str, found: &mut Found) {
 /// bytes is none.
 pub(crate) fn hidden(text: &str) -> Vec<(usize, Hidden)> {
     let mut found = Vec::new();
-    let right_to_left = text.chars().any(from_the_right);
+    let right_to_left = text.chars().any(|it| from_the_right(it) && !is_invisible(it));
     let mut before = None;
+    // The last one that can be seen, and whether a mark of direction stands behind it already.
+    let (mut seen, mut is_marked) = (None, false);
     // How many tags of a flag are still to come.
     let mut flag = 0;
     let mut characters = text.char_indices().peekable();
@@ -107,6 +109,7 @@ pub(crate) fn hidden(text: &str) -> Vec<(usize, Hidden)> {
                 _ => 0,
             };
             before = Some(character);
+            (seen, is_marked) = (before, false);
             continue;
         }
         let after = characters.peek().map(|&(_, next)| next);
@@ -117,7 +120,12 @@ pub(crate) fn hidden(text: &str) -> Vec<(usize, Hidden)> {
             // A flag of a region is a black flag and tags, which only a flag may have.
             '\u{e0020}'..='\u{e007f}' if flag > 0 => flag -= 1,
             '\u{e0000}'..='\u{e007f}' => found.push((at, Hidden::Tag)),
-            '\u{200e}' | '\u{200f}' | '\u{61c}' if right_to_left => {}
+            // Between letters that run to the right it turns nothing, and one is enough.
+            '\u{200e}' | '\u{200f}' | '\u{61c}'
+                if right_to_left
+                    && !std::mem::replace(&mut is_marked, true)
+                    && !(seen.is_some_and(|it| it.is_ascii_alphanumeric())
+                        && next_seen(text, at).is_some_and(|it| it.is_ascii_alphanumeric())) => {}
             '\u{200c}' | '\u{200d}' if beside(is_shaped) => {}
             '\u{200d}'
                 if before.is_some_and(is_pictograph_or_selector)
@@ -135,6 +143,11 @@ pub(crate) fn hidden(text: &str) -> Vec<(usize, Hidden)> {
         }
     }
     found
+}
+
+/// The first character behind a place that can be seen.
+fn next_seen(text: &str, at: usize) -> Option<char> {
+    text.get(at..)?.chars().find(|it| !is_invisible(*it))
 }
 
 /// How many tags at the beginning of a text name a region that has a flag. Only three do: others

@@ -25,7 +25,7 @@ mod edge_tests;
 #[cfg(test)]
 mod scan_tests;
 
-pub(crate) use invisible::{Hidden, hidden, is_invisible};
+pub(crate) use invisible::{Hidden, hidden, is_direction_mark, is_invisible};
 use std::fmt;
 
 /// Longest text that is looked at, in bytes. What is longer is a finding by itself, since

@@ -72,12 +72,14 @@ pub(super) struct Question {
     pub(super) tool: String,
     pub(super) what: String,
     pub(super) rule: String,
+    /// Who began the turn: an admin agrees to their words.
+    pub(super) by: Actor,
 }
 
 impl From<Approval> for Question {
     fn from(approval: Approval) -> Self {
-        let Approval { id, tool, what, rule, .. } = approval;
-        Self { id: id.into(), tool: tool.into(), what, rule: rule.into() }
+        let Approval { id, tool, what, rule, principal: by, .. } = approval;
+        Self { id: id.into(), tool: tool.into(), what, rule: rule.into(), by }
     }
 }
 
@@ -94,8 +96,9 @@ impl Question {
         let longest = what.split(|c| c != '`').map(str::len).max().unwrap_or(0);
         let fence = "`".repeat(longest.max(2) + 1);
         let Self { id, tool, rule, .. } = self;
+        let by = as_code(self.by.as_str());
         format!(
-            "Approval needed: `{tool}` would do this (rule `{rule}`).\n{fence}\n{what}\n{fence}{HOW_TO_DECIDE}`/approve {id}` or `/deny {id}`."
+            "Approval needed: `{tool}` would do this for {by} (rule `{rule}`).\n{fence}\n{what}\n{fence}{HOW_TO_DECIDE}`/approve {id}` or `/deny {id}`."
         )
     }
 }

@@ -13,7 +13,7 @@ use insula_channel::Outbound;
 use insula_channel::{Body, Post, PostError, PostTarget};
 use insula_registry::AgentContext;
 use insula_store::{
-    AgentCommand, OutboxCommand, Provisional, SessionRef, SessionState, StoreError, TurnId,
+    AgentCommand, OutboxCommand, Provisional, SessionRef, SessionState, StoreError, Turn, TurnId,
 };
 use insula_turns::{TurnEvent, TurnHandle};
 use std::future::Future;
@@ -269,15 +269,15 @@ impl View {
         // What it asked before somebody listened again.
         let waiting = self.delivery.engine.approvals().list(&self.agent).await?;
         for approval in waiting.into_iter().filter(|it| it.turn == self.turn) {
-            self.ask(&approval.into()).await?;
+            self.ask(|_| approval.into()).await?;
         }
         Ok(())
     }
 
-    async fn ask(&self, question: &Question) -> Result<(), StoreError> {
+    async fn ask(&self, ask: impl FnOnce(&Turn) -> Question) -> Result<(), StoreError> {
         let Some(turn) = self.agent.store.turn(self.turn).await? else { return Ok(()) };
-        let of = (turn.id, turn.session);
-        let named = (Question::name(&question.id), question);
+        let (of, question) = ((turn.id, turn.session), ask(&turn));
+        let named = (Question::name(&question.id), &question);
         self.delivery.ask(&self.agent, &self.place, of, named).await
     }
 
@@ -295,8 +295,9 @@ impl View {
             // What was said before a call, or before more was asked, is not the reply.
             TurnEvent::Void | TurnEvent::ToolCall { .. } => self.text.clear(),
             TurnEvent::Approval { id, tool, what, rule } => {
-                let question = Question { id, tool, what, rule };
-                if let Err(error) = self.ask(&question).await {
+                let question =
+                    |turn: &Turn| Question { id, tool, what, rule, by: turn.principal.clone() };
+                if let Err(error) = self.ask(question).await {
                     tracing::error!(agent = %self.agent.id, turn = %self.turn, %error, "a question can't be asked in its chat");
                 }
             }

@@ -6,7 +6,7 @@ use super::commands::{self, Command, For, Typed};
 use super::{Ingress, IngressContext};
 use insula_capabilities::memory::{Asking, Forgot, Remembered};
 use insula_domain::Actor;
-use insula_domain::{Address, Asker, ChatId, TopicId};
+use insula_domain::{Address, Asker, ChatId, ChatType, TopicId};
 use insula_registry::AgentContext;
 use insula_registry::home_chats::HomeChat;
 use insula_store::MemoryList as List;
@@ -188,8 +188,13 @@ impl Ingress {
         let elsewhere = (held_back > 0).then(|| {
             let (entries, were) =
                 if held_back == 1 { ("entry", "was") } else { ("entries", "were") };
+            // In a direct chat that is shared with others there is no better place to name.
+            let own = match cx.envelope.address.chat_type {
+                ChatType::Dm => "",
+                _ => ", or in a chat of your own",
+            };
             format!(
-                "{held_back} {entries} {were} said where not everyone here can read; ask me there, or in a chat of your own"
+                "{held_back} {entries} {were} said where not everyone here can read; ask me there{own}"
             )
         });
         if lines.is_empty() {

@@ -55,12 +55,11 @@ impl Access {
         let snapshot = self.snapshot();
         if let Ok(number) = name.parse::<usize>() {
             let bindings = snapshot.router.bindings();
-            let binding = number.checked_sub(1).and_then(|index| bindings.get(index));
-            let binding = binding.filter(|it| it.agent == *agent);
+            let mut own = bindings.iter().filter(|it| it.agent == *agent);
+            let binding = own.clone().find(|it| it.number == number);
             let binding = binding.ok_or_else(|| {
-                let own = bindings.iter().enumerate().filter(|(_, it)| it.agent == *agent);
                 let own: Vec<String> =
-                    own.map(|(at, it)| format!("{} ({})", at + 1, it.matches)).collect();
+                    own.by_ref().map(|it| format!("{} ({})", it.number, it.matches)).collect();
                 match own.is_empty() {
                     true => format!("no binding leads to agent `{agent}`"),
                     false => format!(

@@ -73,6 +73,8 @@ pub fn days(agent: &Path) -> Vec<String> {
         return Vec::new();
     }
     let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+    // Whatever else lies there is nobody's log, and is not read for one.
+    let entries = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
     let mut days: Vec<String> =
         names.filter_map(|name| Some(name.strip_suffix(ENDING)?.to_owned())).collect();

@@ -275,10 +275,15 @@ impl Work<'_> {
         let mut content = json!({ "digest": hex(&digest) });
         if let Some(before) = before {
             let settings = changed(&before.config.settings, &config.settings);
-            facts.what = (!settings.is_empty()).then(|| settings.join(", "));
+            let has_new_soul = before.identity.soul.text != config.soul.text;
+            let is_told_anew = before.identity.instructions != config.instructions;
+            let mut what: Vec<&str> = settings.iter().map(|it| &**it).collect();
+            what.extend(has_new_soul.then_some("SOUL.md"));
+            what.extend(is_told_anew.then_some("instructions"));
+            facts.what = (!what.is_empty()).then(|| what.join(", "));
             content["settings"] = json!(settings);
-            content["soul_changed"] = json!(before.identity.soul.text != config.soul.text);
-            if before.identity.instructions != config.instructions {
+            content["soul_changed"] = json!(has_new_soul);
+            if is_told_anew {
                 content["instructions_changed"] = json!(true);
             }
         }

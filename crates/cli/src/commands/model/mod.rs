@@ -11,7 +11,8 @@ use crate::failure::{FAILED, Failure};
 use crate::output;
 use crate::process::{self, real};
 use crate::setting::{Answer, Setting};
-use found::{Found, Places, Plan, Program, plan};
+pub use found::{Found, Places};
+use found::{Plan, Program, plan};
 use insula_config::choose::{ModelChoice, ProviderChoice, choose, is_taken, model_in, named_in};
 use insula_config::files::{FileState, FilesSnapshot};
 use insula_config::load;
@@ -22,7 +23,7 @@ use serde_json::{Value, json};
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
-use trial::Trial;
+pub use trial::Trial;
 
 /// How often it is looked whether a server is there that was started.
 const LOOK_EVERY: Duration = Duration::from_millis(300);
@@ -94,7 +95,7 @@ pub async fn run(setting: &Setting, wish: &ModelTry) -> Result<u8, Failure> {
     let (server, model) = made_ready(setting, &transport, plan).await?;
     let trial = tried(setting, &transport, &server, &model).await?;
     answer["trial"] = trial.json();
-    let choice = choice(&before, &server, &model);
+    let choice = server_choice(&before, &server, &model);
     let is_good = trial.question.is_ok();
     let written = match is_good {
         true => Some(write(setting, &choice)),
@@ -258,7 +259,7 @@ async fn tried(
 }
 
 /// What is to be written: a provider too, where there is none of that name at that address.
-fn choice(config: &str, server: &LocalServer, model: &str) -> ModelChoice {
+pub fn server_choice(config: &str, server: &LocalServer, model: &str) -> ModelChoice {
     let (name, kind) = match server.kind {
         LocalKind::Ollama => ("ollama", "ollama"),
         LocalKind::LmStudio => ("lm-studio", "openai"),
@@ -325,23 +326,23 @@ mod tests {
     #[test]
     fn a_provider_is_written_where_there_is_none_of_its_address() {
         let usual = server(LocalKind::Ollama, "http://127.0.0.1:11434");
-        let alone = choice("", &usual, "q:1b");
+        let alone = server_choice("", &usual, "q:1b");
         assert_eq!((alone.model.as_str(), alone.provider), ("ollama/q:1b", None));
         let moved = server(LocalKind::Ollama, "http://127.0.0.1:9");
-        let written = choice("", &moved, "q:1b").provider.unwrap();
+        let written = server_choice("", &moved, "q:1b").provider.unwrap();
         assert_eq!((&*written.name, &*written.base_url), ("ollama", "http://127.0.0.1:9"));
         let other = "providers: {ollama: {kind: ollama, base_url: \"http://box:1\"}}";
-        let beside = choice(other, &usual, "q:1b");
+        let beside = server_choice(other, &usual, "q:1b");
         assert_eq!(beside.model, "ollama-2/q:1b");
         assert_eq!(beside.provider.unwrap().base_url, "http://127.0.0.1:11434");
         // One that is there is used under its name, however its address is written.
         let there = "providers: {ollama: {kind: ollama, base_url: \"http://localhost:9/\"}}";
-        assert_eq!(choice(there, &moved, "q:1b").model, "ollama/q:1b");
+        assert_eq!(server_choice(there, &moved, "q:1b").model, "ollama/q:1b");
         let there = "providers: {box: {kind: openai, base_url: \"http://127.0.0.1:8080/v1\"}}";
         let running = server(LocalKind::LlamaCpp, "http://127.0.0.1:8080");
-        assert_eq!(choice(there, &running, "/models/Qwen-1.5B.gguf").model, "box/Qwen-1.5B");
-        assert_eq!(choice("", &running, "o/r:Q4").model, "local/o/r:Q4");
-        let llama = choice("", &running, "q");
+        assert_eq!(server_choice(there, &running, "/models/Qwen-1.5B.gguf").model, "box/Qwen-1.5B");
+        assert_eq!(server_choice("", &running, "o/r:Q4").model, "local/o/r:Q4");
+        let llama = server_choice("", &running, "q");
         assert_eq!(llama.model, "local/q");
         assert_eq!(llama.provider.unwrap().base_url, "http://127.0.0.1:8080/v1");
     }

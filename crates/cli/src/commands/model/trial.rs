@@ -68,18 +68,24 @@ impl CallForm {
 }
 
 impl Trial {
+    /// Asks a model one question.
+    pub async fn question(
+        provider: &dyn Provider,
+        model: &str,
+        clock: &dyn Clock,
+    ) -> Result<Words, String> {
+        let heard = ask(provider, request(model, QUESTION), clock).await;
+        let heard = heard.map_err(|error| error.to_string())?;
+        let text = heard.answer.text().trim().to_owned();
+        match text.is_empty() {
+            true => Err("it answered nothing".to_owned()),
+            false => Ok(Words { text, first: heard.first.unwrap_or(heard.all), all: heard.all }),
+        }
+    }
+
     /// Tries a model.
     pub async fn of(provider: &dyn Provider, model: &str, clock: &dyn Clock) -> Self {
-        let question = ask(provider, request(model, QUESTION), clock).await;
-        let question = question.map_err(|error| error.to_string()).and_then(|heard| {
-            let text = heard.answer.text().trim().to_owned();
-            match text.is_empty() {
-                true => Err("it answered nothing".to_owned()),
-                false => {
-                    Ok(Words { text, first: heard.first.unwrap_or(heard.all), all: heard.all })
-                }
-            }
-        });
+        let question = Self::question(provider, model, clock).await;
         let mut wish = request(model, WISH);
         let about = "Tells the weather of a city.";
         // Its schema is read by a test.

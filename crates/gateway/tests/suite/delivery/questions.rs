@@ -55,13 +55,15 @@ fn actor(life: &Life, user: &str) -> Actor {
 
 #[test]
 fn an_approval_is_asked_for_with_buttons_that_only_admins_make_count() {
-    let (files, fake) = (home(), Fake::new(forgetful()));
+    let features = Features { text_units: 400, ..forgetful() };
+    let (files, fake) = (home(), Fake::new(features));
     in_a_life(async {
         let life = Life::with(&files, &fake, AGENTS, Some(TOOLS)).await;
         life.say("a", "c1", "run rm -rf build").await;
         fake.count(1).await;
         let asked = fake.seen().remove(0);
         assert!(asked.text.contains("rm -rf build"), "{}", asked.text);
+        assert!(asked.text.contains("for `telegram:ann`"), "who asks: {}", asked.text);
         assert!(asked.text.contains("/approve "), "{}", asked.text);
         let labels: Vec<_> = asked.buttons.iter().map(|(label, _)| label.as_str()).collect();
         assert_eq!(labels, ["Approve once", "For this session", "Always", "Deny"]);
@@ -92,7 +94,8 @@ fn an_approval_is_asked_for_with_buttons_that_only_admins_make_count() {
 
 #[test]
 fn a_question_is_asked_once_whatever_crashes() {
-    let (files, fake) = (home(), Fake::new(forgetful()));
+    let features = Features { text_units: 400, ..forgetful() };
+    let (files, fake) = (home(), Fake::new(features));
     in_a_life(async {
         let life = Life::with(&files, &fake, AGENTS, Some(TOOLS)).await;
         life.say("a", "c1", "run rm -rf build").await;
@@ -166,7 +169,7 @@ fn without_buttons_the_text_says_how_to_answer() {
 
 #[test]
 fn without_buttons_an_approval_speaks_of_none() {
-    let features = Features { has_buttons: false, ..forgetful() };
+    let features = Features { has_buttons: false, text_units: 400, ..forgetful() };
     let (files, fake) = (home(), Fake::new(features));
     in_a_life(async {
         let life = Life::with(&files, &fake, AGENTS, Some(TOOLS)).await;

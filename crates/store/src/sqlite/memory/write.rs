@@ -78,7 +78,7 @@ pub(crate) fn remember(
     }
     mark(sql, scope, new.target, &new.digest, &ids)?;
     if head.0 != first {
-        anchor(sql, means, head, About::Scope(new.scope.clone()), &new.origin)?;
+        anchor(sql, means, head, whose(sql, &new.scope, &new.origin)?, &new.origin)?;
     }
     Ok(CommandOutcome::Remembered(ids))
 }
@@ -191,6 +191,19 @@ impl List<'_> {
     }
 }
 
+/// Whose matter a change of a scope's memory is: of the conversation it was made in, where that
+/// is of the same scope. Another scope's records name no conversation of this one.
+fn whose(sql: &Connection, scope: &ScopeName, origin: &MemoryOrigin) -> rusqlite::Result<About> {
+    let Some(session) = origin.session else { return Ok(About::Scope(scope.clone())) };
+    let is_its = sql
+        .prepare_cached(
+            "SELECT 1 FROM session JOIN scope ON scope.id = session.scope
+             WHERE session.id = ?1 AND scope.name = ?2",
+        )?
+        .exists((session.0, scope.as_str()))?;
+    Ok(if is_its { About::Session(session) } else { About::Scope(scope.clone()) })
+}
+
 /// Says on the audit trail where the chain ends now.
 fn anchor(
     sql: &Connection,
@@ -239,7 +252,7 @@ pub(crate) fn forget(
     if let Some(first) = forgotten.first() {
         // What was taken out of several scopes at once is none's alone.
         let about = match forgotten.iter().all(|it| it.scope == first.scope) {
-            true => About::Scope(first.scope.clone()),
+            true => whose(sql, &first.scope, origin)?,
             false => About::Agent,
         };
         anchor(sql, means, head, about, origin)?;

@@ -115,6 +115,20 @@ async fn who_was_granted_nothing_asks_nobody_and_hears_what_helps() {
 }
 
 #[tokio::test]
+async fn a_model_that_leads_nowhere_is_passed_over_for_the_next_one() {
+    let agents = format!(
+        "{AGENTS}  both: {{tools: minimal, model: [fake/model, mine/model], providers: {{mine: {{kind: openai, base_url: 'URL', api_key: '${{secret:KEY}}'}}}}}}\n"
+    );
+    let fixture = open_with(&agents, |seen, _| play(seen)).await;
+    let error = failure(&fixture, "both").await;
+    assert!(error.contains("not shared with agent `both`"), "{error}");
+    assert!(error.contains("insula secret set both KEY"), "both are told: {error}");
+    set(&fixture, of("both"), BOB).await;
+    assert_eq!(fixture.say("both", "one", &acts([say("hello")])).await, "hello");
+    assert_eq!(came(&fixture), [BOB]);
+}
+
+#[tokio::test]
 async fn without_its_own_key_an_agent_uses_nobody_elses_and_hears_which_command_mends_it() {
     let fixture = open().await;
     unset(&fixture, of("ann")).await;

@@ -1,0 +1,313 @@
+//! `insula init` and `insula channels …`: a model, a first agent and a first channel, by questions
+//! or by flags. Nothing is written before all of it was shown.
+
+mod account;
+mod ask;
+mod channels;
+mod draft;
+mod model;
+
+pub use channels::run as channels;
+
+use crate::arguments::Init;
+use crate::failure::Failure;
+use crate::output;
+use crate::reach::Reach;
+use crate::setting::{Answer, Setting};
+use account::NewAccount;
+use draft::Draft;
+use insula_config::files::FilesSnapshot;
+use insula_config::template::{TEMPLATES, Template};
+use insula_config::{AgentOutcome, load};
+use insula_domain::AgentId;
+use insula_models::Transport;
+use insula_registry::daemon::Purpose;
+use serde_json::{Value, json};
+use std::io::IsTerminal as _;
+use std::path::PathBuf;
+
+/// Who is there to answer, and what is known already.
+pub struct Wizard {
+    /// Whether somebody can be asked.
+    asks: bool,
+    /// Names of the daemon's secrets.
+    secrets: Vec<String>,
+    /// Whether there are agents that somebody wrote, and one that answers where no binding does.
+    has_agents: bool,
+    has_default: bool,
+}
+
+impl Wizard {
+    async fn new(setting: &Setting, asks: bool) -> Result<Self, Failure> {
+        let is_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+        let asks = asks && is_terminal && setting.answer == Answer::Text;
+        let home = &setting.home;
+        if !home.exists() {
+            return Ok(Self { asks, secrets: Vec::new(), has_agents: false, has_default: false });
+        }
+        let snapshot = FilesSnapshot::read(home.root())?;
+        let (_, loaded) = load(&snapshot, &setting.environment.variables);
+        let loaded = loaded.ok_or_else(|| {
+            Failure::WrongUse("the configuration has an error; `insula check` shows it".to_owned())
+        })?;
+        let written = loaded.agents.keys().filter(|id| loaded.implicit.as_ref() != Some(*id));
+        let is_default = |outcome: &AgentOutcome| matches!(outcome, AgentOutcome::Ready(config) if config.answers_by_default);
+        let reach = Reach::open(setting, Purpose::Look).await?;
+        let kept = reach.get("/api/daemon/secrets").await;
+        reach.close().await;
+        let kept = kept?;
+        let names = kept.as_array().into_iter().flatten();
+        Ok(Self {
+            asks,
+            secrets: names.filter_map(|it| it["name"].as_str().map(str::to_owned)).collect(),
+            has_agents: written.count() > 0,
+            has_default: loaded.implicit.is_none() && loaded.agents.values().any(is_default),
+        })
+    }
+}
+
+/// The agent that is to be added.
+struct NewAgent {
+    id: AgentId,
+    template: &'static Template,
+    name: Option<String>,
+}
+
+/// Runs `insula init`.
+pub async fn init(setting: &Setting, wish: &Init) -> Result<u8, Failure> {
+    let wizard = Wizard::new(setting, !wish.yes).await?;
+    let transport = Transport::new(&setting.world, &[]);
+    let transport = transport.map_err(|error| Failure::Failed(error.to_string()))?;
+    if wizard.asks {
+        ask::begin(&format!("Insula, in {}", setting.home.root().display()))?;
+    }
+    let chosen = match model::by_flags(setting, wish)? {
+        None if wizard.asks => Some(model::by_asking(setting, &transport).await?),
+        chosen => chosen,
+    };
+    let mut answered = Value::Null;
+    if let Some(chosen) = chosen.as_ref().filter(|_| !wish.no_test && !wish.dry_run) {
+        answered = chosen.test(setting, &transport).await?;
+    }
+    let agent = new_agent(&wizard, wish)?;
+    let account = new_account(setting, &wizard, wish)?;
+    let allow = allowed(&wizard, wish, account.as_ref())?;
+    let mut draft = Draft::begin(setting)?;
+    if let Some(chosen) = &chosen {
+        chosen.put(&mut draft)?;
+    }
+    if let Some(account) = &account {
+        account.put(&mut draft)?;
+    }
+    if let Some(NewAgent { id, template, name }) = &agent {
+        if let Some(account) = account.as_ref().filter(|_| wizard.has_default) {
+            let NewAccount { platform, name, .. } = account;
+            draft.item("bindings", &format!("{{agent: {id}, {platform}: {{account: {name}}}}}"))?;
+        }
+        let config = agent_text(&wizard, template, name.as_deref(), &allow);
+        draft.agent(id.clone(), config, template.soul);
+    }
+    let missing = [
+        chosen.as_ref().and_then(|it| it.lacks(&wizard)),
+        account.as_ref().and_then(|it| it.lacks(&wizard)),
+    ];
+    let missing: Vec<String> = missing.into_iter().flatten().collect();
+    let written = confirmed(setting, &wizard, &draft, (wish.dry_run, wish.yes)).await?;
+    let mut told = written.told;
+    told["model"] = json!(chosen.as_ref().map(model::Chosen::model));
+    told["tried"] = answered;
+    told["missing"] = json!(missing);
+    if let Some(account) = account.filter(|_| written.is_done && !wish.no_test) {
+        told["account"] = channels::tried(setting, &account.called()).await?;
+    }
+    match setting.answer {
+        Answer::Json => output::json(&told),
+        Answer::Text if written.is_done => finish(setting, agent.as_ref(), &told, &missing),
+        Answer::Text => {}
+    }
+    Ok(0)
+}
+
+/// Runs `insula agents add ID --template NAME`.
+pub async fn add(
+    setting: &Setting,
+    (id, template): (&str, &str),
+    name: Option<&str>,
+    model: Option<&str>,
+) -> Result<u8, Failure> {
+    let template = template_of(template)?;
+    let id = AgentId::new(id).map_err(|error| Failure::WrongUse(error.to_string()))?;
+    let wizard = Wizard::new(setting, false).await?;
+    let mut text = agent_text(&wizard, template, name, &[]);
+    if let Some(model) = model {
+        text.push_str(&format!("model: {}\n", Value::from(model)));
+    }
+    let mut draft = Draft::begin(setting)?;
+    draft.agent(id.clone(), text, template.soul);
+    let changes = draft.check(setting)?;
+    draft.write(setting).await?;
+    setting.answer.give(&draft.json(&changes), |_| {
+        output::line(&format!(
+            "added {id}, a {}; its settings and soul are in agents/{id}",
+            template.name
+        ));
+        changes.iter().for_each(|change| output::line(change));
+    });
+    Ok(0)
+}
+
+fn template_of(name: &str) -> Result<&'static Template, Failure> {
+    Template::find(name).ok_or_else(|| {
+        let all: Vec<&str> = TEMPLATES.iter().map(|it| it.name).collect();
+        let (name, all) = (output::clean(name), all.join(", "));
+        Failure::WrongUse(format!("`{name}` is no template; there are {all}"))
+    })
+}
+
+fn finish(setting: &Setting, agent: Option<&NewAgent>, told: &Value, missing: &[String]) {
+    let home = home_flag(setting);
+    if let Some(answer) = told["tried"]["answer"].as_str() {
+        output::line(&format!("the model says: {}", output::clean(answer)));
+    }
+    if let Some(account) = told["account"]["detail"].as_str() {
+        output::line(&format!(
+            "{}: {account}",
+            told["account"]["name"].as_str().unwrap_or_default()
+        ));
+    }
+    missing.iter().for_each(|line| output::line(line));
+    output::line(&format!("start it with `insula{home} up`"));
+    if let Some(agent) = agent {
+        output::line(&format!("then talk to it with `insula{home} chat --agent {}`", agent.id));
+    }
+}
+
+/// The home in a command, where it is not the usual one.
+fn home_flag(setting: &Setting) -> String {
+    let root = setting.home.root();
+    let usual =
+        setting.environment.variables.get("HOME").map(|it| PathBuf::from(it).join(".insula"));
+    let named = setting.environment.variables.contains_key("INSULA_HOME");
+    match named || usual.as_deref() == Some(root) {
+        true => String::new(),
+        false => format!(" --home {}", root.display()),
+    }
+}
+
+/// How it ended.
+struct Ended {
+    is_done: bool,
+    told: Value,
+}
+
+/// Shows what is to be written, asks, and writes it.
+async fn confirmed(
+    setting: &Setting,
+    wizard: &Wizard,
+    draft: &Draft,
+    (dry_run, yes): (bool, bool),
+) -> Result<Ended, Failure> {
+    let changes = draft.check(setting)?;
+    if setting.answer == Answer::Text {
+        draft.show(&changes);
+    }
+    let mut told = draft.json(&changes);
+    let is_agreed = match (dry_run, yes) {
+        (true, _) => false,
+        (false, true) => true,
+        (false, false) if wizard.asks => ask::yes("Write it?")?,
+        (false, false) => {
+            output::notice("nothing was written; `--yes` does it");
+            false
+        }
+    };
+    if is_agreed {
+        draft.write(setting).await?;
+    }
+    told["written"] = json!(is_agreed);
+    Ok(Ended { is_done: is_agreed, told })
+}
+
+/// Which agent is to be added; none where there are agents and nobody asks for another.
+fn new_agent(wizard: &Wizard, wish: &Init) -> Result<Option<NewAgent>, Failure> {
+    let name = match &wish.template {
+        Some(name) => name.clone(),
+        None if wizard.asks => {
+            let all = TEMPLATES.iter().map(|it| (it.name, it.name.to_owned(), it.about.to_owned()));
+            let none = ("", "none".to_owned(), "keep those there are".to_owned());
+            let all = all.chain(wizard.has_agents.then_some(none));
+            ask::one("What should your agent be?", all)?.to_owned()
+        }
+        None if wish.agent.is_none() && (wizard.has_agents || wish.dry_run) => String::new(),
+        None => TEMPLATES[0].name.to_owned(),
+    };
+    if name.is_empty() {
+        return Ok(None);
+    }
+    let template = template_of(&name)?;
+    let id = match &wish.agent {
+        Some(id) => id.clone(),
+        None if wizard.asks => ask::line("Its id (a-z, 0-9, `_` and `-`)", template.name)?,
+        None => template.name.to_owned(),
+    };
+    let id = AgentId::new(&id).map_err(|error| Failure::WrongUse(error.to_string()))?;
+    Ok(Some(NewAgent { id, template, name: wish.name.clone() }))
+}
+
+fn new_account(
+    setting: &Setting,
+    wizard: &Wizard,
+    wish: &Init,
+) -> Result<Option<NewAccount>, Failure> {
+    let platform = match &wish.channel {
+        Some(platform) => platform.clone(),
+        None if wizard.asks => {
+            let none = ("none", "none yet".to_owned(), "the terminal is enough for now".to_owned());
+            let all = account::platforms().into_iter();
+            let all = all.map(|it| (it, it.to_owned(), format!("docs/platforms/{it}.md")));
+            ask::one("Where should people reach it?", std::iter::once(none).chain(all))?.to_owned()
+        }
+        None => "none".to_owned(),
+    };
+    match &*platform {
+        "none" => Ok(None),
+        platform => NewAccount::new(setting, wizard, platform, &wish.account).map(Some),
+    }
+}
+
+/// Who may talk to the new agent.
+fn allowed(
+    wizard: &Wizard,
+    wish: &Init,
+    account: Option<&NewAccount>,
+) -> Result<Vec<String>, Failure> {
+    let Some(account) = account.filter(|_| wizard.asks && wish.allow.is_empty()) else {
+        return Ok(wish.allow.clone());
+    };
+    let question = "Who may talk to it there? (Empty: those you let in with `insula pairing`)";
+    let answer = ask::maybe(question, &format!("{}:123456789", account.platform))?;
+    let parts = answer.split([',', ' ']).map(str::trim).filter(|it| !it.is_empty());
+    Ok(parts.map(str::to_owned).collect())
+}
+
+/// The settings of a new agent.
+fn agent_text(
+    wizard: &Wizard,
+    template: &Template,
+    name: Option<&str>,
+    allow: &[String],
+) -> String {
+    let mut text = String::new();
+    if !wizard.has_default {
+        text.push_str("default: true\n");
+    }
+    if let Some(name) = name {
+        text.push_str(&format!("name: {}\n", Value::from(name)));
+    }
+    text.push_str(template.config);
+    if let Some(admin) = allow.first() {
+        let admin = Value::from(&**admin);
+        text.push_str(&format!("access: {{allow: {}, admins: [{admin}]}}\n", json!(allow)));
+    }
+    text
+}

@@ -1,0 +1,150 @@
+//! Adds an account or a binding to the text of `config.yaml`. Comments, order and everything else
+//! stay as they are; what can't be written so is left to the person.
+
+use crate::choose::{Unwritten, end, line_break, line_end, read};
+use crate::yaml::{MapEntry, Node, Value};
+
+/// The text with one more entry of the map at `path`; the maps on the way to it are made where
+/// they are missing. One that is there already is not changed.
+pub fn with_entry(text: &str, path: &[&'static str], key: &str, value: &str) -> Appended {
+    let root = read(text)?;
+    let (mut map, mut known) = (&root, 0);
+    while let Some(name) = path.get(known) {
+        let Some(entry) = entry(map, name) else { break };
+        map = block(text, entry, name)?;
+        known += 1;
+    }
+    let missing = path.get(known..).unwrap_or_default();
+    let name = missing.first().copied().unwrap_or(path.last().copied().unwrap_or("it"));
+    if missing.is_empty() && entry(map, key).is_some() {
+        return Err(Unwritten::Unusual(name));
+    }
+    let (at, indent) = match (known, map.entries().first(), map.entries().last()) {
+        (0, ..) => (text.len(), 0),
+        (_, Some(first), Some(last)) => {
+            (line_end(text, end(text, &last.value)), first.key_span.column as usize - 1)
+        }
+        _ => return Err(Unwritten::Unusual(name)),
+    };
+    let mut lines = String::new();
+    for (depth, step) in missing.iter().copied().chain([key]).enumerate() {
+        let value = if depth == missing.len() { format!(" {value}") } else { String::new() };
+        lines.push_str(&format!("{}{step}:{value}\n", " ".repeat(indent + 2 * depth)));
+    }
+    let done = inserted(text, at, &lines, known == 0);
+    let after = read(&done).map_err(|_| Unwritten::Unusual(name))?;
+    let found = path.iter().try_fold(&after, |node, step| node.get(step));
+    match found.and_then(|it| it.get(key)) {
+        Some(_) => Ok(done),
+        None => Err(Unwritten::Unusual(name)),
+    }
+}
+
+/// The text with one more item of the list `name`.
+pub fn with_item(text: &str, name: &'static str, item: &str) -> Appended {
+    let root = read(text)?;
+    let Some(entry) = entry(&root, name) else {
+        return Ok(inserted(text, text.len(), &format!("{name}:\n  - {item}\n"), true));
+    };
+    let is_flow = text.get(entry.value.span.start as usize..).is_some_and(|it| it.starts_with('['));
+    let (Some(first), Some(last), false) =
+        (entry.value.items().first(), entry.value.items().last(), is_flow)
+    else {
+        return Err(Unwritten::Unusual(name));
+    };
+    let line = text.get(..first.span.start as usize).and_then(|it| it.lines().last());
+    let indent = line.map_or(0, |line| line.len() - line.trim_start().len());
+    let at = line_end(text, end(text, last));
+    let done = inserted(text, at, &format!("{}- {item}\n", " ".repeat(indent)), false);
+    let after = read(&done).map_err(|_| Unwritten::Unusual(name))?;
+    let count = |root: &Node| root.get(name).map_or(0, |it| it.items().len());
+    match count(&after) == count(&root) + 1 {
+        true => Ok(done),
+        false => Err(Unwritten::Unusual(name)),
+    }
+}
+
+type Appended = Result<String, Unwritten>;
+
+fn entry<'n>(map: &'n Node, key: &str) -> Option<&'n MapEntry> {
+    map.entries().iter().find(|entry| &*entry.key == key)
+}
+
+/// A map that is written in lines and has something in it.
+fn block<'n>(text: &str, entry: &'n MapEntry, name: &'static str) -> Result<&'n Node, Unwritten> {
+    let is_flow = text.get(entry.value.span.start as usize..).is_some_and(|it| it.starts_with('{'));
+    match &entry.value.value {
+        Value::Map(entries) if !is_flow && !entries.is_empty() => Ok(&entry.value),
+        _ => Err(Unwritten::Unusual(name)),
+    }
+}
+
+/// Lines put in at a place, set off from what stands before them where they begin something new.
+fn inserted(text: &str, at: usize, lines: &str, is_new: bool) -> String {
+    let (before, after) = text.split_at(at.min(text.len()));
+    let line = line_break(text, at);
+    let gap = if is_new && !before.trim().is_empty() { "\n" } else { "" };
+    format!("{before}{line}{gap}{lines}{after}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ACCOUNT: [&str; 3] = ["channels", "telegram", "accounts"];
+
+    fn account(text: &str) -> Result<String, Unwritten> {
+        with_entry(text, &ACCOUNT, "two", "{token: x}")
+    }
+
+    #[test]
+    fn an_account_is_added_where_accounts_stand() {
+        assert_eq!(
+            account("").unwrap(),
+            "channels:\n  telegram:\n    accounts:\n      two: {token: x}\n"
+        );
+        assert_eq!(
+            account("model: a/b # mine").unwrap(),
+            "model: a/b # mine\n\nchannels:\n  telegram:\n    accounts:\n      two: {token: x}\n"
+        );
+        let text = "channels:\n    matrix:\n        accounts:\n            m: {token: y}\n# end\nmodel: a/b\n";
+        assert_eq!(
+            account(text).unwrap(),
+            "channels:\n    matrix:\n        accounts:\n            m: {token: y}\n    telegram:\n      accounts:\n        two: {token: x}\n# end\nmodel: a/b\n"
+        );
+        let text =
+            "channels:\n  telegram:\n    accounts:\n      one: {token: y} # first\n\nmodel: a/b\n";
+        assert_eq!(
+            account(text).unwrap(),
+            "channels:\n  telegram:\n    accounts:\n      one: {token: y} # first\n      two: {token: x}\n\nmodel: a/b\n"
+        );
+    }
+
+    #[test]
+    fn what_is_written_otherwise_or_there_already_is_left_to_the_person() {
+        for text in [
+            "channels: {telegram: {accounts: {one: {token: y}}}}\n",
+            "channels:\n",
+            "channels:\n  telegram:\n    accounts:\n      two: {token: y}\n",
+            "channels: [a]\n",
+            "a: [\n",
+        ] {
+            assert!(account(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_binding_is_added_behind_the_last_one() {
+        let add = |text: &str| with_item(text, "bindings", "{agent: b}");
+        assert_eq!(add("").unwrap(), "bindings:\n  - {agent: b}\n");
+        assert_eq!(
+            add("bindings:\n- agent: a\n  telegram: 1\n\nmodel: x/y\n").unwrap(),
+            "bindings:\n- agent: a\n  telegram: 1\n- {agent: b}\n\nmodel: x/y\n"
+        );
+        assert_eq!(
+            add("bindings:\n    - {agent: a} # one\n").unwrap(),
+            "bindings:\n    - {agent: a} # one\n    - {agent: b}\n"
+        );
+        assert!(add("bindings: [{agent: a}]\n").is_err());
+    }
+}
