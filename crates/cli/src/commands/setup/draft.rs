@@ -108,7 +108,9 @@ impl Draft {
         if report.errors().count() > had || !self.agents.iter().all(|it| ready(&it.id)) {
             return Err(Failure::WrongUse(format!("nothing was written: {}", first(&report))));
         }
-        let changes = before.1.as_ref().zip(after.as_ref()).map(|(before, after)| {
+        // Nobody misses the agent that is there because nobody wrote any.
+        let before = before.1.as_ref().filter(|it| it.implicit.is_none());
+        let changes = before.zip(after.as_ref()).map(|(before, after)| {
             let changes = diff(&Applied::of(before), &Applied::of(after));
             changes.iter().map(|it| format!("{:<8} {it}", it.kind.as_str())).collect()
         });
