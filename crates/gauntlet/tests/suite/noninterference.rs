@@ -29,17 +29,17 @@ fn short(seed: u64, pairs: u64) -> Arguments {
 
 #[test]
 fn g_what_others_do_changes_no_byte_of_an_agent() {
-    let outcome = on_several(&short(1, 160)).unwrap();
+    let outcome = on_several(&short(1, 100)).unwrap();
     if let Some(found) = &outcome.found {
         panic!("after {} pairs\n{found}", found.pairs_before);
     }
-    assert!(outcome.pairs >= 160, "{}", outcome.pairs);
+    assert!(outcome.pairs >= 100, "{}", outcome.pairs);
     // What nothing was seen of is not compared.
     for kind in [
         "file", "health", "heard", "hook", "look", "mcp", "metrics", "model", "page", "post",
         "rows", "search", "site", "step", "token", "turn",
     ] {
-        assert!(outcome.counts.get(kind).is_some_and(|count| *count > 20), "{kind}: {outcome:?}");
+        assert!(outcome.counts.get(kind).is_some_and(|count| *count > 10), "{kind}: {outcome:?}");
     }
 }
 
