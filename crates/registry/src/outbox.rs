@@ -18,6 +18,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Notify;
 
+/// What stands where something was shown of a reply that somebody dropped.
+const BROKEN_OFF: &str = "(broken off: the rest of this answer was dropped)";
+
 /// Something that became of a delivery, for counting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Became {
@@ -125,14 +128,17 @@ impl Outbox {
         self.decide(agent, id, resend, "delivery.resent", actor).await
     }
 
-    /// Takes something out of the outbox for good.
+    /// Takes something out of the outbox for good. Where a part of it was shown already, that is
+    /// made to say so.
     pub async fn drop_delivery(
         &self,
         agent: &AgentContext,
         id: DeliveryId,
         actor: &Actor,
     ) -> Result<(), StoreError> {
-        self.decide(agent, id, OutboxCommand::Drop { id }, "delivery.dropped", actor).await
+        let instead = Some(BROKEN_OFF.to_owned());
+        let drop = OutboxCommand::Drop { id, instead, at: self.clock.now() };
+        self.decide(agent, id, drop, "delivery.dropped", actor).await
     }
 
     async fn decide(

@@ -258,9 +258,10 @@ pub enum OutboxCommand {
     /// An operator wants it sent now: held, failed, or waiting. Refuses with
     /// [`NoDelivery`](crate::StoreError::NoDelivery) what is not there or was sent.
     Resend { id: DeliveryId, at: Timestamp },
-    /// Takes it out, words and all. Refuses with
-    /// [`NoDelivery`](crate::StoreError::NoDelivery) what is not there or was sent.
-    Drop { id: DeliveryId },
+    /// Takes it out, words and all. A reply of which something was shown is left in the place of
+    /// its words with those of `instead`, so that what was shown can be made to say them. Refuses
+    /// with [`NoDelivery`](crate::StoreError::NoDelivery) what is not there or was sent.
+    Drop { id: DeliveryId, instead: Option<String>, at: Timestamp },
     /// Something is about to be shown of a turn's reply. Refuses with
     /// [`NoDelivery`](crate::StoreError::NoDelivery) once the turn is over.
     ProvisionalBegun { turn: TurnId },

@@ -290,7 +290,8 @@ impl Relay {
         if asked.state != DeliveryState::Sent {
             // Nobody has seen it, and nobody needs to any more.
             if matches!(asked.state, DeliveryState::Waiting | DeliveryState::Uncertain) {
-                let drop = OutboxCommand::Drop { id: asked.id };
+                let at = self.world.clock.now();
+                let drop = OutboxCommand::Drop { id: asked.id, instead: None, at };
                 let _ = self.change(agent, vec![AgentCommand::Outbox(drop)]).await;
             }
             return;

@@ -104,7 +104,11 @@ async fn a_change_is_told_before_its_commit_returns(opener: &dyn Opener) {
         FeedChange::Approval { agent: agent("a"), id: "1".into(), decision: decision.clone() };
     assert_eq!(heard.try_iter().collect::<Vec<_>>(), [FeedChange::Access(agent("a")), approval]);
     // A commit that fails tells of no answer, and lets what is kept in memory be read again.
-    let missing = AgentCommand::Outbox(OutboxCommand::Drop { id: DeliveryId(99) });
+    let missing = AgentCommand::Outbox(OutboxCommand::Drop {
+        id: DeliveryId(99),
+        instead: None,
+        at: super::sample::at(1),
+    });
     a.commit(vec![settle("2"), ingress(), missing]).await.unwrap_err();
     assert_eq!(heard.try_iter().collect::<Vec<_>>(), [FeedChange::Access(agent("a"))]);
     drop(subscription);

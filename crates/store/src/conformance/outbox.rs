@@ -212,12 +212,16 @@ async fn a_delivery_goes_through_its_states(opener: &dyn Opener) {
     let names: Vec<_> = now.sent.iter().map(|it| (&*it.message, it.upto)).collect();
     assert_eq!(names, [("m1", 2), ("m2", 4)]);
     assert_eq!(a.deliveries(None, 9).await.unwrap(), []);
-    for over in [OutboxCommand::Resend { id, at: at(12) }, OutboxCommand::Drop { id }] {
+    for over in [
+        OutboxCommand::Resend { id, at: at(12) },
+        OutboxCommand::Drop { id, instead: None, at: at(12) },
+    ] {
         let refused = a.commit(vec![AgentCommand::Outbox(over)]).await;
         assert!(matches!(refused, Err(StoreError::NoDelivery { .. })), "{refused:?}");
     }
     let dropped = enqueue(&a, put("c", "not wanted", None)).await;
-    change(&a, OutboxCommand::Drop { id: dropped }).await;
+    change(&a, OutboxCommand::Drop { id: dropped, instead: Some("gone".to_owned()), at: at(12) })
+        .await;
     assert_eq!(a.delivery(dropped).await.unwrap(), None);
     // Its number is not given again, and what comes late for it is no error.
     assert!(enqueue(&a, put("c", "wanted", None)).await > dropped);
@@ -268,6 +272,23 @@ async fn what_was_shown_before_stays_known(opener: &dyn Opener) {
     change(&a, shown(turn, None)).await;
     a.commit(vec![conclude(turn, "pong")]).await.unwrap();
     assert_eq!(newest(&a).await.provisional, Provisional::None);
+
+    // Dropped, what was shown of it is to say so, once; and what was not shown is gone.
+    let turn = accepted(&a, "k", "c").await.turn();
+    change(&a, OutboxCommand::ProvisionalBegun { turn }).await;
+    change(&a, shown(turn, Some("m3"))).await;
+    a.commit(vec![conclude(turn, "pong")]).await.unwrap();
+    let id = newest(&a).await.id;
+    let why = "no".to_owned();
+    change(&a, OutboxCommand::InDoubt { id, then: Doubt::Hold, why, at: at(9) }).await;
+    let drop = || OutboxCommand::Drop { id, instead: Some("gone".to_owned()), at: at(10) };
+    change(&a, drop()).await;
+    let left = get(&a, id).await;
+    assert_eq!(left.content, Content::Text("gone".to_owned()));
+    assert_eq!(left.provisional, Provisional::Shown("m3".into()));
+    assert_eq!((left.state, left.doubts, left.next_at), (DeliveryState::Waiting, 0, at(10)));
+    change(&a, drop()).await;
+    assert_eq!(a.delivery(id).await.unwrap(), None);
     store.shutdown().await;
 }
 

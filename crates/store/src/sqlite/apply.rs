@@ -66,7 +66,10 @@ impl Traits {
                     OutboxCommand::Enqueue(_) | OutboxCommand::Resend { .. } => {
                         traits.accepts = true;
                     }
-                    OutboxCommand::Drop { .. } => traits.erases = true,
+                    OutboxCommand::Drop { instead, .. } => {
+                        traits.erases = true;
+                        traits.accepts |= instead.is_some();
+                    }
                     _ => {}
                 },
                 AgentCommand::Remember(_) => traits.audits = true,

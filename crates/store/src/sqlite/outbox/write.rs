@@ -84,12 +84,25 @@ pub(crate) fn apply(
                 .execute((id.0, at.as_millis()))?;
             some(changed, *id)?;
         }
-        OutboxCommand::Drop { id } => {
+        OutboxCommand::Drop { id, instead, at } => {
             let found = sql
                 .prepare_cached("SELECT 1 FROM delivery WHERE id = ?1 AND state <> 3")?
                 .exists([id.0])?;
             some(usize::from(found), *id)?;
-            remove(sql, *id)?;
+            let left = match instead {
+                None => 0,
+                // Whoever drops these words too is rid of them.
+                Some(text) => sql
+                    .prepare_cached(
+                        "UPDATE delivery SET message = NULL, text = ?2, state = 0, attempts = 0,
+                             doubts = 0, why = NULL, next_at = ?3, changed_at = ?3
+                         WHERE id = ?1 AND provisional = ?4 AND text IS NULL",
+                    )?
+                    .execute((id.0, text, at.as_millis(), provisional::SHOWN))?,
+            };
+            if left == 0 {
+                remove(sql, *id)?;
+            }
         }
         OutboxCommand::ProvisionalBegun { turn } => {
             let changed = sql
