@@ -1,6 +1,7 @@
 //! The tool calls of a turn: through the gate, journalled before and after.
 
 use crate::LOG;
+use crate::call_line;
 use crate::course::TurnFailure;
 use crate::current::runs_programs;
 use crate::facts::InTurn;
@@ -126,7 +127,8 @@ impl Turn<'_> {
         history: &[Message],
     ) -> Result<Called, Broken> {
         let cx = self.cx;
-        cx.live.voice.say(TurnEvent::ToolCall { name: name.to_owned() });
+        let about = call_line::about(arguments, |text| self.redaction().told(text));
+        cx.live.voice.say(TurnEvent::ToolCall { name: name.to_owned(), about });
         self.course.begin_call(self.shop.world.clock.elapsed());
         // From before the first look, so that no change falls between two.
         let changes = self.shop.registry.changes();

@@ -14,6 +14,7 @@ mod ask;
 mod asked_by_server;
 mod bills;
 pub mod budget;
+mod call_line;
 mod calls;
 mod cleaned;
 pub mod client;

@@ -1,5 +1,8 @@
 //! Commands typed in a conversation: what they are called, and what was meant.
 
+use super::markdown::Style;
+use super::terminal::Screen;
+use crate::layout::{width, wrap};
 use serde_json::Value;
 use std::fmt;
 
@@ -108,6 +111,29 @@ pub fn prompts(servers: &Value) -> Vec<(String, String, String)> {
         .map(|it| (text(it, "command"), text(it, "arguments"), text(it, "description")))
         .collect()
 }
+
+/// Commands and what they do, in two columns, or below each other where there is no room.
+pub fn help(all: &[(String, String)], screen: Screen) -> String {
+    let Screen { columns, paint, .. } = screen;
+    let typed = all.iter().take(ENTRIES.len()).map(|(typed, _)| width(typed)).max().unwrap_or(0);
+    let is_wide = columns >= typed + 4 + ABOUT_COLUMNS_MIN;
+    let mut text = String::new();
+    for (command, about) in all {
+        let shown = Style::CODE.paint(command, paint);
+        let indent = if is_wide { typed + 4 } else { 4 };
+        let about = wrap(about, columns.saturating_sub(indent).max(1), 0);
+        let about = about.replace('\n', &format!("\n{}", " ".repeat(indent)));
+        let between = match is_wide && width(command) <= typed {
+            true => " ".repeat(typed + 2 - width(command)),
+            false => format!("\n{}", " ".repeat(indent)),
+        };
+        text += &format!("  {shown}{between}{about}\n");
+    }
+    text
+}
+
+/// Room that a sentence needs beside a command.
+const ABOUT_COLUMNS_MIN: usize = 24;
 
 /// How alike a word has to be to a command to be taken for it misspelt.
 const ALIKE_MIN: f64 = 0.75;

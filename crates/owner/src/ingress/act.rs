@@ -20,7 +20,7 @@ const SHOWN_MAX: usize = 50;
 const ENTRY_CHARS_MAX: usize = 300;
 
 impl Ingress {
-    /// Carries out a command; what is said to whoever typed it.
+    /// Carries out a command; what is said to whoever typed it, if anything is.
     pub(super) async fn act(
         &self,
         cx: &IngressContext<'_>,
@@ -99,7 +99,8 @@ impl Ingress {
         };
         match stopped {
             0 => "nothing of yours is running here".to_owned(),
-            _ => "stopped".to_owned(),
+            // The turn that was stopped says so itself, where its reply would have been.
+            _ => String::new(),
         }
     }
 

@@ -304,6 +304,9 @@ impl Ingress {
         else {
             return Ok(false);
         };
+        if let Happening::Pressed(press) = &envelope.what {
+            self.acknowledge(envelope, press, "I am paused at the moment").await;
+        }
         let Happening::Said(message) = &envelope.what else { return Ok(false) };
         let handling = admission::handling(&self.access, agent, &envelope.address, message);
         let is_ours = handling == Handling::Answer;

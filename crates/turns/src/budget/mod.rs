@@ -11,6 +11,7 @@
 pub mod estimate;
 pub mod ledger;
 pub mod report;
+pub mod unpriced;
 
 #[cfg(test)]
 mod ledger_tests;
@@ -185,8 +186,9 @@ impl Budgets {
         let now = self.clock.now();
         let of = match key {
             Key::Daemon => {
-                let used = used_by_all(&self.store, now).await?;
-                self.ledger.open(Key::Daemon, used.values().sum_up(), now);
+                let (used, by_deleted) = used_by_all(&self.store, now).await?;
+                let used = used.values().chain([&by_deleted]).sum_up();
+                self.ledger.open(Key::Daemon, used, now);
                 return Ok(());
             }
             Key::Person(_) | Key::Way(_) => {
@@ -196,7 +198,7 @@ impl Budgets {
                     _ => return Ok(()),
                 };
                 let mut used = Amounts::default();
-                for id in used_by_all(&self.store, now).await?.keys() {
+                for id in used_by_all(&self.store, now).await?.0.keys() {
                     let of = of.clone();
                     let totals = self.store.agent(id).usage_of(of, midnight(now)).await?;
                     used = [used, amounts(totals.usage)].iter().sum_up();
@@ -313,12 +315,12 @@ impl<'a, I: Iterator<Item = &'a Amounts>> SumUp for I {
     }
 }
 
-/// What each agent that used anything today used. Opens only the databases of agents that are
-/// at work.
+/// What each agent that used anything today used, and what those did that were deleted since.
+/// Opens only the databases of agents that are at work.
 async fn used_by_all(
     store: &Store,
     now: Timestamp,
-) -> Result<BTreeMap<AgentId, Amounts>, StoreError> {
+) -> Result<(BTreeMap<AgentId, Amounts>, Amounts), StoreError> {
     let today = midnight(now);
     let spending = store.daemon().spending(today).await?;
     let mut used = BTreeMap::new();
@@ -333,5 +335,6 @@ async fn used_by_all(
             used.insert(agent, amounts(totals.usage));
         }
     }
-    Ok(used)
+    let deleted = spending.deleted.filter(|(day, _)| *day == today);
+    Ok((used, deleted.map(|(_, totals)| amounts(totals.usage)).unwrap_or_default()))
 }

@@ -16,6 +16,7 @@ use insula_domain::command::DangerRule;
 use insula_domain::question::StartFolder;
 use insula_domain::{AccessMode, ApprovalMode, ChildApprovals, Effect, tool};
 use insula_registry::events::turn::{ApprovalOutcome, TurnEvent};
+use insula_registry::events::until;
 use insula_registry::tokens::Verb;
 use insula_store::{ApprovalDecision, Usage};
 use insula_tools::Risk;
@@ -275,6 +276,7 @@ impl Turn<'_> {
                 tool: question.tool.to_owned(),
                 what: approval.what.clone(),
                 rule: question.rule.to_owned(),
+                wait_s: until(approval.asked_at, approval.expires_at).as_secs(),
             });
         });
         let (outcome, by, answer) = match asked.await? {

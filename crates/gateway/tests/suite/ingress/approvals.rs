@@ -309,3 +309,20 @@ async fn c11_a_button_counts_for_admins_alone() {
         tokio::task::yield_now().await;
     }
 }
+
+#[tokio::test]
+async fn who_may_not_talk_and_presses_a_button_is_told_so() {
+    let config = CONFIG.replace("telegram:*", "telegram:1");
+    let fixture = with(&config, &[&Shell], script).await;
+    fixture.say(&group("-100", "1"), "rm it").await;
+    let id = waiting(&fixture).await;
+    fixture.posts(1).await;
+    let buttons = fixture.platforms.buttons.lock().unwrap().clone();
+    let (_, data) = buttons.first().expect("an approval has buttons");
+    let stranger = group("-100", "2");
+    assert_eq!(fixture.press(&stranger, data).await, "this button is not for you");
+    // What was forged reads the same: nothing is learned from the difference.
+    assert_eq!(fixture.press(&stranger, "forged").await, "this button is not for you");
+    assert_eq!(fixture.platforms.pressed.lock().unwrap().len(), 2);
+    assert!(still_waits(&fixture, &id).await);
+}
