@@ -246,3 +246,18 @@ fn what_a_start_tells_to_type_names_its_home_and_account() {
     let words = "route explain --platform telegram --account one --chat 1 --user 1";
     insula(&home, &words.split(' ').collect::<Vec<_>>()).ok();
 }
+
+#[test]
+fn what_programs_see_is_said_once_in_a_conversation() {
+    let home = configured("agents: {a: {default: true, tools: coding}}\n");
+    let _daemon = start_still(&home);
+    let run = |session: &str| {
+        let words = ["chat", "--session", session, "-m", "run cat /srv/none"];
+        insula(&home, &words).ok().stdout
+    };
+    let sentence = "programs see the system";
+    let (first, second) = (run("one"), run("one"));
+    assert!(first.contains(sentence) && first.contains("not granted: `/srv/none`"), "{first}");
+    assert!(!second.contains(sentence) && second.contains("not granted: `/srv/none`"), "{second}");
+    assert!(run("two").contains(sentence), "another conversation was not told");
+}

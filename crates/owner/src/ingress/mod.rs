@@ -57,6 +57,8 @@ use tracing::Instrument as _;
 
 /// How often somebody hears that they are refused, as by a budget.
 const REFUSED_EVERY: Duration = Duration::from_secs(60);
+/// How often somebody hears that there is nothing left for the day.
+const USED_UP_EVERY: Duration = Duration::from_secs(60 * 60);
 /// How often a stranger hears that too many wait before them.
 const FULL_EVERY: Duration = Duration::from_secs(60 * 60);
 
@@ -88,6 +90,8 @@ pub struct Inner {
     asleep: Asleep,
     /// Who was told lately that they are refused.
     lately: Lately,
+    /// Who was told lately that there is nothing left for the day.
+    used_up: Lately,
     /// Which strangers were told lately that too many wait.
     crowded: Lately,
     /// What messages said that may wait for their turn.
@@ -180,6 +184,7 @@ impl Ingress {
             chats: Chats::default(),
             asleep: Asleep::default(),
             lately: Lately::new(REFUSED_EVERY),
+            used_up: Lately::new(USED_UP_EVERY),
             crowded: Lately::new(FULL_EVERY),
             last_said: LastSaid::default(),
             lines_out: Mutex::default(),
