@@ -73,6 +73,7 @@ mod verify;
 
 pub use cleaned::cleaned;
 pub use client::{CallCount, ClientResult, Wishes};
+pub use control::Undone;
 pub use delivered::{DeliveryFile, DeliveryText};
 pub use engine::Engine;
 pub use insula_models::{AnswerFormat, ToolChoice, ToolSchema};

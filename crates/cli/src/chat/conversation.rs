@@ -183,6 +183,25 @@ impl Conversation<'_> {
                 sessions::table(&found);
                 self.note(&format!("`insula sessions show {} ID` shows one", self.talk.agent));
             }
+            Slash::Session(None) => {
+                let session = &self.talk.session;
+                self.note(&format!("this is `{session}`; /session NAME for another, new or old"));
+            }
+            Slash::Session(Some(name)) => {
+                self.note(&format!("from here on in conversation `{name}`"));
+                self.talk.session = name;
+            }
+            Slash::Tools => {
+                let tools = self.reach.get(&self.talk.path("tools")).await?;
+                let known = tools.as_array().into_iter().flatten();
+                let known = known.filter(|tool| tool["exposed"] == true);
+                let names: Vec<&str> = known.filter_map(|tool| tool["name"].as_str()).collect();
+                output::line(&names.join(", "));
+                self.note(&format!(
+                    "`insula tools {}` says why each is in or out",
+                    self.talk.agent
+                ));
+            }
             Slash::Memory => self.remembered().await?,
             Slash::Forget(what) => self.forget(what).await?,
             Slash::Approvals => approvals::table(&self.waiting().await?),

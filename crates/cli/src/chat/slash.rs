@@ -31,6 +31,10 @@ pub enum Slash {
     Forget(Option<String>),
     /// List the conversations.
     Sessions,
+    /// Go on in another conversation; without a name, say which one this is.
+    Session(Option<String>),
+    /// What the agent can use.
+    Tools,
     /// What was used today.
     Usage,
     /// What can be typed.
@@ -80,7 +84,7 @@ pub struct Entry {
 }
 
 /// Every command.
-pub const ENTRIES: [Entry; 14] = [
+pub const ENTRIES: [Entry; 16] = [
     Entry { name: "/agents", argument: "", about: "list the agents" },
     Entry { name: "/agent", argument: " NAME", about: "talk to another agent" },
     Entry { name: "/new", argument: "", about: "begin this conversation anew" },
@@ -96,6 +100,8 @@ pub const ENTRIES: [Entry; 14] = [
         about: "forget an entry by number or words, or all",
     },
     Entry { name: "/sessions", argument: "", about: "list this agent's conversations" },
+    Entry { name: "/session", argument: " NAME", about: "go on in another conversation" },
+    Entry { name: "/tools", argument: "", about: "show what the agent can use" },
     Entry { name: "/usage", argument: "", about: "show what was used today" },
     Entry { name: "/help", argument: "", about: "show this" },
     Entry { name: "/quit", argument: "", about: "leave, as Ctrl-D does" },
@@ -169,6 +175,8 @@ pub fn read(line: &str) -> TypedLine {
         "/memory" => Slash::Memory,
         "/forget" => Slash::Forget(Some(rest).filter(|rest| !rest.is_empty())),
         "/sessions" => Slash::Sessions,
+        "/session" => Slash::Session(argument),
+        "/tools" => Slash::Tools,
         "/usage" => Slash::Usage,
         "/help" => Slash::Help,
         "/quit" | "/exit" => Slash::Quit,

@@ -15,6 +15,7 @@ mod commands;
 mod dispatch;
 mod happenings;
 mod lately;
+mod looking;
 mod queue;
 mod said;
 mod stored;
@@ -41,7 +42,7 @@ use insula_registry::access::{AdmittedSender, InboundCounts, InboundOutcome};
 use insula_registry::forgotten::Forgotten;
 use insula_registry::secrets::SecretBook;
 use insula_registry::trail::Trail;
-use insula_registry::{Access, AgentContext, AgentState, Daemon, Registry};
+use insula_registry::{Access, AgentContext, AgentState, Daemon, Home, Registry};
 use insula_store::session::NAME_BYTES_MAX;
 use insula_store::{AgentCommand, Enqueue, EventName, OutboxCommand, Store, StoreError};
 use insula_turns::{Engine, cleaned};
@@ -74,6 +75,8 @@ pub struct Ingress {
 /// What it works with.
 pub struct Inner {
     world: World,
+    /// Where logs of agents are.
+    home: Home,
     store: Store,
     registry: Arc<Registry>,
     access: Arc<Access>,
@@ -170,6 +173,7 @@ impl Ingress {
         let Opened { daemon, parts, .. } = opened;
         let inner = Inner {
             world: parts.world.clone(),
+            home: parts.home.clone(),
             store: parts.store.clone(),
             registry: parts.registry.clone(),
             access: parts.access.clone(),

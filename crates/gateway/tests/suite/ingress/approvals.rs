@@ -326,3 +326,25 @@ async fn who_may_not_talk_and_presses_a_button_is_told_so() {
     assert_eq!(fixture.platforms.pressed.lock().unwrap().len(), 2);
     assert!(still_waits(&fixture, &id).await);
 }
+
+#[tokio::test]
+async fn a_home_hears_that_an_approval_waits_elsewhere_and_not_what_it_would_do() {
+    let fixture = with(CONFIG, &[&Shell], script).await;
+    let admin = dm("9");
+    fixture.ask(&admin, "/sethome").await;
+    fixture.say(&group("-100", "1"), "rm it").await;
+    waiting(&fixture).await;
+    until_posted(&fixture, "9", "waits for an approval").await;
+    let posts = fixture.posted();
+    let told = posts.iter().find(|it| it.2.contains("waits for an approval")).unwrap();
+    assert_eq!(
+        (told.1.as_str(), told.2.as_str()),
+        ("9", "a waits for an approval: terminal (delete)")
+    );
+    // Asked in the home itself, it is not told of besides.
+    fixture.say(&admin, "rm it").await;
+    until_posted(&fixture, "9", "rm -r build").await;
+    fixture.daemon.told().await;
+    let count = fixture.posted().iter().filter(|it| it.2.contains("waits for an")).count();
+    assert_eq!(count, 1);
+}
