@@ -2,6 +2,7 @@
 
 use crate::agent_log::AgentLayer;
 use crate::failure::Failure;
+use crate::hints::{Started, hints};
 use crate::reach::{Occupied, Running, SOCKET, occupied};
 use crate::setting::{Answer, Setting};
 use crate::{logging, moved, otlp, output, process, supervisor};
@@ -23,6 +24,7 @@ use insula_turns::Engine;
 use insula_vault::Secret;
 use insula_world::{Listener, LocalListener, World};
 use serde_json::json;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -296,30 +298,30 @@ fn welcome(
         facts.push(("failed", format!("{}; `insula check` says why", shortened(&failed))));
     }
     let first = ready.iter().find(|id| *id == "coder").or(ready.first());
-    let tools = first.map(|id| format!("insula tools {id}"));
-    let talk = first.map(|_| "insula chat".to_owned());
-    let route = "insula route explain --platform telegram --chat 1 --user 1".to_owned();
-    let hints = [
-        (talk, "talk to it"),
-        (Some("insula agents list".to_owned()), "who lives here"),
-        (tools, "what it may use, and why"),
-        (Some(route), "who would answer"),
-        (Some("insula doctor".to_owned()), "what works here, and what is off"),
-    ];
+    let usual = user_home.map(|home| Path::new(home).join(".insula"));
+    let accounts: Vec<(&str, &str)> = snapshot
+        .daemon
+        .accounts
+        .iter()
+        .map(|it| (it.platform.as_str(), it.name.as_str()))
+        .collect();
+    let defaults = snapshot.router.defaults();
+    let hints = hints(&Started {
+        home: (usual.as_deref() != Some(parts.home.root())).then(|| parts.home.root()),
+        agent: first.map(String::as_str),
+        has_default: defaults.cli.is_some() || defaults.everywhere.is_some(),
+        accounts: &accounts,
+    });
     let mut text = output::heading_text(&format!("insula {}", env!("CARGO_PKG_VERSION")));
     text += &output::facts_text(&facts);
     text += &missing_text(&missing);
     text += "\nIn another terminal:\n";
-    for (command, what) in hints {
-        if let Some(command) = command {
-            text += &format!("  {command:<60} {what}\n");
-        }
-    }
+    text += &output::pairs_text(&hints);
     let applies = match follow {
         Follow::Files => "changes apply while it runs",
         Follow::Requests => "`insula reload` applies changes",
     };
-    text += &format!("\nEdit {root}/config.yaml; {applies}. Ctrl-C stops.\n");
+    text += &output::text_block(&format!("\nEdit {root}/config.yaml; {applies}. Ctrl-C stops."));
     output::announce(&text);
 }
 
@@ -335,9 +337,9 @@ fn missing_text(missing: &[(String, Option<String>)]) -> String {
     }
     let mut text = "\nStill missing (`insula check` shows where):\n".to_owned();
     for (what, help) in missing.iter().take(SHOWN) {
-        text += &format!("  - {}\n", output::clean(what));
+        text += &output::text_block(&format!("  - {what}"));
         if let Some(help) = help {
-            text += &format!("    {}\n", output::clean(help));
+            text += &output::text_block(&format!("    {help}"));
         }
     }
     if let Some(more) = missing.len().checked_sub(SHOWN).filter(|more| *more > 0) {

@@ -1,13 +1,15 @@
 //! How answers look: tables that fit a terminal, JSON where asked for, colour only there.
 
 use crate::failure::{FAILED, Failure};
+use crate::layout::{longest_word, width, wrap};
 use crate::process;
 use anstream::eprintln;
 use comfy_table::presets::NOTHING;
-use comfy_table::{ContentArrangement, Table};
+use comfy_table::{Cell, Color, ColumnConstraint, ContentArrangement, Table, Width};
 use insula_config::render::{self, Colour};
+use rustix::termios::tcgetwinsize;
 use serde_json::Value;
-use std::io::{ErrorKind, Write as _};
+use std::io::{ErrorKind, IsTerminal, Write as _};
 
 const BOLD: &str = "\x1b[1m";
 const RED: &str = "\x1b[1;31m";
@@ -36,8 +38,27 @@ pub fn json(value: &Value) {
     put(&format!("{value:#}\n"));
 }
 
-/// Prints a table without lines.
+/// The columns of a terminal; `None` for what is none.
+fn columns(of: &(impl IsTerminal + std::os::fd::AsFd)) -> Option<usize> {
+    let size = tcgetwinsize(of).ok().filter(|_| of.is_terminal())?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+}
+
+/// Prints a table without lines. Where a terminal is too narrow for it, each row is told below the
+/// other, so that no word is broken.
 pub fn table(headers: &[&str], rows: impl IntoIterator<Item = Vec<String>>) {
+    let clean_row = |row: Vec<String>| row.iter().map(|cell| clean(cell)).collect::<Vec<_>>();
+    let mut rows: Vec<Vec<String>> = rows.into_iter().map(clean_row).collect();
+    let headers = &without_idle(headers, &mut rows)[..];
+    let columns = columns(&std::io::stdout());
+    let least = least_widths(headers, &rows);
+    // Each column has a blank on both sides.
+    let needed: usize = least.iter().map(|least| least + 2).sum();
+    if let Some(columns) = columns
+        && needed > columns
+    {
+        return put(&stacked(headers, &rows, columns));
+    }
     let mut table = Table::new();
     table.load_style(NOTHING);
     table.set_content_arrangement(ContentArrangement::Dynamic);
@@ -46,9 +67,88 @@ pub fn table(headers: &[&str], rows: impl IntoIterator<Item = Vec<String>>) {
     }
     table.set_header(headers.iter().map(|header| header.to_uppercase()));
     for row in rows {
-        table.add_row(row.iter().map(|cell| clean(cell)));
+        table.add_row(row.into_iter().enumerate().map(|(at, cell)| {
+            let colour = headers.get(at).and_then(|header| colour_of(header, &cell));
+            let cell = Cell::new(cell);
+            match colour {
+                Some(colour) => cell.fg(colour),
+                None => cell,
+            }
+        }));
+    }
+    if columns.is_some() {
+        for (at, least) in least.into_iter().enumerate() {
+            let least = Width::Fixed(u16::try_from(least + 2).unwrap_or(u16::MAX));
+            if let Some(column) = table.column_mut(at) {
+                column.set_constraint(ColumnConstraint::LowerBoundary(least));
+            }
+        }
     }
     put(&format!("{}\n", trim_lines(&table.to_string())));
+}
+
+/// Columns that say something only of some rows, and nothing where there are none of those.
+const MAY_BE_IDLE: [&str; 1] = ["name"];
+
+/// The headers without such columns where no row has anything in them.
+fn without_idle<'h>(headers: &[&'h str], rows: &mut [Vec<String>]) -> Vec<&'h str> {
+    let mut kept = headers.to_vec();
+    let is_idle = |at: usize, header: &str, rows: &[Vec<String>]| {
+        MAY_BE_IDLE.contains(&header)
+            && rows.iter().all(|row| row.get(at).is_none_or(String::is_empty))
+    };
+    for at in (0..headers.len()).rev() {
+        if is_idle(at, headers[at], rows) {
+            kept.remove(at);
+            rows.iter_mut().filter(|row| at < row.len()).for_each(|row| drop(row.remove(at)));
+        }
+    }
+    kept
+}
+
+/// The columns that each column of a table needs so that no word of it is broken.
+fn least_widths(headers: &[&str], rows: &[Vec<String>]) -> Vec<usize> {
+    let of = |at: usize| rows.iter().filter_map(move |row| row.get(at)).map(|it| longest_word(it));
+    headers.iter().enumerate().map(|(at, it)| of(at).max().unwrap_or(0).max(width(it))).collect()
+}
+
+/// Rows one below the other, each a list of facts.
+fn stacked(headers: &[&str], rows: &[Vec<String>], columns: usize) -> String {
+    let row = |row: &Vec<String>| {
+        let cells = headers.iter().zip(row).filter(|(_, cell)| !cell.is_empty());
+        let cells: Vec<(String, String)> =
+            cells.map(|(it, cell)| (it.to_uppercase(), cell.clone())).collect();
+        let cells: Vec<(&str, String)> =
+            cells.iter().map(|(it, cell)| (it.as_str(), cell.clone())).collect();
+        laid_out(&cells, Some(columns))
+    };
+    rows.iter().map(row).collect::<Vec<_>>().join("\n")
+}
+
+/// How the state of something looks, by the name of its column. Never by colour alone: the word
+/// stands there.
+fn colour_of(header: &str, state: &str) -> Option<Color> {
+    if !["state", "status", "outcome"].iter().any(|it| header.eq_ignore_ascii_case(it)) {
+        return None;
+    }
+    match state.split([' ', ',', ':']).next()? {
+        "ready" | "ok" | "connected" | "running" | "active" | "done" | "replied" | "approved"
+        | "allowed" | "sent" => Some(Color::Green),
+        "paused" | "waiting" | "waits" | "archived" | "pending" | "connecting" | "warning"
+        | "held" | "off" | "stopped" => Some(Color::Yellow),
+        "failed" | "down" | "error" | "deleted" | "denied" | "missing" | "blocked" | "refused"
+        | "lost" => Some(Color::Red),
+        _ => None,
+    }
+}
+
+/// The sequence of a colour.
+fn sequence(colour: Color) -> &'static str {
+    match colour {
+        Color::Green => "\x1b[32m",
+        Color::Yellow => "\x1b[33m",
+        _ => "\x1b[31m",
+    }
 }
 
 /// Prints name and value, one a line, the values in one column.
@@ -58,19 +158,57 @@ pub fn facts(facts: &[(&str, String)]) {
 
 /// Name and value, one a line, the values in one column.
 pub fn facts_text(facts: &[(&str, String)]) -> String {
-    let width = facts.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    laid_out(facts, columns(&std::io::stdout()))
+}
+
+/// Room that a value needs beside its name; with less it stands below.
+const VALUE_COLUMNS_MIN: usize = 20;
+
+fn laid_out(facts: &[(&str, String)], columns: Option<usize>) -> String {
+    let names = facts.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    let beside = columns.is_none_or(|columns| columns >= names + 2 + VALUE_COLUMNS_MIN);
+    let indent = if beside { names + 2 } else { 2 };
     let mut text = String::new();
     for (name, value) in facts {
         let value = clean(value);
+        let value = match columns {
+            Some(columns) => wrap(&value, columns.saturating_sub(indent).max(1), 0),
+            None => value,
+        };
         let mut lines = value.lines();
-        let first = lines.next().unwrap_or_default();
-        text += &format!("{DIM}{name:width$}{RESET}  {first}\n");
+        let paint = |line: &str| match colour_of(name, line) {
+            Some(colour) => format!("{}{line}{RESET}", sequence(colour)),
+            None => line.to_owned(),
+        };
+        if beside {
+            let first = paint(lines.next().unwrap_or_default());
+            text += &format!("{DIM}{name:names$}{RESET}  {first}\n");
+        } else {
+            text += &format!("{DIM}{name}{RESET}\n");
+        }
         for line in lines {
-            text += format!("{:width$}  {line}", "").trim_end();
+            text += format!("{:indent$}{}", "", paint(line)).trim_end();
             text.push('\n');
         }
     }
     text
+}
+
+/// Lines for standard output, broken between words where a terminal reads it.
+pub fn text_block(text: &str) -> String {
+    folded(text, &std::io::stdout()) + "\n"
+}
+
+/// Commands and what each shows, in two columns, or below each other where there is no room.
+pub fn pairs_text(pairs: &[(String, &str)]) -> String {
+    let names = pairs.iter().map(|(name, _)| width(name)).max().unwrap_or(0);
+    let needed = pairs.iter().map(|(_, what)| width(what)).max().unwrap_or(0) + names + 4;
+    let is_wide = columns(&std::io::stdout()).is_none_or(|columns| columns >= needed);
+    let line = |(name, what): &(String, &str)| match is_wide {
+        true => format!("  {name}{} {what}\n", " ".repeat(names - width(name) + 1)),
+        false => text_block(&format!("  {name}")) + &text_block(&format!("      {what}")),
+    };
+    pairs.iter().map(line).collect()
 }
 
 /// Prints a heading.
@@ -82,9 +220,17 @@ pub fn heading_text(text: &str) -> String {
     format!("{BOLD}{}{RESET}\n", clean(text))
 }
 
-/// Prints a line.
+/// Prints a line, or as many as a terminal needs for it.
 pub fn line(text: &str) {
-    put(&format!("{}\n", clean(text)));
+    put(&format!("{}\n", folded(text, &std::io::stdout())));
+}
+
+/// A text without what could move the cursor, broken between words where a terminal reads it.
+fn folded(text: &str, out: &(impl IsTerminal + std::os::fd::AsFd)) -> String {
+    match columns(out) {
+        Some(columns) => wrap(&clean(text), columns, 2),
+        None => clean(text),
+    }
 }
 
 /// Prints what a daemon says at its start. Nobody listening is no reason not to serve.
@@ -100,7 +246,7 @@ pub fn block(text: &str) {
 
 /// Tells whoever waits for an answer something that is no part of it.
 pub fn notice(text: &str) {
-    eprintln!("{}", clean(text));
+    eprintln!("{}", folded(text, &std::io::stderr()));
 }
 
 /// Prints why a command failed.
@@ -109,7 +255,9 @@ pub fn failure(failure: &Failure) {
         Failure::Failed(message)
         | Failure::WrongUse(message)
         | Failure::Refused { message, .. } => {
-            eprintln!("{RED}error{RESET}: {}", clean(message));
+            let told = folded(&format!("error: {message}"), &std::io::stderr());
+            let rest = told.strip_prefix("error").unwrap_or(&told);
+            eprintln!("{RED}error{RESET}{rest}");
         }
         Failure::Configuration(report) => eprintln!("{}", render::text(report, Colour::Ansi)),
         Failure::RemoteConfiguration(report) => {

@@ -3,6 +3,7 @@
 
 use crate::endpoint::{Answer, Broken, DaemonEndpoint};
 use crate::failure::{FAILED, Failure, WRONG_USE};
+use crate::names;
 use crate::setting::Setting;
 use arc_swap::ArcSwap;
 use axum::Router;
@@ -116,14 +117,73 @@ pub struct Connected {
     pub line: DaemonEndpoint,
     running: Running,
     pub token: String,
+    /// Where another is looked for that runs in its place.
+    home: Home,
+    world: World,
 }
 
 impl Connected {
     fn new(home: &Home, world: &World, running: Running) -> Result<Self, Failure> {
         let token = home.read(&home.admin_token_file())?.unwrap_or_default();
         let line = running.line(home, world)?;
-        Ok(Self { line, running, token: token.trim().to_owned() })
+        let token = token.trim().to_owned();
+        Ok(Self { line, running, token, home: home.clone(), world: world.clone() })
     }
+
+    /// Sends one request.
+    async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: String,
+    ) -> Result<Answer, Broken> {
+        self.line.send(method, path, &self.token, headers, body).await
+    }
+}
+
+/// Looks whether a daemon still runs, or another in its place.
+async fn look_again(known: &ArcSwap<Connected>) -> Result<Fate, Failure> {
+    let before = known.load_full();
+    let (home, world) = (&before.home, &before.world);
+    let running = home.read(&home.daemon_file())?;
+    let running = running.and_then(|text| serde_json::from_str::<Running>(&text).ok());
+    let Some(running) = running else { return Ok(Fate::Gone) };
+    if !running.answers(home, world).await {
+        return Ok(Fate::Gone);
+    }
+    let now = Connected::new(home, world, running)?;
+    // One that began anew may have the number of the one before, and never its token.
+    if now.running.pid == before.running.pid && now.token == before.token {
+        return Ok(Fate::Runs);
+    }
+    if now.token.is_empty() {
+        return Ok(Fate::Gone);
+    }
+    known.store(Arc::new(now));
+    Ok(Fate::Renewed)
+}
+
+/// Sends a request to the daemon that runs now: where it is not the one that was found before,
+/// to its successor. A request that found nobody, or was not let in, did nothing.
+async fn send(
+    known: &ArcSwap<Connected>,
+    (method, path): (Method, &str),
+    headers: &[(&str, &str)],
+    body: String,
+) -> Result<Answer, Failure> {
+    let to = known.load_full();
+    let sent = to.send(method.clone(), path, headers, body.clone()).await;
+    let is_stale = match &sent {
+        Ok(answer) => answer.status == StatusCode::UNAUTHORIZED,
+        Err(error) => matches!(error, Broken::Connect(_)),
+    };
+    if is_stale && look_again(known).await? == Fate::Renewed {
+        let to = known.load_full();
+        let sent = to.send(method, path, headers, body).await;
+        return sent.map_err(|error| silent(&to.running, &error));
+    }
+    sent.map_err(|error| silent(&to.running, &error))
 }
 
 /// What became of the daemon that a command talks to.
@@ -177,20 +237,11 @@ impl Reach {
     }
 
     /// Looks whether the daemon still runs, or another in its place.
-    pub async fn look_again(&self, setting: &Setting) -> Result<Fate, Failure> {
-        let Self::Daemon(known) = self else { return Ok(Fate::Runs) };
-        let Setting { home, world, .. } = setting;
-        let running = home.read(&home.daemon_file())?;
-        let running = running.and_then(|text| serde_json::from_str::<Running>(&text).ok());
-        let Some(running) = running else { return Ok(Fate::Gone) };
-        if !running.answers(home, world).await {
-            return Ok(Fate::Gone);
+    pub async fn look_again(&self) -> Result<Fate, Failure> {
+        match self {
+            Self::Daemon(known) => look_again(known).await,
+            Self::Here { .. } => Ok(Fate::Runs),
         }
-        if running.pid == known.load().running.pid {
-            return Ok(Fate::Runs);
-        }
-        known.store(Arc::new(Connected::new(home, world, running)?));
-        Ok(Fate::Renewed)
     }
 
     /// Refuses where the configuration can't be used and the answer would follow from it.
@@ -238,16 +289,14 @@ impl Reach {
         let Self::Daemon(known) = self else {
             return Err(Failure::Failed(NO_DAEMON.to_owned()));
         };
-        let known = known.load_full();
-        let Connected { line, running, token } = &*known;
         let headers: Vec<(&str, &str)> =
             key.map(|key| ("idempotency-key", key)).into_iter().collect();
-        let sent = line.send(Method::POST, path, token, &headers, body.to_string()).await;
-        let response = sent.map_err(|error| silent(running, &error))?;
+        let response = send(known, (Method::POST, path), &headers, body.to_string()).await?;
         let status = response.status;
         if status.is_success() {
             return Ok(response);
         }
+        let running = &known.load_full().running;
         let bytes = response.whole().await.map_err(|error| silent(running, &error))?;
         answer(status, &bytes).and(Err(Failure::Failed(format!("the daemon answered {status}"))))
     }
@@ -282,7 +331,26 @@ impl Reach {
         answer(status, &bytes).map(Some)
     }
 
+    /// Sends a request. Who is called by their name is found by it, where one agent has it.
     async fn exchange(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<Value>,
+    ) -> Result<(StatusCode, Vec<u8>), Failure> {
+        let (status, bytes) = self.exchange_once(method.clone(), path, body.clone()).await?;
+        if !names::is_unknown_agent(status, &bytes) {
+            return Ok((status, bytes));
+        }
+        let (_, agents) = self.exchange_once(Method::GET, "/api/agents", None).await?;
+        let agents = serde_json::from_slice(&agents).unwrap_or_default();
+        match names::by_name(&agents, path) {
+            Some(path) => self.exchange_once(method, &path, body).await,
+            None => Ok((status, names::with_suggestion(&agents, bytes))),
+        }
+    }
+
+    async fn exchange_once(
         &self,
         method: Method,
         path: &str,
@@ -290,11 +358,10 @@ impl Reach {
     ) -> Result<(StatusCode, Vec<u8>), Failure> {
         let (status, bytes) = match self {
             Self::Daemon(known) => {
-                let known = known.load_full();
-                let Connected { line, running, token } = &*known;
-                let failed = |error: Broken| silent(running, &error);
                 let body = body.map_or_else(String::new, |body| body.to_string());
-                let response = line.send(method, path, token, &[], body).await.map_err(failed)?;
+                let response = send(known, (method, path), &[], body).await?;
+                let running = &known.load_full().running;
+                let failed = |error: Broken| silent(running, &error);
                 (response.status, response.whole().await.map_err(failed)?)
             }
             Self::Here { router, token, .. } => {

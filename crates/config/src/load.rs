@@ -23,7 +23,7 @@ use crate::workspaces;
 use crate::written_providers;
 use crate::yaml::{self, Layer, MapEntry, Node, Value};
 use insula_domain::scan::{Use, scan};
-use insula_domain::{AgentId, ConflictKind, Defaults, Router};
+use insula_domain::{AgentId, Conflict, ConflictKind, Defaults, Router};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -124,6 +124,7 @@ impl Loader<'_> {
         let default = self.default_agent(&drafts);
         self.refuse_unenforced(&top);
         self.check_boards(&top, &agents);
+        warnings::shared(self.report, &daemon, &top);
         written_providers::check_agents(self.report, top.get("providers"), &agents);
         let around = Surroundings {
             agents: &agents,
@@ -172,7 +173,7 @@ impl Loader<'_> {
         Some(Loaded {
             daemon,
             agents: outcomes,
-            router: Arc::new(router?),
+            router: Arc::new(router),
             named_in_config,
             implicit,
             binding_places: rules
@@ -464,32 +465,35 @@ impl Loader<'_> {
         agents.iter().map(|id| (id.clone(), outcome(id))).collect()
     }
 
-    fn router(&mut self, rules: &[Written], defaults: Defaults) -> Option<Router> {
+    /// The routes. Rules that contradict each other refuse, and the rest of them serves.
+    fn router(&mut self, rules: &[Written], defaults: Defaults) -> Router {
         let bindings = rules.iter().map(|rule| rule.binding.clone()).collect();
-        match Router::compile(bindings, defaults) {
-            Ok(router) => Some(router),
-            Err(conflicts) => {
-                for conflict in conflicts {
-                    let (first, second) = (&rules[conflict.first], &rules[conflict.second]);
-                    let both = format!("bindings {} and {}", first.number, second.number);
-                    let (message, help) = match conflict.kind {
-                        ConflictKind::SameRule => {
-                            (format!("{both} match the same messages"), "remove one of them")
-                        }
-                        ConflictKind::SameRolePriority => (
-                            format!("{both} differ only in the role, and a sender can hold both"),
-                            "give one of them a higher `priority`",
-                        ),
-                    };
-                    self.report.push(
-                        Diagnostic::error(&FindingOwner::Shared, second.span, message)
-                            .related(first.span, format!("binding {}", first.number))
-                            .help(help),
-                    );
+        let told = |conflict: &Conflict| {
+            let (first, second) = (&rules[conflict.first], &rules[conflict.second]);
+            let both = format!("bindings {} and {}", first.number, second.number);
+            match conflict.kind {
+                ConflictKind::SameRule => format!("{both} match the same messages"),
+                ConflictKind::SameRolePriority => {
+                    format!("{both} differ only in the role, and a sender can hold both")
                 }
-                None
             }
+        };
+        let (router, conflicts) = Router::compile_refusing(bindings, defaults, told);
+        for conflict in conflicts {
+            let (first, second) = (&rules[conflict.first], &rules[conflict.second]);
+            let help = match conflict.kind {
+                ConflictKind::SameRule => "remove one of them; until then both refuse",
+                ConflictKind::SameRolePriority => {
+                    "give one of them a higher `priority`; until then both refuse"
+                }
+            };
+            self.report.push(
+                Diagnostic::error(&FindingOwner::Binding, second.span, told(&conflict))
+                    .related(first.span, format!("binding {}", first.number))
+                    .help(help),
+            );
         }
+        router
     }
 }
 

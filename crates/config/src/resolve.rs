@@ -13,6 +13,7 @@ mod people;
 mod providers;
 mod references;
 mod send;
+pub(crate) mod silences;
 mod tools;
 mod web;
 
@@ -147,6 +148,7 @@ pub fn resolve(
     reader.warn_of_impossible_tools(&table);
     let rules = reader.argument_rules();
     reader.warn_of_idle_targets(&table, &messages);
+    reader.warn_of_silences((&tools, &table), &mcp_servers, &messages);
     let boundary = Boundary { rules, messages, ..reader.boundary(table, &models, send) };
     reader.warn_of_unreachable_servers(&mcp_servers, &boundary.network);
     reader.warn_of_nothing_to_read(&boundary);

@@ -5,11 +5,14 @@ use crate::agent::AgentConfig;
 use crate::bindings::Written;
 use crate::daemon::DaemonConfig;
 use crate::diagnostic::{Diagnostic, FindingOwner, LoadReport};
+use crate::enforcement::WITHOUT_EFFECT;
 use crate::model::{Lack, ModelRef, Providers};
+use crate::resolve::silences::{THEIR_NUMBER, is_name_on_telegram};
 use crate::schema::{AccountKeys, CONNECTED};
 use crate::settings::Setting;
 use crate::shape::quoted;
 use crate::source::Span;
+use crate::yaml::Node;
 use insula_domain::boundary::{Boundary, WorkspaceScope};
 use insula_domain::{AccountId, Act, AgentId, Effect, Match, Platform, Switch, TaintedRule};
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,6 +27,7 @@ pub fn collect(
     default: Option<&AgentId>,
 ) {
     without_channel(report, daemon, rules);
+    names_on_telegram(report, rules);
     without_model(report, daemon, ready, rules);
     let mut by_agent: BTreeMap<&AgentId, Vec<&Written>> = BTreeMap::new();
     for rule in rules {
@@ -57,6 +61,37 @@ pub fn collect(
                 )
                 .help(desks(agent)),
             );
+        }
+    }
+}
+
+/// Tells of rules for somebody of Telegram by their name, which no message carries.
+fn names_on_telegram(report: &mut LoadReport, rules: &[Written]) {
+    for rule in rules {
+        let Match { platform, user: Some(user), .. } = &rule.binding.matches else { continue };
+        if is_name_on_telegram(&format!("{platform}:{user}")) {
+            let message = format!(
+                "binding {} is for `{user}`, which is nobody: Telegram tells a number, not a name",
+                rule.number
+            );
+            let found = Diagnostic::warning(&FindingOwner::Binding, rule.span, message);
+            report.push(found.help(THEIR_NUMBER));
+        }
+    }
+}
+
+/// Tells of what everybody depends on and is likely not meant.
+pub fn shared(report: &mut LoadReport, daemon: &DaemonConfig, top: &Node) {
+    if let Some(node) = top.get("listen").filter(|_| daemon.listen.ip().is_unspecified()) {
+        let message =
+            format!("`listen: {}` is open to every network of this machine", daemon.listen);
+        let help = "`127.0.0.1` keeps it here; others reach it better by a tunnel, or a proxy that asks who they are";
+        report.push(Diagnostic::warning(&FindingOwner::Shared, node.span, message).help(help));
+    }
+    for (path, why) in WITHOUT_EFFECT {
+        if let Some(node) = top.get(path).filter(|node| !node.entries().is_empty()) {
+            let message = format!("`{path}` has no effect: {why}");
+            report.push(Diagnostic::warning(&FindingOwner::Shared, node.span, message));
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::address::{Address, Community};
 use crate::binding::{Binding, Field, Match, Tier};
 use crate::platform::Platform;
 use crate::router::{Rank, Route, Router, Via};
+use std::cmp::Reverse;
 use std::fmt;
 
 /// Most roles of a sender that an explanation lists.
@@ -75,6 +76,8 @@ pub enum Reason {
     },
     /// Same agent and priority, and its role comes first by name.
     RoleName,
+    /// Nothing: both ask for the same messages, and both refuse them.
+    Nothing,
 }
 
 impl Router {
@@ -87,7 +90,11 @@ impl Router {
             let via = *fit.as_ref().ok()?;
             Some((Rank::of(&binding.matches, via), binding.standing_among_roles(), index, via))
         };
-        let winner = fit.iter().enumerate().filter_map(best).max_by_key(|best| (best.0, best.1));
+        let winner = fit
+            .iter()
+            .enumerate()
+            .filter_map(best)
+            .max_by_key(|best| (best.0, best.1, Reverse(best.2)));
         let considered =
             fit.into_iter().zip(self.bindings()).enumerate().map(|(index, (fit, binding))| {
                 let matched = fit.is_ok();
@@ -198,6 +205,7 @@ fn preference(winner: (&Binding, Via), loser: (&Binding, Via)) -> Reason {
     }
     match (winner.0.priority, loser.0.priority) {
         (winner, loser) if winner != loser => Reason::Priority { winner, loser },
+        _ if rule == other => Reason::Nothing,
         _ => Reason::RoleName,
     }
 }
@@ -233,6 +241,7 @@ impl fmt::Display for Reason {
                 write!(f, "which has priority {winner} over {loser}")
             }
             Self::RoleName => f.write_str("whose role comes first by name"),
+            Self::Nothing => f.write_str("which asks for the same messages; both refuse them"),
         }
     }
 }

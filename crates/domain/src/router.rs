@@ -155,6 +155,17 @@ impl Router {
     /// Each rule is held against the first of those it contradicts, so the list is never
     /// longer than the rules.
     pub fn compile(bindings: Vec<Binding>, defaults: Defaults) -> Result<Self, Vec<Conflict>> {
+        let (router, conflicts) = Self::compile_refusing(bindings, defaults, ToString::to_string);
+        if conflicts.is_empty() { Ok(router) } else { Err(conflicts) }
+    }
+
+    /// Compiles rules. Those that contradict each other refuse, for the reason that `why` gives:
+    /// what they ask for belongs to nobody, and to no wider rule either. The others hold.
+    pub fn compile_refusing(
+        bindings: Vec<Binding>,
+        defaults: Defaults,
+        why: impl Fn(&Conflict) -> String,
+    ) -> (Self, Vec<Conflict>) {
         let mut router = Self {
             bindings,
             defaults,
@@ -190,15 +201,30 @@ impl Router {
             slots.insert_unique(hash, Slot { hash, texts, binding: index }, |slot| slot.hash);
             if rule.role.is_some() {
                 let but_role = Match { role: None, ..rule.clone() };
-                let first = *roles.entry((but_role, binding.priority)).or_insert(index);
-                if router.bindings[first].agent != binding.agent {
+                let key = (but_role, binding.priority);
+                let (first, other) = roles.entry(key).or_insert((index, None));
+                let against = match *other {
+                    _ if router.bindings[*first].agent != binding.agent => {
+                        other.get_or_insert(index);
+                        Some(*first)
+                    }
+                    // Also one that agrees with the first of them: the second is against both.
+                    other => other,
+                };
+                if let Some(first) = against {
                     let kind = ConflictKind::SameRolePriority;
                     conflicts.push(Conflict { first, second: index, kind });
                 }
             }
         }
         router.probes.sort_by_key(|probe| Reverse(probe.rank));
-        if conflicts.is_empty() { Ok(router) } else { Err(conflicts) }
+        for conflict in &conflicts {
+            for index in [conflict.first, conflict.second] {
+                let refusal = &mut router.bindings[index].refusal;
+                refusal.get_or_insert_with(|| why(conflict).into());
+            }
+        }
+        (router, conflicts)
     }
 
     /// Who answers a message at `address`.

@@ -306,6 +306,40 @@ fn role_rules_are_decided_by_priority_then_by_the_role_s_name() {
 }
 
 #[test]
+fn rules_that_tie_refuse_and_the_others_hold() {
+    let chat = |id: &str| Match { chat: Some(ChatId::new(id).unwrap()), ..any_rule() };
+    let role = |it: &str| Match { role: Some(RoleId::new(it).unwrap()), ..any_rule() };
+    let rules = vec![
+        bind("a", chat("1"), 0),
+        bind("b", chat("1"), 0),
+        bind("c", chat("2"), 0),
+        bind("a", role("staff"), 0),
+        bind("b", role("admin"), 0),
+        // Agrees with the first of the role rules, and is against the second all the same.
+        bind("a", role("boss"), 0),
+        bind("c", any_rule(), 0),
+    ];
+    let why = |it: &Conflict| format!("{} and {}", it.first, it.second);
+    let (router, conflicts) = Router::compile_refusing(rules, Defaults::default(), why);
+    assert_eq!(conflicts.len(), 3);
+    let refusal = |it: &Address| bound(router.route(it)).unwrap().refusal.clone();
+    let with = |it: &str| Address { roles: vec![RoleId::new(it).unwrap()], ..at("9") };
+    // Nothing goes to the wider rule instead.
+    assert_eq!(refusal(&at("1")).as_deref(), Some("0 and 1"));
+    assert_eq!(refusal(&with("staff")).as_deref(), Some("3 and 4"));
+    assert_eq!(refusal(&with("admin")).as_deref(), Some("3 and 4"));
+    assert_eq!(refusal(&with("boss")).as_deref(), Some("4 and 5"));
+    assert_eq!(refusal(&at("2")), None);
+    assert_eq!(refusal(&with("guest")), None);
+    let explained = router.explain(&at("1"));
+    assert_eq!(bound(explained.route), bound(router.route(&at("1"))));
+    assert_eq!(
+        explained.considered[1].why.to_string(),
+        "lost to rule 1, which asks for the same messages; both refuse them"
+    );
+}
+
+#[test]
 fn a_sender_with_more_roles_than_are_kept_is_still_routed() {
     let role = |it: String| RoleId::new(it).unwrap();
     let last = Match { role: Some(role("r99".to_owned())), ..any_rule() };

@@ -13,7 +13,7 @@ use insula_domain::{
     AccountId, Act, Address, ChatId, ChatType, Community, GuildId, Integrity, IntegrityRule,
     Narrowing, Platform, RoleId, Source, TopicId, UserId,
 };
-use insula_registry::{AgentContext, Snapshot};
+use insula_registry::{AgentContext, RuntimeError, Snapshot};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -66,6 +66,12 @@ pub struct RouteAnswer {
     /// The tools that leaves, and the models; nothing where no way takes anything away.
     #[serde(skip_serializing_if = "Option::is_none")]
     left: Option<LeftView>,
+    /// Whether whoever sent it may talk to that agent. Nothing for the command line and the API,
+    /// where a token says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    may_talk: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    may_talk_why: Option<&'static str>,
     considered: Vec<ConsideredView>,
 }
 
@@ -152,7 +158,18 @@ pub async fn explain(
     let snapshot = server.registry.snapshot();
     let brought = probe.brought();
     let address = probe.address(&snapshot.daemon).map_err(ApiError::invalid)?;
-    Ok(Json(answer(&server.capabilities, &snapshot, &address, &brought)))
+    let mut told = answer(&server.capabilities, &snapshot, &address, &brought);
+    // Where it goes is one thing, whether whoever sent it is heard another.
+    if let Ok(answering) = snapshot.route(&address)
+        && address.platform != Platform::CLI
+        && address.platform != Platform::API
+    {
+        let judged = server.capabilities.explain_admission(&answering.context, &address).await;
+        let (may_talk, why) = judged.map_err(|error| ApiError::from(RuntimeError::from(error)))?;
+        told.may_talk = Some(may_talk);
+        told.may_talk_why = Some(why);
+    }
+    Ok(Json(told))
 }
 
 fn answer(
@@ -202,6 +219,8 @@ fn answer(
                 scope_refused,
                 integrity: Some((&policy.untrusted(brought)).into()),
                 tainted: Some(policy.into()),
+                may_talk: None,
+                may_talk_why: None,
                 considered,
             }
         }
@@ -216,6 +235,8 @@ fn answer(
             tainted: None,
             ways: Vec::new(),
             left: None,
+            may_talk: None,
+            may_talk_why: None,
             considered,
         },
     }

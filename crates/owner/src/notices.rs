@@ -20,6 +20,8 @@ use std::time::Duration;
 /// fill a chat.
 const LINES_AN_HOUR_MAX: u32 = 30;
 const HOUR: Duration = Duration::from_secs(60 * 60);
+/// How long the same line is not said again.
+const SAME_AGAIN: Duration = Duration::from_secs(15 * 60);
 /// Longest reason that a line gives, in bytes; the rest is in the log.
 const WHY_BYTES_MAX: usize = 500;
 
@@ -32,6 +34,8 @@ pub(crate) struct Notices {
     out: Weak<Relay>,
     /// How many lines each agent's home heard since when.
     heard: Mutex<HashMap<AgentId, (Duration, u32)>>,
+    /// What each home heard last of a thing, and when.
+    said: Mutex<HashMap<(AgentId, String), (Duration, String)>>,
 }
 
 /// Whether one more line is said.
@@ -50,7 +54,27 @@ impl Notices {
         clock: Arc<dyn Clock>,
         out: Weak<Relay>,
     ) -> Self {
-        Self { registry, homes, clock, out, heard: Mutex::default() }
+        Self { registry, homes, clock, out, heard: Mutex::default(), said: Mutex::default() }
+    }
+
+    /// Whether a home heard the same of the same thing lately, and nothing else of it since. What
+    /// comes and goes is said each time; what goes on is said once.
+    fn is_repeated(&self, event: &LifeEvent, text: &str) -> bool {
+        let about = match (event.kind, &event.account) {
+            (_, Some((platform, account))) => format!("{platform}:{account}"),
+            (LifeKind::ApprovalWaits, _) => format!("approval {text}"),
+            (LifeKind::BudgetLow, _) => format!("budget {text}"),
+            _ => String::new(),
+        };
+        let now = self.clock.elapsed();
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        said.retain(|_, (at, _)| now.saturating_sub(*at) < SAME_AGAIN);
+        let key = (event.agent.id.clone(), about);
+        if said.get(&key).is_some_and(|(_, before)| before == text) {
+            return true;
+        }
+        said.insert(key, (now, text.to_owned()));
+        false
     }
 
     fn room(&self, agent: &AgentId) -> Room {
@@ -79,7 +103,17 @@ impl TellsOfLife for Notices {
         if !home.leads_to(&snapshot, id) {
             return;
         }
+        let is_there = |(platform, account, chat): &(_, _, _)| {
+            let at = &home.address;
+            (at.platform, &at.account, &at.chat) == (*platform, account, chat)
+        };
+        if event.known_in.as_ref().is_some_and(is_there) {
+            return;
+        }
         let mut text = line(event);
+        if self.is_repeated(event, &text) {
+            return;
+        }
         match self.room(id) {
             Room::Yes => {}
             Room::Last => text.push_str("\nMore happens than fits here; the rest is in my log."),
@@ -127,6 +161,8 @@ fn line(event: &LifeEvent) -> String {
         LifeKind::Deleted => format!("{name} was deleted"),
         LifeKind::AccountUp => format!("{name}: account {account} is connected"),
         LifeKind::AccountDown => format!("{name}: account {account} is not connected"),
+        LifeKind::ApprovalWaits => format!("{name} waits for an approval"),
+        LifeKind::BudgetLow => format!("{name} has nearly nothing left to spend"),
     };
     let short = |text: &str| text[..text.floor_char_boundary(WHY_BYTES_MAX)].to_owned();
     let details = [event.what.as_deref(), event.why.as_deref()];

@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use insula_domain::hook::HookEvent;
-use insula_domain::{AccountId, Actor, AgentId, Platform};
+use insula_domain::{AccountId, Actor, AgentId, ChatId, Platform};
 use insula_world::{Clock, Timestamp, World};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -70,6 +70,8 @@ kinds! {
     Deleted "agent.deleted" "It is erased.",
     AccountUp "account.up" "An account it is reached by is connected.",
     AccountDown "account.down" "An account it is reached by is not connected.",
+    ApprovalWaits "approval.waits" "A call of its waits for an admin's yes.",
+    BudgetLow "budget.low" "A budget of a day is nearly used.",
 }
 
 impl fmt::Display for LifeKind {
@@ -91,6 +93,8 @@ pub struct LifeEvent {
     pub why: Option<String>,
     /// The account it is about.
     pub account: Option<(Platform, AccountId)>,
+    /// The chat that knows of it already.
+    pub known_in: Option<(Platform, AccountId, ChatId)>,
     /// Who brought it about.
     pub actor: Actor,
     pub at: Timestamp,
@@ -102,6 +106,8 @@ pub struct LifeFacts {
     pub what: Option<String>,
     pub why: Option<String>,
     pub account: Option<(Platform, AccountId)>,
+    /// The chat that knows of it already.
+    pub known_in: Option<(Platform, AccountId, ChatId)>,
 }
 
 /// Tells somebody of what became of an agent. Whatever goes wrong there is its own.
@@ -201,6 +207,7 @@ impl Lives {
             what: facts.what.map(redacted),
             why: facts.why.map(redacted),
             account: facts.account,
+            known_in: facts.known_in,
             actor: actor.clone(),
             at: self.clock.now(),
         };
@@ -237,6 +244,7 @@ impl Lives {
                 what: None,
                 why: why.map(str::to_owned),
                 account: Some((platform, account.clone())),
+                known_in: None,
             };
             self.tell(agent, kind, agent.generation.0, &Actor::Daemon, facts);
         }

@@ -128,4 +128,7 @@ pub struct Spending {
     pub closed: Vec<(AgentId, Timestamp, Totals)>,
     /// Agents that may have used something since, by id: ask each of them.
     pub open: Vec<AgentId>,
+    /// What agents used that were deleted since: the first moment of the last day on which any of
+    /// them used something, and what they used on that day together.
+    pub deleted: Option<(Timestamp, Totals)>,
 }

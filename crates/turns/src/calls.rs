@@ -1,6 +1,7 @@
 //! The tool calls of a turn: through the gate, journalled before and after.
 
 use crate::LOG;
+use crate::call_line;
 use crate::course::TurnFailure;
 use crate::current::runs_programs;
 use crate::facts::InTurn;
@@ -18,7 +19,7 @@ use crate::transcript::ScopedHistory;
 use crate::turn::{Broken, Turn};
 use crate::untrusted;
 use insula_capabilities::mcp::AgentServers;
-use insula_capabilities::programs::{Chat, Given, SessionShell};
+use insula_capabilities::programs::{Chat, Given, SessionShell, tells_of_walls};
 use insula_capabilities::skills::AgentSkills;
 use insula_capabilities::web::SessionWeb;
 use insula_domain::hook::HookEvent;
@@ -126,7 +127,8 @@ impl Turn<'_> {
         history: &[Message],
     ) -> Result<Called, Broken> {
         let cx = self.cx;
-        cx.live.voice.say(TurnEvent::ToolCall { name: name.to_owned() });
+        let about = call_line::about(arguments, |text| self.redaction().told(text));
+        cx.live.voice.say(TurnEvent::ToolCall { name: name.to_owned(), about });
         self.course.begin_call(self.shop.world.clock.elapsed());
         // From before the first look, so that no change falls between two.
         let changes = self.shop.registry.changes();
@@ -158,6 +160,7 @@ impl Turn<'_> {
         let shell = SessionShell::new(caps, &cx.agent, cx.session, chat, &cx.principal, &cx.files)
             .with_variables(variables.clone())
             .with_viewed(self.viewed_by_leave(history))
+            .knowing_walls(knows_walls(history))
             .at(permit.ground())
             .read_by(permit.reader());
         let web = SessionWeb::new(&self.shop.caps, &cx.agent, cx.session, &cx.principal);
@@ -395,6 +398,12 @@ pub(crate) fn picture(picture: Picture) -> Part {
     let Picture { media_type, data } = picture;
     let source = format!("data:{media_type};base64,{data}").into();
     Part::Image { source, media_type: media_type.into() }
+}
+
+/// Whether a conversation was told what its programs see.
+fn knows_walls(history: &[Message]) -> bool {
+    let mut parts = history.iter().flat_map(|message| &message.parts);
+    parts.any(|part| matches!(part, Part::ToolResult { text, .. } if tells_of_walls(text)))
 }
 
 /// A question with its choices, as people read it.

@@ -228,6 +228,36 @@ impl Engine {
         self.accept(inbound, Around { first, ..Around::default() }).await.map(Some)
     }
 
+    /// Takes the last turn of a conversation out of it, where whoever asks began it: the next
+    /// answer knows nothing of it. What it did stays done, and what was said stays on record.
+    pub async fn undo(
+        &self,
+        agent: &Arc<AgentContext>,
+        key: &SessionKey,
+        who: &Actor,
+    ) -> Result<Undone, StoreError> {
+        let Ok(_guard) = self.lanes.entry_lock(key).await else { return Ok(Undone::UnderWay) };
+        if self.live.first(key).is_some() {
+            return Ok(Undone::UnderWay);
+        }
+        let current = SessionRef::Key(key.to_string().into());
+        let Some(session) = agent.store.session(current).await? else {
+            return Ok(Undone::Nothing);
+        };
+        let window = Window { messages: 200, bytes: history::BYTES_MAX };
+        let messages = agent.store.messages_tail(session.id, window).await?;
+        let last = messages.iter().rev().find_map(|message| message.turn);
+        let first = messages.iter().find(|message| message.turn.is_some() && message.turn == last);
+        let (Some(turn), Some(first)) = (last, first) else { return Ok(Undone::Nothing) };
+        // What another said is not taken back in their name.
+        if first.principal != *who {
+            return Ok(Undone::Nothing);
+        }
+        self.shop.windows.take(agent, session.id);
+        agent.store.commit(vec![AgentCommand::ReplaceTurn { turn }]).await?;
+        Ok(Undone::Yes)
+    }
+
     /// Ends the current session of a conversation: the next message begins a new one with an
     /// empty history. What is under way is stopped.
     pub async fn begin_anew(
@@ -294,6 +324,16 @@ impl Engine {
         self.tell(agent, &session.key, HookEvent::OnSessionFinalize).await;
         Ok(Some(session))
     }
+}
+
+/// Whether something was taken back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Undone {
+    Yes,
+    /// There is nothing, or it is not theirs.
+    Nothing,
+    /// A turn goes on.
+    UnderWay,
 }
 
 /// Whether a turn ended with calls for its caller.

@@ -14,6 +14,7 @@ mod ask;
 mod asked_by_server;
 mod bills;
 pub mod budget;
+mod call_line;
 mod calls;
 mod cleaned;
 pub mod client;
@@ -72,6 +73,7 @@ mod verify;
 
 pub use cleaned::cleaned;
 pub use client::{CallCount, ClientResult, Wishes};
+pub use control::Undone;
 pub use delivered::{DeliveryFile, DeliveryText};
 pub use engine::Engine;
 pub use insula_models::{AnswerFormat, ToolChoice, ToolSchema};

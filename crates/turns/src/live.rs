@@ -265,7 +265,7 @@ impl Voice {
 /// What is told of something that happened in a child.
 fn told_of(child: &Arc<str>, event: TurnEvent) -> Option<TurnEvent> {
     let act = match event {
-        TurnEvent::ToolCall { name } => ChildAct::ToolCall { name },
+        TurnEvent::ToolCall { name, about } => ChildAct::ToolCall { name, about },
         TurnEvent::ToolDone { name, is_error } => ChildAct::ToolDone { name, is_error },
         // A child of its own, or a question that somebody has to answer.
         event @ (TurnEvent::Child { .. }

@@ -74,6 +74,7 @@ fn weight(event: &TurnEvent) -> usize {
     match event {
         TurnEvent::Text(text) | TurnEvent::Reasoning(text) => text.len(),
         TurnEvent::Approval { what, .. } => what.len() + 256,
+        TurnEvent::ToolCall { about, .. } => about.len() + 256,
         _ => 256,
     }
 }
@@ -87,7 +88,7 @@ mod tests {
     }
 
     fn call() -> TurnEvent {
-        TurnEvent::ToolCall { name: "t".to_owned() }
+        TurnEvent::ToolCall { name: "t".to_owned(), about: String::new() }
     }
 
     #[test]

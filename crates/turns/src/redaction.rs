@@ -128,12 +128,14 @@ impl Redaction {
     /// What happens in a turn, on its way out.
     pub(crate) fn event(&self, event: TurnEvent) -> TurnEvent {
         match event {
-            TurnEvent::ToolCall { name } => TurnEvent::ToolCall { name: self.told(name) },
+            TurnEvent::ToolCall { name, about } => {
+                TurnEvent::ToolCall { name: self.told(name), about: self.told(about) }
+            }
             TurnEvent::ToolDone { name, is_error } => {
                 TurnEvent::ToolDone { name: self.told(name), is_error }
             }
-            TurnEvent::Approval { id, tool, what, rule } => {
-                TurnEvent::Approval { id, tool, what: self.told(what), rule }
+            TurnEvent::Approval { id, tool, what, rule, wait_s } => {
+                TurnEvent::Approval { id, tool, what: self.told(what), rule, wait_s }
             }
             TurnEvent::Child { child, act } => TurnEvent::Child { child, act: self.act(act) },
             TurnEvent::Ended(end) => TurnEvent::Ended(self.end(end)),
@@ -144,7 +146,9 @@ impl Redaction {
     fn act(&self, act: ChildAct) -> ChildAct {
         match act {
             ChildAct::Started { role, goal } => ChildAct::Started { role, goal: self.told(goal) },
-            ChildAct::ToolCall { name } => ChildAct::ToolCall { name: self.told(name) },
+            ChildAct::ToolCall { name, about } => {
+                ChildAct::ToolCall { name: self.told(name), about: self.told(about) }
+            }
             ChildAct::ToolDone { name, is_error } => {
                 ChildAct::ToolDone { name: self.told(name), is_error }
             }

@@ -17,6 +17,7 @@ use insula_config::model::ModelRef;
 use insula_models::{Chain, Link, RetryPolicy, ToolSchema, Transport};
 use insula_registry::context::AgentContext;
 use insula_registry::forgotten::Forgotten;
+use insula_registry::lives::Lives;
 use insula_registry::providers;
 use insula_registry::secrets::{DaemonKeys, SecretBook};
 use insula_registry::trail::Trail;
@@ -56,6 +57,8 @@ pub(crate) struct Shop {
     pub(crate) failures: FailureCounts,
     pub(crate) budgets: Budgets,
     pub(crate) approvals: Approvals,
+    /// Whom operators' notices go by.
+    pub(crate) lives: Arc<Lives>,
     pub(crate) subagents: Gauge,
 }
 
@@ -96,6 +99,7 @@ impl Shop {
             providers: ArcSwap::from_pointee(Built { from, keys, built }),
             budgets: Budgets::new(parts),
             approvals: Approvals::new(parts),
+            lives: parts.lives.clone(),
             subagents: Gauge::default(),
             world: parts.world.clone(),
             env: parts.env.clone(),

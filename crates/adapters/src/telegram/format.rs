@@ -44,8 +44,7 @@ fn block(lines: &[&str]) -> (String, usize) {
         return quotation(lines);
     }
     if is_table(lines) {
-        let taken = lines.iter().take_while(|line| line.trim_start().starts_with('|')).count();
-        return (format!("<pre>{}</pre>", escape(&lines[..taken].join("\n"))), taken);
+        return table(lines);
     }
     if let Some((indent, rest)) = bullet(line) {
         return (format!("{indent}• {}", inline(rest, false)), 1);
@@ -123,6 +122,45 @@ fn quotation(lines: &[&str]) -> (String, usize) {
         .map(|line| line.trim_start_matches(['>', ' ']))
         .collect();
     (format!("<blockquote>{}</blockquote>", inline(&quoted.join("\n"), false)), quoted.len())
+}
+
+/// A table, which the platform does not have: each row is a line, its cells apart by dots and the
+/// heading bold. Columns that stand below each other would take more room than came in, and a
+/// phone would break them.
+fn table(lines: &[&str]) -> (String, usize) {
+    let taken = lines.iter().take_while(|line| line.trim_start().starts_with('|')).count();
+    let row = |line: &str, is_heading: bool| {
+        let cells = cells(line).into_iter().filter(|cell| !cell.is_empty());
+        let cells: Vec<String> = cells.map(|cell| inline(&cell, is_heading)).collect();
+        cells.join(" · ")
+    };
+    let heading = row(lines[0], true);
+    let mut rows = Vec::new();
+    if !heading.is_empty() {
+        rows.push(format!("<b>{heading}</b>"));
+    }
+    rows.extend(lines[2..taken].iter().map(|line| row(line, false)));
+    (rows.join("\n"), taken)
+}
+
+/// The cells of a row. A mark behind a backslash, or in code, parts nothing.
+fn cells(line: &str) -> Vec<String> {
+    let line = line.trim();
+    let line = line.strip_prefix('|').unwrap_or(line);
+    let (mut cells, mut cell, mut is_code) = (Vec::new(), String::new(), false);
+    let mut chars = line.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' if chars.peek() == Some(&'|') => cell.extend(chars.next()),
+            '|' if !is_code => cells.push(std::mem::take(&mut cell)),
+            c => {
+                is_code ^= c == '`';
+                cell.push(c);
+            }
+        }
+    }
+    cells.push(cell);
+    cells.into_iter().map(|cell| cell.trim().to_owned()).collect()
 }
 
 fn is_table(lines: &[&str]) -> bool {

@@ -47,7 +47,11 @@ fn markdown_becomes_tags() {
         ("  1. one\n  two", "  1. one\n  two"),
         ("[`a`](https://e.org/)", "<a href=\"https://e.org/\">a</a>"),
         ("[not] (a link) [nor](", "[not] (a link) [nor]("),
-        ("| a | b |\n|---|---|\n| 1 | 2 |\nend", "<pre>| a | b |\n|---|---|\n| 1 | 2 |</pre>\nend"),
+        ("| a | b |\n|---|---|\n| 1 | 2 |\nend", "<b>a · b</b>\n1 · 2\nend"),
+        (
+            "| a | **b** |\n|:--|--:|\n| `x|y` | z\\|w |\n| | <2> |",
+            "<b>a · b</b>\n<code>x|y</code> · z|w\n&lt;2&gt;",
+        ),
         ("<b>raw</b>", "&lt;b&gt;raw&lt;/b&gt;"),
     ] {
         assert_eq!(html(markdown).as_deref(), Some(expected), "{markdown}");

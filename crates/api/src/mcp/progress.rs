@@ -25,7 +25,7 @@ impl Progress {
     pub(super) fn about(&mut self, event: &TurnEvent) -> Option<Value> {
         let message = match event {
             TurnEvent::Accepted { .. } => "the message is taken".to_owned(),
-            TurnEvent::ToolCall { name } => format!("calls {name}"),
+            TurnEvent::ToolCall { name, .. } => format!("calls {name}"),
             TurnEvent::ToolDone { name, is_error: false } => format!("{name} is done"),
             TurnEvent::ToolDone { name, is_error: true } => format!("{name} failed"),
             TurnEvent::Approval { id, tool, .. } => {

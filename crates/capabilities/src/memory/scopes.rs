@@ -5,12 +5,12 @@ use crate::Capabilities;
 use insula_domain::Actor;
 use insula_domain::hook::HookEvent;
 use insula_domain::{
-    Address, MemoryOperation, Metadata, Narrowing, Route, Scope, ScopeDenied, ScopeName,
+    Address, Asker, MemoryOperation, Metadata, Narrowing, Route, Scope, ScopeDenied, ScopeName,
     ScopePayload, ScopeRule, SessionKey, scope_rule,
 };
 use insula_registry::context::{AgentContext, Whereabouts};
 use insula_registry::registry::Snapshot;
-use insula_store::About;
+use insula_store::{About, StoreError};
 use std::sync::Arc;
 
 /// What an operation may touch.
@@ -148,6 +148,16 @@ impl Capabilities {
         let ways = self.access.ways(&agent.id, address);
         let served = agent.through(&ways);
         (ways, served)
+    }
+
+    /// What `route explain` shows of who may talk: whether whoever speaks there may, and why.
+    pub async fn explain_admission(
+        &self,
+        agent: &AgentContext,
+        address: &Address,
+    ) -> Result<(bool, &'static str), StoreError> {
+        let asker = Asker { address, also: &[], is_bot: false };
+        self.access.explain(agent, asker).await
     }
 
     /// What `route explain` shows as the scope of a message: its text, or why there is none.

@@ -36,6 +36,15 @@ const NETWORK: [&str; 8] = [
     "address family not supported",
 ];
 
+/// How the sentence begins that says what programs see at all.
+const WALLS: &str = "programs see the system, write to";
+
+/// Whether a text says what programs see. Whoever read it once need not read it after every
+/// program that fails.
+pub fn tells_of_walls(text: &str) -> bool {
+    text.contains(WALLS)
+}
+
 /// What is good to know about a program that failed.
 pub(crate) fn hints(
     printed: &Printed,
@@ -72,7 +81,7 @@ pub(crate) fn hints(
             }
         };
         notes.push(format!(
-            "programs see the system, write to {} and /tmp, and read {}; other folders, toolchains too, need the operator to grant them under `files.shared`",
+            "{WALLS} {} and /tmp, and read {}; other folders, toolchains too, need the operator to grant them under `files.shared`",
             list(&spec.writes),
             list(&spec.reads)
         ));

@@ -3,7 +3,7 @@
 use super::background::Running;
 use super::begun::Begun;
 use super::ending::{end_of, note};
-use super::hint::hints;
+use super::hint::{hints, tells_of_walls};
 use super::live::{Alive, LiveProgram};
 use super::outfit::{Outfit, outfit, wall_clock};
 use super::rights::Rights;
@@ -65,6 +65,8 @@ pub struct SessionShell<'c> {
     variables: BTreeSet<Box<str>>,
     /// The skills that were viewed.
     viewed: BTreeSet<String>,
+    /// Whether the conversation was told what programs see.
+    knows_walls: bool,
     /// Where programs begin, if not where they begin anyway.
     ground: Option<Ground>,
     /// The process that what is written was judged for.
@@ -92,9 +94,16 @@ impl<'c> SessionShell<'c> {
             address,
             variables: BTreeSet::new(),
             viewed: BTreeSet::new(),
+            knows_walls: false,
             ground: None,
             reader: None,
         }
+    }
+
+    /// Says what programs see only where the conversation was not told yet.
+    pub fn knowing_walls(mut self, knows_walls: bool) -> Self {
+        self.knows_walls = knows_walls;
+        self
     }
 
     /// Has programs find these skills, where a hook is asked about each.
@@ -219,7 +228,9 @@ impl Shell for SessionShell<'_> {
         }
         if end != End::Exited(0) {
             let has_network = !self.agent.boundary.network.is_none();
-            notes.extend(hints(&printed, words_of(job.code), &spec, has_network, withheld));
+            let mut hints = hints(&printed, words_of(job.code), &spec, has_network, withheld);
+            hints.retain(|hint| !self.knows_walls || !tells_of_walls(hint));
+            notes.extend(hints);
         }
         let moved_to = match (job.code, job.workdir) {
             (Code::Shell(_), None) => self.moved(&stderr.bytes(), &spec),

@@ -1,6 +1,6 @@
 //! A conversation at the terminal: reads a line, says it or does it, and reads the next.
 
-use super::display::{Around, Display, dim, money, thousands};
+use super::display::{Around, Display, money, painted, thousands};
 use super::editor::{Prompt, Typed};
 use super::event::Status;
 use super::markdown::{Paint, Style};
@@ -9,6 +9,7 @@ use super::terminal::{self, Quiet, Screen, screen};
 use super::turn::{Ask, Talk, Turns};
 use crate::commands::{approvals, sessions};
 use crate::failure::Failure;
+use crate::layout::wrap;
 use crate::output;
 use crate::reach::{Reach, part};
 use crate::setting::Setting;
@@ -41,6 +42,10 @@ pub async fn hold(reach: &Reach, setting: &Setting, talk: Talk) -> Result<u8, Fa
     let quiet = Quiet::begin();
     let mut conversation = Conversation { reach, setting, talk, turns, quiet };
     let agent = conversation.agent(&conversation.talk.agent).await?;
+    // It may have been called by its name.
+    if let Some(id) = agent["id"].as_str() {
+        conversation.talk.agent = id.to_owned();
+    }
     let mut prompt = Prompt::new(&setting.home, conversation.screen().paint).map_err(unreadable)?;
     conversation.welcome(&agent);
     loop {
@@ -93,20 +98,24 @@ impl Conversation<'_> {
     }
 
     fn note(&self, text: &str) {
-        terminal::write(&(dim(text, self.screen().paint) + "\n"));
+        terminal::write(&(painted(text, Style::DIM, &self.screen()) + "\n"));
     }
 
     fn welcome(&self, agent: &Value) {
         let Talk { agent: id, session } = &self.talk;
-        let paint = self.screen().paint;
+        let Screen { paint, columns, .. } = self.screen();
         let name = agent["name"].as_str().filter(|name| !name.is_empty()).unwrap_or(id);
-        let name = Style { bold: true, ..Style::PLAIN }.paint(&output::clean(name), paint);
+        let name = output::clean(name);
         let model = agent["model"].as_str().unwrap_or("no model");
-        let rest = dim(&format!("· {model} · conversation `{session}` · /help"), paint);
-        terminal::write(&format!("{name} {rest}\n"));
+        let about = format!("{name} · {model} · conversation `{session}` · /help");
+        let about = wrap(&output::clean(&about), columns, 2);
+        let rest = about.strip_prefix(&name).unwrap_or_default();
+        let bold = Style { bold: true, ..Style::PLAIN };
+        let rest = rest.split('\n').map(|line| Style::DIM.paint(line, paint));
+        let rest = rest.collect::<Vec<_>>().join("\n");
+        terminal::write(&format!("{}{rest}\n", bold.paint(&name, paint)));
         if model.starts_with("rehearsal/") {
-            self.note("The built-in practice model answers: it follows fixed rules, and its tool calls are");
-            self.note("real. Say `help` to see what it can do; for another, add a provider to config.yaml.");
+            self.note("The built-in practice model answers: it follows fixed rules, and its tool calls are real. Say `help` to see what it can do; for another, add a provider to config.yaml.");
         }
         terminal::write("\n");
     }
@@ -147,16 +156,17 @@ impl Conversation<'_> {
                 let rows = agents.as_array().into_iter().flatten().map(|agent| {
                     let text = |key: &str| agent[key].as_str().unwrap_or("-").to_owned();
                     let here = if agent["id"] == self.talk.agent.as_str() { "›" } else { "" };
-                    vec![here.to_owned(), text("id"), text("state"), text("model")]
+                    let name = super::super::commands::name_beside(agent);
+                    vec![here.to_owned(), text("id"), text("state"), text("model"), name]
                 });
-                output::table(&["", "id", "state", "model"], rows);
+                output::table(&["", "id", "state", "model", "name"], rows);
             }
             Slash::Agent(None) => {
                 self.note(&format!("this is {}; /agent NAME for another", self.talk.agent));
             }
             Slash::Agent(Some(name)) => {
                 let agent = self.agent(&name).await?;
-                self.talk.agent = name;
+                self.talk.agent = agent["id"].as_str().unwrap_or(&name).to_owned();
                 self.welcome(&agent);
             }
             Slash::New => {
@@ -172,6 +182,25 @@ impl Conversation<'_> {
                     sessions::list(self.reach, &self.talk.agent, SESSIONS_SHOWN, None).await?;
                 sessions::table(&found);
                 self.note(&format!("`insula sessions show {} ID` shows one", self.talk.agent));
+            }
+            Slash::Session(None) => {
+                let session = &self.talk.session;
+                self.note(&format!("this is `{session}`; /session NAME for another, new or old"));
+            }
+            Slash::Session(Some(name)) => {
+                self.note(&format!("from here on in conversation `{name}`"));
+                self.talk.session = name;
+            }
+            Slash::Tools => {
+                let tools = self.reach.get(&self.talk.path("tools")).await?;
+                let known = tools.as_array().into_iter().flatten();
+                let known = known.filter(|tool| tool["exposed"] == true);
+                let names: Vec<&str> = known.filter_map(|tool| tool["name"].as_str()).collect();
+                output::line(&names.join(", "));
+                self.note(&format!(
+                    "`insula tools {}` says why each is in or out",
+                    self.talk.agent
+                ));
             }
             Slash::Memory => self.remembered().await?,
             Slash::Forget(what) => self.forget(what).await?,
@@ -265,26 +294,18 @@ impl Conversation<'_> {
     }
 
     async fn help(&self) {
-        let paint = self.screen().paint;
-        let width = ENTRIES.iter().map(|e| e.name.len() + e.argument.len()).max().unwrap_or(0);
-        let mut text = String::new();
-        for entry in &ENTRIES {
-            let typed = format!("{:width$}", format!("{}{}", entry.name, entry.argument));
-            text += &format!("  {}  {}\n", Style::CODE.paint(&typed, paint), entry.about);
-        }
+        let screen = self.screen();
+        let mut all: Vec<(String, String)> = ENTRIES
+            .iter()
+            .map(|it| (format!("{}{}", it.name, it.argument), it.about.to_owned()))
+            .collect();
         // Whoever may not look at the servers is told of none.
         let servers = self.reach.get_if_there(&self.talk.path("mcp")).await.ok().flatten();
         for (command, arguments, about) in slash::prompts(&servers.unwrap_or_default()) {
-            let typed = format!("{:width$}", format!("{command}{arguments}"));
-            text += &format!("  {}  {about}\n", Style::CODE.paint(&typed, paint));
+            all.push((output::clean(&format!("{command}{arguments}")), output::clean(&about)));
         }
-        terminal::write(&text);
-        for line in [
-            "  Alt-Enter or a backslash at the end goes on in the next line; Tab completes;",
-            "  Up and Ctrl-R find what was typed before; Ctrl-C stops a turn; Ctrl-D leaves.",
-        ] {
-            self.note(line);
-        }
+        terminal::write(&slash::help(&all, screen));
+        self.note("  Alt-Enter or a backslash at the end goes on in the next line; Tab completes; Up and Ctrl-R find what was typed before; Ctrl-C stops a turn; Ctrl-D leaves.");
     }
 
     async fn usage(&self) -> Result<(), Failure> {
@@ -317,17 +338,7 @@ impl Conversation<'_> {
 
     /// An agent that can be talked to, or why not.
     async fn agent(&self, id: &str) -> Result<Value, Failure> {
-        let Some(agent) = self.reach.get_if_there(&format!("/api/agents/{}", part(id))).await?
-        else {
-            let known = self.agents().await?;
-            let near = slash::nearest(id, known.iter());
-            let near = near.map_or_else(
-                || "; `insula agents list` has them all".to_owned(),
-                |near| format!("; did you mean `{near}`?"),
-            );
-            return Err(Failure::Failed(format!("there is no agent `{id}`{near}")));
-        };
-        Ok(agent)
+        self.reach.get(&format!("/api/agents/{}", part(id))).await
     }
 
     async fn agents(&self) -> Result<Vec<String>, Failure> {

@@ -3,9 +3,10 @@
 //! What is in flight (waiting, thinking, a tool at work) is one line that is written over;
 //! what remains is the reply, and a dim line for each tool and for thoughts.
 
-use super::event::{Approval, ChildAct, ChildEvent, Ended, Event, Status};
+use super::event::{Approval, ChildAct, ChildEvent, Ended, Event, Status, ToolCall, ToolDone};
 use super::markdown::{Paint, Renderer, Style};
 use super::terminal::Screen;
+use crate::layout::{cut, width, wrap};
 use crate::output::clean;
 use serde_json::Value;
 use std::time::Duration;
@@ -18,29 +19,23 @@ const SIGNS: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧
 pub const TICK: Duration = Duration::from_millis(120);
 /// Waiting is not worth telling before this.
 const WAIT_UNTOLD: Duration = Duration::from_secs(2);
-/// What of a child's goal is shown, in characters: a line.
-const GOAL_CHARS_MAX: usize = 60;
+/// What of a child's goal is shown, in columns.
+const GOAL_COLUMNS_MAX: usize = 60;
 
-/// The line about a child, further in the deeper it is.
-fn of_child(event: &ChildEvent) -> String {
-    let ChildEvent { child, act } = event;
-    let child = clean(child);
-    let indent = "  ".repeat(1 + child.matches('.').count().min(8));
-    match act {
-        ChildAct::Started(goal) => {
-            let line = clean(goal.lines().next().unwrap_or_default());
-            let short: String = line.chars().take(GOAL_CHARS_MAX).collect();
-            let rest = if short.len() < line.len() { "…" } else { "" };
-            format!("{indent}↳ {child} {short}{rest}")
-        }
-        ChildAct::ToolDone(done) => {
-            let became = if done.is_error { "failed" } else { "done" };
-            format!("{indent}  {child} ⚙ {} · {became}", clean(&done.name))
-        }
-        ChildAct::Ended(outcome) => {
-            format!("{indent}↲ {child} {}", clean(outcome).replace('_', " "))
-        }
+/// The line about a tool.
+fn of_tool(call: &ToolCall, became: &str) -> String {
+    let (name, about) = (clean(&call.name), clean(&call.about));
+    match about.is_empty() {
+        true => format!("{name} · {became}"),
+        false => format!("{name} · {became} · {about}"),
     }
+}
+
+/// A question of the agent's that waits for somebody's yes.
+#[derive(Debug, Clone, Copy)]
+struct Asking {
+    /// When silence becomes a no.
+    until: Option<Duration>,
 }
 
 /// What surrounds the turn.
@@ -73,11 +68,15 @@ pub struct Display {
     ticks: usize,
     stopping: bool,
     thinking_since: Option<Duration>,
-    running: Vec<String>,
+    running: Vec<ToolCall>,
+    /// The same of children, by their numbers.
+    running_below: Vec<(String, ToolCall)>,
     /// Whether any of the reply is on the screen.
     told: bool,
-    /// Whether a question waits for an answer.
-    asking: bool,
+    /// The question that waits for an answer.
+    asking: Option<Asking>,
+    /// Whether the daemon is away.
+    is_away: bool,
 }
 
 impl Display {
@@ -94,14 +93,17 @@ impl Display {
             stopping: false,
             thinking_since: None,
             running: vec![],
+            running_below: vec![],
             told: false,
-            asking: false,
+            asking: None,
+            is_away: false,
         }
     }
 
     /// What to write for an event.
     pub fn event(&mut self, event: &Event, now: Duration) -> String {
         let mut out = String::new();
+        self.is_away = false;
         match event {
             Event::Accepted { .. } => {}
             Event::Text(text) => {
@@ -113,48 +115,36 @@ impl Display {
                 self.thinking_since.get_or_insert(now);
                 self.fly(&mut out, now);
             }
-            Event::ToolCall(name) => {
+            Event::ToolCall(call) => {
                 self.end_thinking(&mut out, now);
                 self.end_text(&mut out);
-                self.running.push(clean(name));
+                // What was said before a call is not the reply: a question that ends the turn
+                // is still to come.
+                self.told = false;
+                self.running.push(call.clone());
                 self.fly(&mut out, now);
             }
             Event::ToolDone(done) => {
                 self.end_text(&mut out);
-                let name = clean(&done.name);
-                if let Some(at) = self.running.iter().position(|running| *running == name) {
-                    self.running.remove(at);
-                }
-                let became = if done.is_error { "failed" } else { "done" };
-                self.note(&mut out, &format!("⚙ {name} · {became}"));
+                let at = self.running.iter().position(|running| running.name == done.name);
+                let call = at.map(|at| self.running.remove(at));
+                self.tool_line(&mut out, "⚙ ", call, done);
                 self.fly(&mut out, now);
             }
             Event::Approval(asked) => {
                 self.end_thinking(&mut out, now);
                 self.end_text(&mut out);
-                let Approval { id, tool, what, rule } = asked;
-                self.note(&mut out, &format!("? {tool} needs approval ({rule}):"));
-                // All of it: what is allowed is what is seen.
-                for line in what.lines() {
-                    self.note(&mut out, &format!("    {line}"));
-                }
-                let how = match self.around {
-                    Around::Conversation => {
-                        "  y allows it once · s in this session · a always · n refuses it"
-                            .to_owned()
-                    }
-                    Around::OneShot => format!("  `insula approvals approve {id}`, or `deny {id}`"),
-                };
-                self.note(&mut out, &how);
-                self.asking = true;
+                self.ask(&mut out, asked, now);
+                self.fly(&mut out, now);
             }
             Event::ApprovalDone(outcome) => {
-                self.asking = false;
-                self.note(&mut out, &format!("? {}", outcome.replace('_', " ")));
+                self.asking = None;
+                let style = if outcome == "approved" { Style::PLAIN } else { Style::BAD };
+                self.line(&mut out, &format!("? {}", outcome.replace('_', " ")), style);
             }
             Event::Child(event) => {
                 self.end_text(&mut out);
-                self.note(&mut out, &of_child(event));
+                self.child(&mut out, event);
                 self.fly(&mut out, now);
             }
             Event::Reset => {
@@ -206,6 +196,80 @@ impl Display {
         out
     }
 
+    /// What to write while the daemon is looked for.
+    pub fn away(&mut self, now: Duration) -> String {
+        let mut out = String::new();
+        self.end_text(&mut out);
+        self.is_away = true;
+        self.fly(&mut out, now);
+        out
+    }
+
+    /// Shows a question, so that nobody takes it for one of many dim lines.
+    fn ask(&mut self, out: &mut String, asked: &Approval, now: Duration) {
+        let Approval { id, tool, what, rule, wait } = asked;
+        self.line(out, &format!("? {tool} needs approval ({rule}):"), Style::ASK);
+        // All of it: what is allowed is what is seen.
+        for line in what.lines() {
+            self.line(out, &format!("    {line}"), Style::PLAIN);
+        }
+        let how = match self.around {
+            Around::Conversation => {
+                "  y allows it once · s in this session · a always · n refuses it".to_owned()
+            }
+            Around::OneShot => format!("  `insula approvals approve {id}`, or `deny {id}`"),
+        };
+        self.line(out, &how, Style::CODE);
+        if let (Some(wait), false) = (wait, self.screen.live) {
+            self.line(out, &format!("  no answer within {} is a no", seconds(*wait)), Style::PLAIN);
+        }
+        self.asking = Some(Asking { until: wait.map(|wait| now + wait) });
+    }
+
+    /// Writes the line about a tool that is done: one line, however long its command is.
+    fn tool_line(
+        &mut self,
+        out: &mut String,
+        before: &str,
+        call: Option<ToolCall>,
+        done: &ToolDone,
+    ) {
+        let unknown = || ToolCall { name: done.name.clone(), about: String::new() };
+        let (became, style) = match done.is_error {
+            true => ("failed", Style::BAD),
+            false => ("done", Style::DIM),
+        };
+        let line = format!("{before}{}", of_tool(&call.unwrap_or_else(unknown), became));
+        let line = cut(&line, self.screen.columns);
+        self.line(out, &line, style);
+    }
+
+    /// Writes the line about a child, further in the deeper it is.
+    fn child(&mut self, out: &mut String, event: &ChildEvent) {
+        let ChildEvent { child, act } = event;
+        let child = clean(child);
+        let indent = "  ".repeat(1 + child.matches('.').count().min(8));
+        match act {
+            ChildAct::Started(goal) => {
+                let line = clean(goal.lines().next().unwrap_or_default());
+                let begin = format!("{indent}↳ {child} ");
+                let room = self.screen.columns.saturating_sub(width(&begin));
+                self.note(out, &(begin + &cut(&line, room.min(GOAL_COLUMNS_MAX))));
+            }
+            ChildAct::ToolCall(call) => self.running_below.push((child, call.clone())),
+            ChildAct::ToolDone(done) => {
+                let is_it =
+                    |(whose, call): &(String, ToolCall)| *whose == child && call.name == done.name;
+                let at = self.running_below.iter().position(is_it);
+                let call = at.map(|at| self.running_below.remove(at).1);
+                self.tool_line(out, &format!("{indent}  {child} ⚙ "), call, done);
+            }
+            ChildAct::Ended(outcome) => {
+                self.note(out, &format!("{indent}↲ {child} {}", outcome.replace('_', " ")));
+            }
+        }
+    }
+
     fn end(&mut self, out: &mut String, ended: &Ended, now: Duration) {
         self.end_thinking(out, now);
         if !self.told
@@ -216,8 +280,9 @@ impl Display {
         }
         self.end_text(out);
         self.land(out);
-        for name in std::mem::take(&mut self.running) {
-            self.note(out, &format!("⚙ {name} · not finished"));
+        for call in std::mem::take(&mut self.running) {
+            let line = format!("⚙ {}", of_tool(&call, "not finished"));
+            self.note(out, &cut(&line, self.screen.columns));
         }
         if ended.status == Status::Stopped {
             self.note(out, "■ stopped");
@@ -274,36 +339,26 @@ impl Display {
 
     /// Writes a dim line that remains.
     fn note(&mut self, out: &mut String, text: &str) {
+        self.line(out, text, Style::DIM);
+    }
+
+    /// Writes a line that remains, broken between words.
+    fn line(&mut self, out: &mut String, text: &str, style: Style) {
         self.land(out);
         if self.last == Last::Text {
             out.push('\n');
         }
         self.last = Last::Note;
-        out.push_str(&dim(text, self.screen.paint));
+        out.push_str(&painted(text, style, &self.screen));
         out.push('\n');
     }
 
     /// Writes the line in flight.
     fn fly(&mut self, out: &mut String, now: Duration) {
-        if !self.screen.live || self.asking {
+        if !self.screen.live {
             return;
         }
-        let sign = SIGNS[self.ticks % SIGNS.len()];
-        let waited = now.saturating_sub(self.thinking_since.unwrap_or(self.began));
-        let doing = match (self.stopping, self.running.is_empty(), self.thinking_since) {
-            (true, ..) => "stopping".to_owned(),
-            (false, false, _) => self.running.join(", "),
-            (false, true, Some(_)) => "thinking".to_owned(),
-            (false, true, None) => String::new(),
-        };
-        let mut line = format!("{sign} {doing}");
-        if waited >= WAIT_UNTOLD {
-            line += &format!(" {}", seconds(waited));
-            if !self.stopping {
-                line += " · Ctrl-C stops";
-            }
-        }
-        let line: String = line.chars().take(self.screen.columns.saturating_sub(1)).collect();
+        let line = cut(&self.in_flight_line(now), self.screen.columns.saturating_sub(1));
         if self.last == Last::Text && !self.in_flight {
             out.push('\n');
             self.last = Last::Nothing;
@@ -311,6 +366,41 @@ impl Display {
         out.push_str(WIPE);
         out.push_str(&dim(line.trim_end(), self.screen.paint));
         self.in_flight = true;
+    }
+
+    fn in_flight_line(&self, now: Duration) -> String {
+        let sign = SIGNS[self.ticks % SIGNS.len()];
+        if let (Some(Asking { until }), false) = (self.asking, self.stopping) {
+            return match until {
+                Some(until) => {
+                    let left = until.saturating_sub(now);
+                    format!("{sign} waits for an answer; a no in {}", countdown(left))
+                }
+                None => format!("{sign} waits for an answer"),
+            };
+        }
+        let waited = now.saturating_sub(self.thinking_since.unwrap_or(self.began));
+        let doing = match (self.running.as_slice(), self.thinking_since) {
+            _ if self.stopping => "stopping".to_owned(),
+            _ if self.is_away => "the daemon is away; waiting for it".to_owned(),
+            ([], Some(_)) => "thinking".to_owned(),
+            ([], None) => String::new(),
+            ([one], _) if !one.about.is_empty() => {
+                format!("{} · {}", clean(&one.name), clean(&one.about))
+            }
+            (several, _) => {
+                let names: Vec<String> = several.iter().map(|it| clean(&it.name)).collect();
+                names.join(", ")
+            }
+        };
+        if waited < WAIT_UNTOLD {
+            return format!("{sign} {doing}");
+        }
+        let hint = if self.stopping { "" } else { " · Ctrl-C stops" };
+        let waited = format!(" {}{hint}", seconds(waited));
+        // What is done is cut before how long it takes.
+        let room = self.screen.columns.saturating_sub(3 + width(&waited));
+        format!("{sign} {}{waited}", cut(&doing, room))
     }
 
     /// Takes the line in flight away.
@@ -324,6 +414,21 @@ impl Display {
 /// A text in the background.
 pub fn dim(text: &str, paint: Paint) -> String {
     Style::DIM.paint(&clean(text), paint)
+}
+
+/// A text in a style, broken between words.
+pub fn painted(text: &str, style: Style, screen: &Screen) -> String {
+    let laid_out = wrap(&clean(text), screen.columns, 2);
+    let lines = laid_out.split('\n').map(|line| style.paint(line, screen.paint));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// What is left of a time, in whole seconds.
+fn countdown(left: Duration) -> String {
+    match left.as_secs() {
+        seconds @ 0..=59 => format!("{seconds} s"),
+        seconds => format!("{} min {} s", seconds / 60, seconds % 60),
+    }
 }
 
 /// A time for people.

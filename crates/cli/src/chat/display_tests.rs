@@ -134,3 +134,71 @@ fn children_show_below_their_turn_further_in_the_deeper_they_are() {
         "{seen}"
     );
 }
+
+#[test]
+fn a_question_after_other_words_is_shown() {
+    let seen = after(
+        SCREEN,
+        Around::Conversation,
+        &[
+            ("text.delta", json!({ "text": "Let me ask first." })),
+            ("tool.call", json!({ "name": "clarify", "about": "" })),
+            ("tool.done", json!({ "name": "clarify", "is_error": false })),
+            ("turn.ended", json!({ "status": "replied", "text": "Red or blue?" })),
+        ],
+    );
+    assert_eq!(seen, "Let me ask first.\n\n⚙ clarify · done\n\nRed or blue?");
+}
+
+#[test]
+fn a_tool_says_what_it_runs_in_one_line() {
+    let about = "cargo test --workspace --all-features -- --nocapture and on and on";
+    let call = ("tool.call", json!({ "name": "terminal", "about": about }));
+    let seen = after(SCREEN, Around::Conversation, std::slice::from_ref(&call));
+    assert!(seen.contains("terminal · cargo test"), "{seen}");
+    let done = ("tool.done", json!({ "name": "terminal", "is_error": true }));
+    let seen = after(SCREEN, Around::Conversation, &[call, done]);
+    let line = seen.lines().next().unwrap();
+    assert!(line.starts_with("⚙ terminal · failed · cargo test"), "{seen}");
+    assert!(line.ends_with('…') && line.chars().count() <= 60, "{line}");
+}
+
+#[test]
+fn an_approval_stands_out_and_counts_down() {
+    let asked = json!({ "id": "abc", "tool": "terminal", "what": "command:\n| rm -r build",
+        "rule": "delete", "wait_s": 300 });
+    let seen = after(
+        SCREEN,
+        Around::Conversation,
+        &[("approval.asked", asked.clone()), ("turn.accepted", json!({ "turn": 1 }))],
+    );
+    assert!(seen.starts_with("? terminal needs approval (delete):\n    command:\n"), "{seen}");
+    assert!(seen.ends_with("waits for an answer; a no in 4 min 59 s"), "{seen}");
+    let mut display = Display::new(SCREEN, Around::Conversation, Duration::ZERO);
+    let raw = display.event(&event("approval.asked", asked.clone()), Duration::ZERO);
+    assert!(raw.contains("\x1b[1;33m? terminal needs"), "{raw:?}");
+    assert!(!raw.contains("\x1b[2m    command"), "{raw:?}");
+    // Where no line can be written over, it is said once.
+    let dumb = Screen { paint: Paint::Plain, live: false, ..SCREEN };
+    let mut display = Display::new(dumb, Around::Conversation, Duration::ZERO);
+    let raw = display.event(&event("approval.asked", asked), Duration::ZERO);
+    assert!(raw.ends_with("no answer within 5 min 0 s is a no\n"), "{raw}");
+    let done = event("approval.done", json!({ "outcome": "timed_out" }));
+    assert_eq!(display.event(&done, Duration::from_secs(300)), "? timed out\n");
+}
+
+#[test]
+fn no_word_is_broken_at_the_edge_of_a_narrow_terminal() {
+    let narrow = Screen { paint: Paint::Plain, columns: 40, live: false };
+    let mut display = Display::new(narrow, Around::Conversation, Duration::ZERO);
+    let asked = json!({ "id": "abc", "tool": "terminal", "what": "x", "rule": "delete" });
+    let mut out = display.event(&event("approval.asked", asked), Duration::ZERO);
+    out += &display.event(&event("text.reset", json!({})), Duration::ZERO);
+    let ended = json!({ "status": "replied", "text": "done", "cut": "length" });
+    out += &display.event(&event("turn.ended", ended), Duration::ZERO);
+    assert!(out.lines().all(|line| line.chars().count() <= 40), "{out}");
+    assert!(
+        out.contains("y allows it once · s in this session ·\n    a always · n refuses it"),
+        "{out}"
+    );
+}

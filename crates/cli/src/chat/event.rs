@@ -2,6 +2,7 @@
 
 use super::frames::Frame;
 use serde_json::Value;
+use std::time::Duration;
 
 /// Something that happened in a turn.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,7 +14,7 @@ pub enum Event {
     /// More of what the model thinks before it replies.
     Reasoning(String),
     /// A tool is called.
-    ToolCall(String),
+    ToolCall(ToolCall),
     /// A tool is done.
     ToolDone(ToolDone),
     /// A call waits for an answer.
@@ -38,11 +39,21 @@ pub struct ChildEvent {
     pub act: ChildAct,
 }
 
+/// A call of a tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolCall {
+    pub name: String,
+    /// What it runs, reads or looks for; empty where nothing more is to be said.
+    pub about: String,
+}
+
 /// What happened to a child.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChildAct {
     /// It began, with this to do.
     Started(String),
+    /// It calls a tool.
+    ToolCall(ToolCall),
     /// It is done with a tool.
     ToolDone(ToolDone),
     /// It is over; how.
@@ -59,6 +70,8 @@ pub struct Approval {
     pub what: String,
     /// The rule by which it waits.
     pub rule: String,
+    /// How long it waits until silence is a no, where that is known.
+    pub wait: Option<Duration>,
 }
 
 /// What became of a call.
@@ -127,7 +140,7 @@ impl Event {
             "turn.accepted" => Self::Accepted { turn: data["turn"].clone() },
             "text.delta" => Self::Text(text("text")),
             "reasoning.delta" => Self::Reasoning(text("text")),
-            "tool.call" => Self::ToolCall(text("name")),
+            "tool.call" => Self::ToolCall(ToolCall { name: text("name"), about: text("about") }),
             "tool.done" => {
                 let is_error = data["is_error"].as_bool().unwrap_or(false);
                 Self::ToolDone(ToolDone { name: text("name"), is_error })
@@ -137,12 +150,16 @@ impl Event {
                 tool: text("tool"),
                 what: text("what"),
                 rule: text("rule"),
+                wait: data["wait_s"].as_u64().map(Duration::from_secs),
             }),
             "approval.done" => Self::ApprovalDone(text("outcome")),
-            "child.started" | "child.tool.done" | "child.ended" => {
+            "child.started" | "child.tool.call" | "child.tool.done" | "child.ended" => {
                 let act = match frame.event.as_str() {
                     "child.started" => ChildAct::Started(text("goal")),
                     "child.ended" => ChildAct::Ended(text("outcome")),
+                    "child.tool.call" => {
+                        ChildAct::ToolCall(ToolCall { name: text("name"), about: text("about") })
+                    }
                     _ => {
                         let is_error = data["is_error"].as_bool().unwrap_or(false);
                         ChildAct::ToolDone(ToolDone { name: text("name"), is_error })

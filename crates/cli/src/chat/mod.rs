@@ -18,7 +18,7 @@ mod display_tests;
 use crate::arguments::Chat;
 use crate::failure::{FAILED, Failure};
 use crate::output;
-use crate::reach::{NO_DAEMON, Reach};
+use crate::reach::{NO_DAEMON, Reach, part};
 use crate::setting::{Answer, Setting};
 use display::{Around, Display};
 use event::Status;
@@ -41,7 +41,11 @@ pub async fn run(reach: &Reach, setting: &Setting, chat: Chat) -> Result<u8, Fai
         return Err(Failure::WrongUse(message.to_owned()));
     }
     let agent = match chat.agent {
-        Some(agent) => agent,
+        // It may be called by its name; what is kept of it is kept by its id.
+        Some(agent) => {
+            let found = reach.get(&format!("/api/agents/{}", part(&agent))).await?;
+            found["id"].as_str().unwrap_or(&agent).to_owned()
+        }
         None => default_agent(reach).await?,
     };
     let talk = Talk { agent, session: chat.session };

@@ -64,6 +64,10 @@ pub async fn run(
         let message = format!("one message is for one agent: say --agent {name}");
         return Err(Failure::WrongUse(message));
     }
+    if let Slash::Session(Some(name)) = &command {
+        let message = format!("one message is for one conversation: say --session {name}");
+        return Err(Failure::WrongUse(message));
+    }
     match setting.answer {
         Answer::Text => conversation::once(reach, setting, talk, command).await,
         Answer::Json => {
@@ -82,6 +86,8 @@ async fn told(reach: &Reach, talk: &Talk, command: Slash) -> Result<Value, Failu
         Slash::Agent(_) | Slash::Quit | Slash::Retry => Ok(json!({ "agent": talk.agent })),
         Slash::New => reach.post(&talk.path("new"), here()).await,
         Slash::Stop => reach.post(&talk.path("stop"), here()).await,
+        Slash::Session(_) => Ok(json!({ "agent": talk.agent, "session": talk.session })),
+        Slash::Tools => reach.get(&talk.path("tools")).await,
         Slash::Sessions => reach.get(&talk.path("sessions")).await,
         Slash::Memory => reach.post(&talk.path("remembered"), here()).await,
         Slash::Forget(what) => {

@@ -1,5 +1,8 @@
 //! Commands typed in a conversation: what they are called, and what was meant.
 
+use super::markdown::Style;
+use super::terminal::Screen;
+use crate::layout::{width, wrap};
 use serde_json::Value;
 use std::fmt;
 
@@ -28,6 +31,10 @@ pub enum Slash {
     Forget(Option<String>),
     /// List the conversations.
     Sessions,
+    /// Go on in another conversation; without a name, say which one this is.
+    Session(Option<String>),
+    /// What the agent can use.
+    Tools,
     /// What was used today.
     Usage,
     /// What can be typed.
@@ -77,7 +84,7 @@ pub struct Entry {
 }
 
 /// Every command.
-pub const ENTRIES: [Entry; 14] = [
+pub const ENTRIES: [Entry; 16] = [
     Entry { name: "/agents", argument: "", about: "list the agents" },
     Entry { name: "/agent", argument: " NAME", about: "talk to another agent" },
     Entry { name: "/new", argument: "", about: "begin this conversation anew" },
@@ -93,6 +100,8 @@ pub const ENTRIES: [Entry; 14] = [
         about: "forget an entry by number or words, or all",
     },
     Entry { name: "/sessions", argument: "", about: "list this agent's conversations" },
+    Entry { name: "/session", argument: " NAME", about: "go on in another conversation" },
+    Entry { name: "/tools", argument: "", about: "show what the agent can use" },
     Entry { name: "/usage", argument: "", about: "show what was used today" },
     Entry { name: "/help", argument: "", about: "show this" },
     Entry { name: "/quit", argument: "", about: "leave, as Ctrl-D does" },
@@ -108,6 +117,29 @@ pub fn prompts(servers: &Value) -> Vec<(String, String, String)> {
         .map(|it| (text(it, "command"), text(it, "arguments"), text(it, "description")))
         .collect()
 }
+
+/// Commands and what they do, in two columns, or below each other where there is no room.
+pub fn help(all: &[(String, String)], screen: Screen) -> String {
+    let Screen { columns, paint, .. } = screen;
+    let typed = all.iter().take(ENTRIES.len()).map(|(typed, _)| width(typed)).max().unwrap_or(0);
+    let is_wide = columns >= typed + 4 + ABOUT_COLUMNS_MIN;
+    let mut text = String::new();
+    for (command, about) in all {
+        let shown = Style::CODE.paint(command, paint);
+        let indent = if is_wide { typed + 4 } else { 4 };
+        let about = wrap(about, columns.saturating_sub(indent).max(1), 0);
+        let about = about.replace('\n', &format!("\n{}", " ".repeat(indent)));
+        let between = match is_wide && width(command) <= typed {
+            true => " ".repeat(typed + 2 - width(command)),
+            false => format!("\n{}", " ".repeat(indent)),
+        };
+        text += &format!("  {shown}{between}{about}\n");
+    }
+    text
+}
+
+/// Room that a sentence needs beside a command.
+const ABOUT_COLUMNS_MIN: usize = 24;
 
 /// How alike a word has to be to a command to be taken for it misspelt.
 const ALIKE_MIN: f64 = 0.75;
@@ -143,6 +175,8 @@ pub fn read(line: &str) -> TypedLine {
         "/memory" => Slash::Memory,
         "/forget" => Slash::Forget(Some(rest).filter(|rest| !rest.is_empty())),
         "/sessions" => Slash::Sessions,
+        "/session" => Slash::Session(argument),
+        "/tools" => Slash::Tools,
         "/usage" => Slash::Usage,
         "/help" => Slash::Help,
         "/quit" | "/exit" => Slash::Quit,

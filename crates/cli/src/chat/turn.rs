@@ -160,6 +160,14 @@ impl<'a> Turns<'a> {
                 }
                 opened = async { some(&mut opening).await } => {
                     opening = None;
+                    // A daemon that is away may be about to begin anew.
+                    if !is_again && asked.key.is_some() && matches!(opened, Err(Failure::Failed(_))) {
+                        let now = clock.elapsed();
+                        show(display, |display| display.away(now));
+                        opening = Some(Box::pin(asked.say_again(reach, setting)));
+                        is_again = true;
+                        continue;
+                    }
                     response = Some(opened?);
                     // And its reply begins anew.
                     let now = clock.elapsed();
@@ -231,7 +239,7 @@ struct Question {
 
 /// What waits, and how to answer it, for whoever sees no more of the turn than its reply.
 fn waits(talk: &Talk, asked: &Approval) -> String {
-    let Approval { id, tool, what, rule } = asked;
+    let Approval { id, tool, what, rule, .. } = asked;
     format!(
         "{} waits for approval of {tool} ({rule}):\n{what}\nanswer in another terminal: `insula approvals approve {id}`, or `insula approvals deny {id}`",
         talk.agent,
@@ -300,7 +308,7 @@ impl Asked {
         let end = clock.elapsed() + BACK_WITHIN;
         let (mut looks, mut is_another) = (0, false);
         while self.key.is_some() && clock.elapsed() < end {
-            let fate = reach.look_again(setting).await?;
+            let fate = reach.look_again().await?;
             is_another |= fate == Fate::Renewed;
             looks += 1;
             match fate {

@@ -123,6 +123,7 @@ fn table(agents: &[Value]) {
         };
         vec![
             text(agent, "id"),
+            super::name_beside(agent),
             text(agent, "state"),
             text(agent, "generation"),
             text(agent, "model"),
@@ -131,7 +132,7 @@ fn table(agents: &[Value]) {
             agent["reason"].as_str().unwrap_or_default().to_owned(),
         ]
     });
-    output::table(&["id", "state", "gen", "model", "memory", "isolation", "reason"], rows);
+    output::table(&["id", "name", "state", "gen", "model", "memory", "isolation", "reason"], rows);
 }
 
 fn show(agent: &Value) {

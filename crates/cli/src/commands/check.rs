@@ -16,6 +16,7 @@ use insula_gateway::{Misfit, misfits};
 use insula_models::Transport;
 use insula_registry::daemon::{Purpose, last_applied};
 use insula_registry::unread::{Reader, unread_souls};
+use insula_turns::budget::unpriced::unpriced;
 use serde_json::{Value, json};
 
 /// Runs it.
@@ -59,6 +60,7 @@ pub async fn run(setting: &Setting, check: &Check) -> Result<u8, Failure> {
                 AgentOutcome::Failed(_) => None,
             });
             refused.extend(unread_souls(home, user_home, ready));
+            refused.extend(without_price(loaded));
             refused
         }
         None => unsafe_home.into_iter().collect(),
@@ -77,6 +79,23 @@ pub async fn run(setting: &Setting, check: &Check) -> Result<u8, Failure> {
         }
     }
     Ok(if report.errors().next().is_some() { WRONG_USE } else { 0 })
+}
+
+/// Agents whose models a limit in money keeps from being called.
+pub fn without_price(loaded: &Loaded) -> Vec<String> {
+    let ready = loaded.agents.iter().filter_map(|(id, outcome)| match outcome {
+        AgentOutcome::Ready(config) => Some((id, config)),
+        AgentOutcome::Failed(_) => None,
+    });
+    let told = |(id, config): (&insula_domain::AgentId, &std::sync::Arc<_>)| {
+        let models = unpriced(&loaded.daemon, config);
+        let first = models.first()?;
+        Some(format!(
+            "agent `{id}` has a budget in money, and nobody knows what {} costs, so it is not called; say so: `prices: {{\"{first}\": {{input: 1, output: 2}}}}`, in dollars for a million tokens",
+            models.join(", ")
+        ))
+    };
+    ready.filter_map(told).collect()
 }
 
 /// Finds the accounts that the daemon would refuse to connect.

@@ -220,6 +220,12 @@ fn home(arguments: &Arguments, environment: &Environment) -> Result<PathBuf, Fai
     }
 }
 
+/// What an agent is called, where that is another text than its id.
+pub fn name_beside(agent: &Value) -> String {
+    let name = agent["name"].as_str().filter(|name| agent["id"] != **name);
+    name.unwrap_or_default().to_owned()
+}
+
 /// The text of a field, or a dash.
 fn text(value: &Value, key: &str) -> String {
     match &value[key] {

@@ -68,6 +68,7 @@ fn show(route: &Value) {
         None => {
             let mut facts = vec![
                 ("agent", text(route, "agent")),
+                ("may talk", may_talk(route)),
                 ("tier", text(route, "tier")),
                 ("session", text(route, "session_key")),
                 ("scope", text(route, "scope")),
@@ -75,8 +76,19 @@ fn show(route: &Value) {
                 ("tainted", tainted(&route["tainted"])),
             ];
             facts.extend(less);
+            facts.retain(|(_, value)| !value.is_empty());
             output::facts(&facts);
         }
+    }
+}
+
+/// Whether whoever sent it is heard: a route alone lets nobody in.
+fn may_talk(route: &Value) -> String {
+    let why = route["may_talk_why"].as_str().unwrap_or_default();
+    match route["may_talk"].as_bool() {
+        Some(true) => format!("yes: {why}"),
+        Some(false) => format!("no, it would not be answered: {why}"),
+        None => String::new(),
     }
 }
 

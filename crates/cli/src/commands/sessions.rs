@@ -26,6 +26,7 @@ pub async fn run(reach: &Reach, setting: &Setting, command: Sessions) -> Result<
             answer.give(&found, table);
         }
         Sessions::Show { agent, id, limit, before } => {
+            let id = by_title(reach, &agent, id).await?;
             let mut path = format!("{}/{}?limit={limit}", base(&agent), part(&id));
             if let Some(before) = before {
                 path += &format!("&before={before}");
@@ -53,6 +54,7 @@ pub async fn run(reach: &Reach, setting: &Setting, command: Sessions) -> Result<
             answer.give(&found, finds);
         }
         Sessions::Forget { agent, id, yes } => {
+            let id = by_title(reach, &agent, id).await?;
             if !yes {
                 confirm(&agent, &id)?;
             }
@@ -77,6 +79,38 @@ pub async fn list(
         path += &format!("&before={before}");
     }
     reach.get(&path).await
+}
+
+/// Conversations that are looked through for a title.
+const LOOKED_THROUGH: usize = 500;
+
+/// What names a conversation: what was said, or the id of the only one with that title. An id has no
+/// blank, so what has none is taken for one.
+async fn by_title(reach: &Reach, agent: &str, said: String) -> Result<String, Failure> {
+    if !said.contains(' ') {
+        return Ok(said);
+    }
+    let all = list(reach, agent, LOOKED_THROUGH, None).await?;
+    let is_it = |it: &&Value| {
+        let title = it["title"].as_str().unwrap_or_default();
+        title.trim().to_lowercase() == said.trim().to_lowercase()
+    };
+    let found: Vec<&Value> = all.as_array().into_iter().flatten().filter(is_it).collect();
+    match found.as_slice() {
+        [one] => Ok(text(one, "id")),
+        [] => {
+            let told = format!(
+                "{agent} has no conversation `{said}`; `insula sessions list {agent}` has them"
+            );
+            Err(Failure::Failed(told))
+        }
+        several => {
+            let ids: Vec<String> = several.iter().map(|it| text(it, "id")).collect();
+            let told =
+                format!("several conversations have this title; say the id: {}", ids.join(", "));
+            Err(Failure::WrongUse(told))
+        }
+    }
 }
 
 fn base(agent: &str) -> String {

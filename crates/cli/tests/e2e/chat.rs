@@ -254,7 +254,7 @@ fn commands_are_done_and_not_said() {
             "ended": null,
         }])),
         "GET /api/agents/cdoer" => {
-            let error = json!({ "error": { "code": "not_found", "message": "no such agent" } });
+            let error = json!({ "error": { "code": "no_such_agent", "message": "no agent `cdoer` here" } });
             reply.json(404, &error);
         }
         _ => reply.says("said"),

@@ -73,6 +73,7 @@ mod talk_terminal;
 mod terminal;
 mod tokens;
 mod tool_rules;
+mod trips;
 mod walls;
 mod ways;
 mod web;

@@ -38,12 +38,17 @@ pub struct Person {
 impl Person {
     /// Types `insula …` in a home.
     pub fn runs(home: &Home, variables: &[(&str, &str)], args: &[&str]) -> Self {
+        Self::runs_at(COLUMNS, home, variables, args)
+    }
+
+    /// The same at a terminal that is so wide.
+    pub fn runs_at(columns: u16, home: &Home, variables: &[(&str, &str)], args: &[&str]) -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
         let name = ptsname(&master, vec![]).unwrap();
         let path = std::ffi::OsStr::from_bytes(name.as_bytes());
-        let size = Winsize { ws_row: ROWS, ws_col: COLUMNS, ws_xpixel: 0, ws_ypixel: 0 };
+        let size = Winsize { ws_row: ROWS, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
         tcsetwinsize(&master, size).unwrap();
         let side = || OpenOptions::new().read(true).write(true).open(path).unwrap();
         // A session of its own whose terminal this is, so that Ctrl-C is a signal.
@@ -69,7 +74,7 @@ impl Person {
                 let _ = send.send(bytes[..count].to_vec());
             }
         });
-        let screen = vt100::Parser::new(ROWS, COLUMNS, 1000);
+        let screen = vt100::Parser::new(ROWS, columns, 1000);
         Self { child, keys, written, screen, raw: String::new() }
     }
 

@@ -20,6 +20,7 @@ mod hooks;
 mod hostile;
 mod integrity;
 mod providers;
+mod silences;
 mod ways;
 mod workspaces;
 mod zones;

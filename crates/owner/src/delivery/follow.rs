@@ -7,15 +7,18 @@
 use super::buttons::Question;
 use super::chat_ref::ChatRef;
 use super::lane::{SILENT, idempotency};
+use super::progress::{Detail, Progress};
 use super::{LOOK_AGAIN, Relay, split};
 use insula_channel::MessageId;
 use insula_channel::Outbound;
 use insula_channel::{Body, Post, PostError, PostTarget};
+use insula_domain::ChatType;
 use insula_registry::AgentContext;
 use insula_store::{
     AgentCommand, OutboxCommand, Provisional, SessionRef, SessionState, StoreError, Turn, TurnId,
 };
 use insula_turns::{TurnEvent, TurnHandle};
+use std::borrow::Cow;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -23,6 +26,8 @@ use std::time::Duration;
 
 /// How much is written before it is shown for the first time.
 const SHOWN_AFTER: Duration = Duration::from_millis(1_500);
+/// How long a turn is silent before the chat shows which tools it uses.
+const PROGRESS_AFTER: Duration = Duration::from_secs(4);
 /// How long a turn takes before the chat shows that something is being written, beyond the time
 /// in which its sender may say more. A reply that is there sooner needs no announcement, and a
 /// request that its reply overtakes costs a connection.
@@ -64,6 +69,8 @@ struct View {
     turn: TurnId,
     /// What there is of the reply.
     text: String,
+    /// What is shown while there is none of it.
+    progress: Progress,
     /// What of it is on its way, or was shown last.
     last: String,
     message: Option<MessageId>,
@@ -137,6 +144,7 @@ impl Relay {
                 reply_to,
                 turn: turn.turn,
                 text: String::new(),
+                progress: Progress::default(),
                 last: String::new(),
                 message: None,
                 next_at: None,
@@ -284,24 +292,33 @@ impl View {
     async fn hear(&mut self, event: TurnEvent) {
         match event {
             TurnEvent::Text(text) => {
-                if self.text.is_empty() && self.next_at.is_none() {
-                    let now = self.delivery.now();
-                    self.next_at = Some(now + SHOWN_AFTER);
+                if self.text.is_empty() && self.message.is_none() {
+                    let soon = self.delivery.now() + SHOWN_AFTER;
+                    self.next_at = Some(self.next_at.map_or(soon, |at| at.min(soon)));
                 }
                 if self.text.len() + text.len() <= TEXT_BYTES_MAX {
                     self.text.push_str(&text);
                 }
             }
             // What was said before a call, or before more was asked, is not the reply.
-            TurnEvent::Void | TurnEvent::ToolCall { .. } => self.text.clear(),
-            TurnEvent::Approval { id, tool, what, rule } => {
+            TurnEvent::Void => self.text.clear(),
+            TurnEvent::ToolCall { name, about } => {
+                self.text.clear();
+                self.progress.called(name, about);
+                let later = self.delivery.now() + PROGRESS_AFTER;
+                self.next_at.get_or_insert(later);
+            }
+            TurnEvent::ToolDone { name, is_error } => self.progress.done(&name, is_error),
+            TurnEvent::Approval { id, tool, what, rule, .. } => {
+                self.progress.waits(&tool);
                 let question =
                     |turn: &Turn| Question { id, tool, what, rule, by: turn.principal.clone() };
                 if let Err(error) = self.ask(question).await {
                     tracing::error!(agent = %self.agent.id, turn = %self.turn, %error, "a question can't be asked in its chat");
                 }
             }
-            TurnEvent::ApprovalDone { id, outcome, by, .. } => {
+            TurnEvent::ApprovalDone { id, tool, outcome, by } => {
+                self.progress.goes_on(&tool);
                 let (delivery, agent) = (self.delivery.clone(), self.agent.clone());
                 // Nobody waits for it.
                 self.delivery
@@ -328,9 +345,23 @@ impl View {
         (Some(Box::pin(typing)), lasts.mul_f64(0.8).max(Duration::from_secs(1)))
     }
 
+    /// What there is to show: of the reply, or of what is done for it.
+    fn shown_text(&self) -> Cow<'_, str> {
+        // What may become silence is no part of a reply yet.
+        match SILENT.starts_with(self.text.trim()) {
+            false => Cow::Borrowed(&self.text),
+            true if self.place.chat_type == ChatType::Dm => self.progress.text(Detail::All).into(),
+            true => self.progress.text(Detail::Name).into(),
+        }
+    }
+
     fn has_news(&self) -> bool {
-        let text = self.text.trim();
-        !self.is_over && !text.is_empty() && self.text != self.last && !SILENT.starts_with(text)
+        // The question that waits says so itself, where nothing is to be put right.
+        if self.message.is_none() && self.text.is_empty() && self.progress.is_waiting() {
+            return false;
+        }
+        let text = self.shown_text();
+        !self.is_over && !text.trim().is_empty() && text != self.last
     }
 
     fn is_due(&self, now: Duration) -> bool {
@@ -372,8 +403,9 @@ impl View {
             return None;
         }
         let room = features.text_units.saturating_sub(split::units(GOES_ON));
-        let piece = split::next(&self.text, 0, room)?;
-        self.last.clone_from(&self.text);
+        let text = self.shown_text().into_owned();
+        let piece = split::next(&text, 0, room)?;
+        self.last = text;
         let body = Body { markdown: piece.text + GOES_ON, ..Body::default() };
         let shown = Show {
             delivery: self.delivery.clone(),

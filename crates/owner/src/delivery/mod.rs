@@ -13,6 +13,7 @@ mod enclosed;
 mod finish;
 mod follow;
 mod lane;
+mod progress;
 mod say;
 mod shown;
 pub mod split;

@@ -20,7 +20,7 @@ const SHOWN_MAX: usize = 50;
 const ENTRY_CHARS_MAX: usize = 300;
 
 impl Ingress {
-    /// Carries out a command; what is said to whoever typed it.
+    /// Carries out a command; what is said to whoever typed it, if anything is.
     pub(super) async fn act(
         &self,
         cx: &IngressContext<'_>,
@@ -45,6 +45,14 @@ impl Ingress {
             Command::New => self.new_session(cx).await,
             Command::Stop => self.stop(cx),
             Command::Status => self.status(cx).await,
+            Command::Tools => self.tools(cx),
+            Command::Model => self.models(cx),
+            Command::Retry => self.retry(cx).await,
+            Command::Undo => self.undo(cx).await,
+            Command::Sessions => or_told(agent, self.sessions(cx).await),
+            Command::Usage => or_told(agent, self.usage(cx).await),
+            Command::Who => or_told(agent, self.who(cx).await),
+            Command::Logs => self.logs(cx).await,
             Command::Memory => self.memory(cx).await,
             Command::Forget => self.forget(cx, argument).await,
             Command::Approve => self.approve(cx, argument).await,
@@ -99,7 +107,8 @@ impl Ingress {
         };
         match stopped {
             0 => "nothing of yours is running here".to_owned(),
-            _ => "stopped".to_owned(),
+            // The turn that was stopped says so itself, where its reply would have been.
+            _ => String::new(),
         }
     }
 
@@ -356,8 +365,13 @@ fn parts(
     (cx.session.clone(), cx.agent.scope(&known), cx.caller.actor())
 }
 
+/// What was found, or that it can't be read.
+fn or_told(agent: &Arc<AgentContext>, found: Result<String, insula_store::StoreError>) -> String {
+    found.unwrap_or_else(|error| told(agent, "that can't be read now", &error))
+}
+
 /// What people are told of a fault: that there is one. The rest is the operator's.
-fn told(agent: &Arc<AgentContext>, what: &str, error: &dyn std::fmt::Display) -> String {
+pub(super) fn told(agent: &Arc<AgentContext>, what: &str, error: &dyn std::fmt::Display) -> String {
     tracing::error!(agent = %agent.id, %error, "{what}");
     format!("{what}; the operator finds the reason in the log")
 }

@@ -12,6 +12,10 @@ use insula_registry::access::{Access, AdmittedSender, InboundOutcome};
 use insula_store::StoreError;
 use std::sync::Arc;
 
+/// What somebody is told who presses a button and may not talk to the agent: whoever sees the
+/// button knows that there is one. Nobody else reads it.
+const NOT_YOURS: &str = "this button is not for you";
+
 /// Somebody who may talk to an agent.
 pub(super) struct Admitted {
     pub(super) caller: AdmittedSender,
@@ -89,6 +93,11 @@ impl Ingress {
     ) -> Result<(), StoreError> {
         if concern != Concern::Stranger {
             self.inbound.count(InboundOutcome::Passed);
+            return Ok(());
+        }
+        if let Happening::Pressed(press) = &envelope.what {
+            self.inbound.count(InboundOutcome::Stranger);
+            self.acknowledge(envelope, press, NOT_YOURS).await;
             return Ok(());
         }
         let Some(reply) =

@@ -27,6 +27,20 @@ pub(super) enum Command {
     Stop,
     /// What goes on here.
     Status,
+    /// What can be used here.
+    Tools,
+    /// Which model answers here.
+    Model,
+    /// Answer the last message again.
+    Retry,
+    /// Take the last exchange back.
+    Undo,
+    /// Which conversations there were here.
+    Sessions,
+    /// What was used today.
+    Usage,
+    /// Who speaks here.
+    Who,
     /// What is remembered here.
     Memory,
     /// Forget some of it.
@@ -45,6 +59,8 @@ pub(super) enum Command {
     Resume,
     /// Tell here what becomes of the agent.
     SetHome,
+    /// The end of the agent's log.
+    Logs,
 }
 
 struct Entry {
@@ -65,13 +81,20 @@ const fn entry(
     Entry { command, name, argument, about, whose }
 }
 
-const ENTRIES: [Entry; 15] = [
+const ENTRIES: [Entry; 23] = [
     entry(Command::Help, "help", "", "what you can type here", For::Everyone),
     entry(Command::Whoami, "whoami", "", "who you are to me", For::Everyone),
     entry(Command::Agents, "agents", "", "the agents you reach in this chat", For::Everyone),
     entry(Command::New, "new", "", "begin this conversation anew", For::Everyone),
     entry(Command::Stop, "stop", "", "stop what I am doing", For::Everyone),
     entry(Command::Status, "status", "", "what goes on here", For::Everyone),
+    entry(Command::Retry, "retry", "", "answer your last message again", For::Everyone),
+    entry(Command::Undo, "undo", "", "take your last message and my answer back", For::Everyone),
+    entry(Command::Sessions, "sessions", "", "the conversations there were here", For::Everyone),
+    entry(Command::Tools, "tools", "", "what I can use here", For::Everyone),
+    entry(Command::Model, "model", "", "which model answers here", For::Everyone),
+    entry(Command::Usage, "usage", "", "what you used today", For::Everyone),
+    entry(Command::Who, "who", "", "who speaks here", For::Everyone),
     entry(Command::Memory, "memory", "", "what I remember here", For::Everyone),
     entry(
         Command::Forget,
@@ -87,6 +110,7 @@ const ENTRIES: [Entry; 15] = [
     entry(Command::Pause, "pause", "", "serve nobody until /resume", For::Admins),
     entry(Command::Resume, "resume", "", "serve again", For::Admins),
     entry(Command::SetHome, "sethome", " [off]", "tell here what becomes of me", For::Admins),
+    entry(Command::Logs, "logs", "", "the end of my log", For::Admins),
 ];
 
 /// Typed by a button that clients show in an empty chat, and of no use afterwards: no menu and

@@ -7,7 +7,7 @@ use super::stored::StoredMessage;
 use super::{Ingress, IngressContext, bounded};
 use crate::delivery::Choice;
 use insula_channel::PostError;
-use insula_channel::{Happening, Message, MessageId, Press};
+use insula_channel::{Envelope, Happening, Message, MessageId, Press};
 use insula_domain::{Address, ChatId, ChatType, Standing, UserId, WordSource, Words};
 use insula_registry::AgentContext;
 use insula_registry::access::{AdmittedSender, InboundOutcome};
@@ -85,13 +85,7 @@ impl Ingress {
     ) -> Result<(), StoreError> {
         self.go_ahead(cx);
         let IngressContext { agent, envelope, .. } = cx;
-        let address = &envelope.address;
-        let adapter = self.accounts.outbound(address.platform, &address.account);
-        let acknowledge = async |text: &str| {
-            if let Some(adapter) = &adapter {
-                adapter.acknowledge(&press.handle, text).await;
-            }
-        };
+        let acknowledge = async |text: &str| self.acknowledge(envelope, press, text).await;
         match self.out.find_button(agent, &press.data).await {
             None => {
                 self.note(cx).await?;
@@ -128,6 +122,14 @@ impl Ingress {
                 acknowledge("").await;
                 Ok(())
             }
+        }
+    }
+
+    /// Tells whoever pressed a button what came of it. Until then clients show it as under way.
+    pub(super) async fn acknowledge(&self, envelope: &Envelope, press: &Press, text: &str) {
+        let address = &envelope.address;
+        if let Some(adapter) = self.accounts.outbound(address.platform, &address.account) {
+            adapter.acknowledge(&press.handle, text).await;
         }
     }
 

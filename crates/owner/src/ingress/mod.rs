@@ -15,6 +15,7 @@ mod commands;
 mod dispatch;
 mod happenings;
 mod lately;
+mod looking;
 mod queue;
 mod said;
 mod stored;
@@ -41,7 +42,7 @@ use insula_registry::access::{AdmittedSender, InboundCounts, InboundOutcome};
 use insula_registry::forgotten::Forgotten;
 use insula_registry::secrets::SecretBook;
 use insula_registry::trail::Trail;
-use insula_registry::{Access, AgentContext, AgentState, Daemon, Registry};
+use insula_registry::{Access, AgentContext, AgentState, Daemon, Home, Registry};
 use insula_store::session::NAME_BYTES_MAX;
 use insula_store::{AgentCommand, Enqueue, EventName, OutboxCommand, Store, StoreError};
 use insula_turns::{Engine, cleaned};
@@ -57,6 +58,8 @@ use tracing::Instrument as _;
 
 /// How often somebody hears that they are refused, as by a budget.
 const REFUSED_EVERY: Duration = Duration::from_secs(60);
+/// How often somebody hears that there is nothing left for the day.
+const USED_UP_EVERY: Duration = Duration::from_secs(60 * 60);
 /// How often a stranger hears that too many wait before them.
 const FULL_EVERY: Duration = Duration::from_secs(60 * 60);
 
@@ -72,6 +75,8 @@ pub struct Ingress {
 /// What it works with.
 pub struct Inner {
     world: World,
+    /// Where logs of agents are.
+    home: Home,
     store: Store,
     registry: Arc<Registry>,
     access: Arc<Access>,
@@ -88,6 +93,8 @@ pub struct Inner {
     asleep: Asleep,
     /// Who was told lately that they are refused.
     lately: Lately,
+    /// Who was told lately that there is nothing left for the day.
+    used_up: Lately,
     /// Which strangers were told lately that too many wait.
     crowded: Lately,
     /// What messages said that may wait for their turn.
@@ -166,6 +173,7 @@ impl Ingress {
         let Opened { daemon, parts, .. } = opened;
         let inner = Inner {
             world: parts.world.clone(),
+            home: parts.home.clone(),
             store: parts.store.clone(),
             registry: parts.registry.clone(),
             access: parts.access.clone(),
@@ -180,6 +188,7 @@ impl Ingress {
             chats: Chats::default(),
             asleep: Asleep::default(),
             lately: Lately::new(REFUSED_EVERY),
+            used_up: Lately::new(USED_UP_EVERY),
             crowded: Lately::new(FULL_EVERY),
             last_said: LastSaid::default(),
             lines_out: Mutex::default(),
@@ -304,6 +313,9 @@ impl Ingress {
         else {
             return Ok(false);
         };
+        if let Happening::Pressed(press) = &envelope.what {
+            self.acknowledge(envelope, press, "I am paused at the moment").await;
+        }
         let Happening::Said(message) = &envelope.what else { return Ok(false) };
         let handling = admission::handling(&self.access, agent, &envelope.address, message);
         let is_ours = handling == Handling::Answer;

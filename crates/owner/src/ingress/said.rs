@@ -68,6 +68,9 @@ impl Ingress {
     /// Notes that a command was dealt with, and what is said to it: in one step, so that a
     /// repetition carries nothing out again and a crash loses no answer.
     async fn reply(&self, cx: &IngressContext<'_>, told: String) -> Result<(), StoreError> {
+        if told.is_empty() {
+            return self.note(cx).await;
+        }
         // An agent that was just paused sends nothing.
         if self.serving(&cx.agent.id).is_none() {
             self.note(cx).await?;

@@ -237,6 +237,7 @@ impl Ingress {
         let (around, heard) =
             self.around((agent, &address), session, messages, rows).await.map_err(NoTurn::Store)?;
         inbound.label = inbound.label.with(&agent.boundary.integrity.untrusted(&heard));
+        let mut lately = &self.lately;
         let told = match self.engine.submit_with(inbound, around).await {
             Ok(turn) => {
                 self.inbound.count(InboundOutcome::Taken);
@@ -254,13 +255,17 @@ impl Ingress {
                 format!("this could not be taken in: {what} is too long")
             }
             Err(SubmitError::Store(error)) => return Err(NoTurn::Store(error)),
-            Err(SubmitError::Budget(refusal)) => refusal.to_people(),
+            Err(SubmitError::Budget(refusal)) => {
+                // What holds until midnight need not be said every minute.
+                lately = if refusal.is_of_the_day() { &self.used_up } else { lately };
+                refusal.to_people()
+            }
             // Nobody on a platform has tools of their own.
             Err(error @ SubmitError::NotWaiting { .. }) => error.to_string(),
         };
         self.settle_refused(agent, (&address, messages), rows).await?;
         let now = self.world.clock.elapsed();
-        if self.lately.may_tell(&agent.id, ChatTopicKey::of(&address), &first.known, now) {
+        if lately.may_tell(&agent.id, ChatTopicKey::of(&address), &first.known, now) {
             self.tell(agent.clone(), place, told).await;
         }
         Ok(())

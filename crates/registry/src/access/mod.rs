@@ -179,6 +179,23 @@ impl Access {
         Ok(roster)
     }
 
+    /// Why somebody may talk to an agent, or may not, for people.
+    pub async fn explain(
+        &self,
+        agent: &AgentContext,
+        asker: Asker<'_>,
+    ) -> Result<(bool, &'static str), StoreError> {
+        if !self.can_reach(&agent.id, asker.address) {
+            return Ok((false, "no binding leads them to it"));
+        }
+        let people = &agent.conversations.people;
+        let person = |platform, user: &UserId| people.person(platform, user).cloned();
+        let invites = self.group_rule(agent, asker.address).invites;
+        let roster = self.roster(agent).await?;
+        let admission = rules(agent, &roster, &person, invites).judge(asker);
+        Ok((admission.is_allowed(), told_of(admission)))
+    }
+
     /// Whether somebody may talk to an agent, from what holds now; `None` where they may not.
     pub async fn admit(
         &self,
@@ -365,5 +382,19 @@ fn inviter(joined: &JoinedChat) -> Option<UserId> {
     match &joined.by {
         Actor::User(by) if by.platform.as_str() == &*joined.platform => Some(by.user.clone()),
         _ => None,
+    }
+}
+
+/// Why, for people.
+fn told_of(admission: Admission<'_>) -> &'static str {
+    match admission {
+        Admission::Admin(_) => "they are an admin of it",
+        Admission::Named(_) => "`access.allow` names them",
+        Admission::Paired(_) => "they were let in by a code",
+        Admission::Role => "`access.allow` names a role of theirs",
+        Admission::Everybody => "`access.allow` lets in everybody of the platform",
+        Admission::Chat => "`access.allow` names the chat",
+        Admission::Joined => "somebody who may brought it into the chat",
+        Admission::Refused => "nothing lets them in: no entry of `access.allow`, no code, no admin",
     }
 }

@@ -103,29 +103,44 @@ const NO_ROOM: &str = "budget leaves no room for this";
 const UNTIL_MIDNIGHT: &str = "; the day begins anew at midnight UTC";
 
 impl BudgetRefusal {
-    /// What people in a chat are told: that there is a limit and how long it holds. How much it
-    /// is, and whose, is the operator's business.
+    /// What people in a chat are told: whose limit it is and how long it holds. How much it is, is
+    /// the operator's business.
     pub fn to_people(&self) -> String {
+        let whose = self.level.to_people();
         match self.retry_seconds() {
             Some(seconds) if !self.is_of_the_day() => {
-                format!("That is more than I may answer in a minute; ask again in {seconds} s.")
+                format!("That is more in a minute than {whose} allows; ask again in {seconds} s.")
             }
-            Some(_) => format!("I can't answer this: {USED_UP}."),
-            None => format!("I can't answer this: {NOTHING_LEFT}."),
+            Some(_) => format!("I can't answer this: {whose} {USED_UP}."),
+            None => format!("I can't answer this: {whose} {NOTHING_LEFT}."),
         }
     }
 
     /// What people are told of a turn that ended with this error, where a budget ended it.
     pub fn in_error(error: &str) -> Option<String> {
-        error.contains(NO_ROOM).then(|| {
-            let why = if error.contains(UNTIL_MIDNIGHT) { USED_UP } else { NOTHING_LEFT };
-            format!("I could not finish this: {why}.")
-        })
+        let is_its =
+            |level: &BudgetLevel| error.contains(&format!("{}'s {NO_ROOM}", level.as_str()));
+        let level = BudgetLevel::ALL.into_iter().find(is_its)?;
+        let why = if error.contains(UNTIL_MIDNIGHT) { USED_UP } else { NOTHING_LEFT };
+        Some(format!("I could not finish this: {} {why}.", level.to_people()))
     }
 }
 
-const USED_UP: &str = "the budget for today is used up; I can go on after midnight UTC";
-const NOTHING_LEFT: &str = "my budget does not allow it; whoever runs me can change that";
+impl BudgetLevel {
+    /// Whose it is, as an agent says it to whoever it refuses.
+    const fn to_people(self) -> &'static str {
+        match self {
+            Self::Daemon => "the budget that all agents here share",
+            Self::Agent => "my budget",
+            Self::Principal => "your budget with me",
+            Self::Context => "the budget of this chat",
+            Self::Way => "the budget of those who come this way",
+        }
+    }
+}
+
+const USED_UP: &str = "is used up for today; I can go on after midnight UTC";
+const NOTHING_LEFT: &str = "does not allow it; whoever runs me can change that";
 
 impl fmt::Display for BudgetRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -149,4 +164,31 @@ impl std::error::Error for BudgetRefusal {}
 pub fn until(now: Timestamp, then: Timestamp) -> Duration {
     let millis = then.as_millis().saturating_sub(now.as_millis());
     Duration::from_millis(u64::try_from(millis).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn people_hear_whose_budget_it_is_and_no_amount() {
+        for level in BudgetLevel::ALL {
+            for (dimension, resets) in [
+                (Dimension::UsdPerDay, Some(9_000)),
+                (Dimension::TokensPerDay, None),
+                (Dimension::TurnsPerMinute, Some(9_000)),
+            ] {
+                let resets = resets.map(Timestamp::from_millis);
+                let now = Timestamp::from_millis(0);
+                let refusal =
+                    BudgetRefusal { level, dimension, limit: 7_777, used: 8_888, resets, now };
+                let told = refusal.to_people();
+                assert!(told.contains(level.to_people()), "{told}");
+                assert!(!told.contains("7777") && !told.contains("8888"), "{told}");
+                let later = BudgetRefusal::in_error(&refusal.to_string()).unwrap();
+                assert!(later.contains(level.to_people()), "{later}");
+            }
+        }
+        assert_eq!(BudgetRefusal::in_error("something else"), None);
+    }
 }

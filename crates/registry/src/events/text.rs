@@ -19,12 +19,15 @@ impl TurnEvent {
             }
             Self::Text(text) => ("text.delta", json!({ "text": text })),
             Self::Reasoning(text) => ("reasoning.delta", json!({ "text": text })),
-            Self::ToolCall { name } => ("tool.call", json!({ "name": name })),
+            Self::ToolCall { name, about } => {
+                ("tool.call", json!({ "name": name, "about": about }))
+            }
             Self::ToolDone { name, is_error } => {
                 ("tool.done", json!({ "name": name, "is_error": is_error }))
             }
-            Self::Approval { id, tool, what, rule } => {
-                let data = json!({ "id": id, "tool": tool, "what": what, "rule": rule });
+            Self::Approval { id, tool, what, rule, wait_s } => {
+                let data =
+                    json!({ "id": id, "tool": tool, "what": what, "rule": rule, "wait_s": wait_s });
                 ("approval.asked", data)
             }
             Self::ApprovalDone { id, tool, outcome, .. } => {
@@ -63,7 +66,9 @@ fn of_child(child: &str, act: &ChildAct) -> (&'static str, Value) {
         ChildAct::Started { role, goal } => {
             ("child.started", json!({ "child": child, "role": role.as_str(), "goal": goal }))
         }
-        ChildAct::ToolCall { name } => ("child.tool.call", json!({ "child": child, "name": name })),
+        ChildAct::ToolCall { name, about } => {
+            ("child.tool.call", json!({ "child": child, "name": name, "about": about }))
+        }
         ChildAct::ToolDone { name, is_error } => {
             ("child.tool.done", json!({ "child": child, "name": name, "is_error": is_error }))
         }

@@ -26,6 +26,9 @@ pub enum TurnEvent {
     ToolCall {
         /// The tool.
         name: String,
+        /// What it runs, reads or looks for, in a line without secrets; empty where its name says
+        /// it all.
+        about: String,
     },
     /// A tool came back, or was refused.
     ToolDone {
@@ -43,6 +46,8 @@ pub enum TurnEvent {
         what: String,
         /// The rule by which it needs approval.
         rule: String,
+        /// How long it waits until silence is a no, in seconds.
+        wait_s: u64,
     },
     /// A call waits no longer.
     ApprovalDone {
@@ -81,6 +86,8 @@ pub enum ChildAct {
     ToolCall {
         /// The tool.
         name: String,
+        /// What it runs, reads or looks for.
+        about: String,
     },
     /// A tool came back, or was refused.
     ToolDone {

@@ -340,6 +340,8 @@ async fn spending_is_known_without_opening_anybody(opener: &dyn Opener) {
     assert_eq!((name, totals.turns), (&agent("twice"), 2));
     assert_eq!(*totals, a.usage_of(UsageOf::Agent, *day).await.unwrap());
     assert_eq!(spending.open, []);
+    // What a deleted agent used stays used.
+    assert_eq!(spending.deleted.map(|(at, used)| (at, used.turns)), Some((*day, 1)));
     let tomorrow = insula_world::Timestamp::from_millis(day.as_millis() + crate::usage::DAY_MS);
     assert_eq!(store.daemon().spending(tomorrow).await.unwrap(), crate::Spending::default());
     take(&a, "k", "again").await;

@@ -1,6 +1,6 @@
 //! Which agents there are and when to wake them.
 
-use super::anchors;
+use super::{anchors, spent};
 use crate::chain::Head;
 use crate::daemon::{AgentRow, Due, Lifecycle};
 use crate::key::AuditKey;
@@ -28,8 +28,9 @@ pub(crate) fn put(sql: &Connection, key: &AuditKey, row: &AgentRow) -> rusqlite:
     anchors::begin(sql, key, &row.id, Head::START)
 }
 
-/// Removes all that is known of an agent.
+/// Removes all that is known of an agent. What it used today stays used, by nobody's name.
 pub(crate) fn forget(sql: &Connection, id: &AgentId) -> rusqlite::Result<()> {
+    spent::keep_without_name(sql, id)?;
     for statement in [
         "DELETE FROM agent WHERE id = ?1",
         "DELETE FROM wake WHERE agent = ?1",

@@ -305,7 +305,9 @@ impl Pool {
             let used = match &*state {
                 State::Open(open) => open.file.db.read(|sql| {
                     let busy = turn_reads::any_unfinished(sql)? || outbox::read::any_open(sql)?;
-                    if busy { Ok(None) } else { spent::last(sql).map(Some) }
+                    // Who is removed leaves what they used, finished or not.
+                    let stays_busy = busy && !matches!(next, State::Retired);
+                    if stays_busy { Ok(None) } else { spent::last(sql).map(Some) }
                 }),
                 State::Closed | State::Retired => Ok(None),
             };

@@ -6,12 +6,12 @@
 
 use super::busy;
 use super::directory::agent_id;
-use super::usage;
+use super::{usage, values};
 use crate::daemon::Spending;
-use crate::usage::{DAY_MS, Totals};
+use crate::usage::{DAY_MS, Totals, Usage};
 use insula_domain::id::AgentId;
 use insula_world::Timestamp;
-use rusqlite::{Connection, OptionalExtension as _};
+use rusqlite::{Connection, OptionalExtension as _, Row};
 
 /// The last day with usage in an agent's database, and the sums of that day.
 pub(crate) fn last(sql: &Connection) -> rusqlite::Result<Option<(Timestamp, Totals)>> {
@@ -49,6 +49,50 @@ pub(crate) fn put(
         .map(drop)
 }
 
+/// Where it is kept what deleted agents used on the last day that any of them used something.
+const OF_DELETED: &str = "spent.deleted";
+
+/// Adds what an agent used on its last day to what deleted agents used. The money is gone, and a
+/// limit for all agents together has to know of it.
+pub(crate) fn keep_without_name(sql: &Connection, agent: &AgentId) -> rusqlite::Result<()> {
+    let found = sql
+        .prepare_cached(
+            "SELECT day, turns, input, output, cached, reasoning, cost_micros FROM spent
+             WHERE agent = ?1",
+        )?
+        .query_row([agent.as_str()], |row| Ok((row.get(0)?, columns_of(row)?)))
+        .optional()?;
+    let Some((day, used)) = found else { return Ok(()) };
+    let used = match of_deleted(sql)? {
+        Some((known, _)) if known > day => return Ok(()),
+        Some((known, before)) if known == day => {
+            std::array::from_fn(|at| before[at].saturating_add(used[at]))
+        }
+        _ => used,
+    };
+    let figures = used.iter().map(i64::to_string).collect::<Vec<_>>().join(" ");
+    values::put(sql, OF_DELETED, &format!("{day} {figures}"))
+}
+
+/// The number of a day, and what deleted agents used on it.
+fn of_deleted(sql: &Connection) -> rusqlite::Result<Option<(i64, [i64; 6])>> {
+    let Some(kept) = values::get(sql, OF_DELETED)? else { return Ok(None) };
+    let figures: Option<Vec<i64>> = kept.split(' ').map(|it| it.parse().ok()).collect();
+    Ok(match figures.as_deref() {
+        Some([day, used @ ..]) => used.try_into().ok().map(|used| (*day, used)),
+        _ => None,
+    })
+}
+
+/// The sums of a row, behind its first column.
+fn columns_of(row: &Row<'_>) -> rusqlite::Result<[i64; 6]> {
+    let mut sums = [0; 6];
+    for (at, sum) in sums.iter_mut().enumerate() {
+        *sum = row.get(at + 1)?;
+    }
+    Ok(sums)
+}
+
 /// Who used something since the beginning of a day.
 pub(crate) fn since(sql: &Connection, since: Timestamp) -> rusqlite::Result<Spending> {
     let open = busy::agents(sql)?;
@@ -65,5 +109,14 @@ pub(crate) fn since(sql: &Connection, since: Timestamp) -> rusqlite::Result<Spen
         })?
         .collect::<rusqlite::Result<Vec<_>>>()?;
     let closed = rows.into_iter().filter(|(agent, ..)| !open.contains(agent)).collect();
-    Ok(Spending { closed, open: open.into_iter().collect() })
+    let deleted = of_deleted(sql)?.filter(|(day, _)| *day >= usage::day(since));
+    let deleted = deleted.map(|(day, [turns, input, output, cached, reasoning, cost_micros])| {
+        let midnight = Timestamp::from_millis(day.saturating_mul(DAY_MS));
+        let [turns, input, output, cached, reasoning, cost_micros] =
+            [turns, input, output, cached, reasoning, cost_micros]
+                .map(|it| it.max(0).cast_unsigned());
+        let usage = Usage { input, output, cached, reasoning, cost_micros };
+        (midnight, Totals { turns, usage })
+    });
+    Ok(Spending { closed, open: open.into_iter().collect(), deleted })
 }

@@ -31,6 +31,13 @@ pub fn price_of(
     provider: &str,
     model: &str,
 ) -> Option<Price> {
+    let configured = own.get(provider).or_else(|| daemon.providers.configured.get(provider));
+    let kind = configured.map_or(provider, |provider| &*provider.kind);
+    price_by(daemon, kind, provider, model)
+}
+
+/// The same by the kind of the provider.
+pub fn price_by(daemon: &DaemonConfig, kind: &str, provider: &str, model: &str) -> Option<Price> {
     let name = format!("{provider}/{model}");
     if let Some(price) = daemon.prices.get(name.as_str()) {
         return Some(Price {
@@ -40,8 +47,6 @@ pub fn price_of(
             cache_write: price.cache_write,
         });
     }
-    let configured = own.get(provider).or_else(|| daemon.providers.configured.get(provider));
-    let kind = configured.map_or(provider, |provider| &*provider.kind);
     if FREE.contains(&kind) {
         return Some(Price { input: 0, cached_input: 0, cache_write: 0, output: 0 });
     }

@@ -11,6 +11,7 @@
 pub mod estimate;
 pub mod ledger;
 pub mod report;
+pub mod unpriced;
 
 #[cfg(test)]
 mod ledger_tests;
@@ -25,14 +26,15 @@ use insula_domain::ScopeName;
 use insula_domain::{AgentId, Budget, BudgetLimits, Narrowing};
 use insula_models::{Answer, Chain, Link, Request};
 use insula_registry::context::AgentContext;
+use insula_registry::lives::{LifeFacts, LifeKind, Lives};
 use insula_registry::providers::OwnProviders;
 use insula_registry::{Parts, Registry};
 use insula_store::{Store, StoreError, Totals, Usage, UsageOf};
 use insula_world::{Clock, Timestamp};
 use ledger::{Admission, Amounts, Estimate, Key, Ledger, ReservedAmounts, midnight};
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// For whom something is spent.
 #[derive(Clone, Copy)]
@@ -67,6 +69,9 @@ pub enum BudgetError {
     Store(#[from] StoreError),
 }
 
+/// How much of a day's budget is used before operators are told.
+const NEARLY_PERCENT: u128 = 80;
+
 /// Keeps the budgets of a daemon.
 pub struct Budgets {
     clock: Arc<dyn Clock>,
@@ -75,6 +80,9 @@ pub struct Budgets {
     ledger: Ledger,
     /// One at a time adds up what all agents used: the others then find it done.
     adding_up: tokio::sync::Mutex<()>,
+    lives: Arc<Lives>,
+    /// Of which budgets it was told today that they are nearly used.
+    nearly_used: Mutex<HashMap<Key, Timestamp>>,
     refusals: [[AtomicU64; Dimension::ALL.len()]; BudgetLevel::ALL.len()],
 }
 
@@ -87,6 +95,8 @@ impl Budgets {
             registry: parts.registry.clone(),
             ledger: Ledger::default(),
             adding_up: tokio::sync::Mutex::default(),
+            lives: parts.lives.clone(),
+            nearly_used: Mutex::default(),
             refusals: Default::default(),
         }
     }
@@ -163,6 +173,7 @@ impl Budgets {
                 continue;
             }
             self.open(&key, payer.agent).await?;
+            self.tell_if_nearly_used(&key, &limits, payer.agent);
             held.push((key, limits));
         }
         let reserved = self.ledger.reserve(&held, estimate, self.clock.now());
@@ -170,6 +181,42 @@ impl Budgets {
         let prompt = estimate.least.tokens.saturating_sub(1);
         let own = payer.agent.providers.clone();
         Ok(Reservation { budgets: self, daemon, own, prompt, reserved })
+    }
+
+    /// Tells an agent's operators once a day that its budget, or that of all agents together, is
+    /// nearly used. What one person or chat used is theirs.
+    fn tell_if_nearly_used(&self, key: &Key, limits: &BudgetLimits, agent: &AgentContext) {
+        let whose = match key {
+            Key::Agent(_) => "its budget",
+            Key::Daemon => "the budget of all agents together",
+            _ => return,
+        };
+        let now = self.clock.now();
+        let Some((used, _)) = self.ledger.standing(key, now) else { return };
+        let is_near = |limit: Option<u64>, used: u64| {
+            let part = |limit: u64| u128::from(used) * 100 >= u128::from(limit) * NEARLY_PERCENT;
+            limit.is_some_and(|limit| limit > 0 && part(limit))
+        };
+        let money = is_near(limits.usd_micros_per_day, used.micros);
+        if !money && !is_near(limits.tokens_per_day, used.tokens) {
+            return;
+        }
+        let today = midnight(now);
+        let before = {
+            let mut told = self.nearly_used.lock().unwrap_or_else(PoisonError::into_inner);
+            told.retain(|_, day| *day == today);
+            told.insert(key.clone(), today)
+        };
+        let snapshot = self.registry.snapshot();
+        let Some(entry) = snapshot.agents.get(&agent.id).filter(|_| before.is_none()) else {
+            return;
+        };
+        let Some(context) = entry.state.context() else { return };
+        let dimension = if money { Dimension::UsdPerDay } else { Dimension::TokensPerDay };
+        let what = format!("{NEARLY_PERCENT} % of {whose} for today (`{}`)", dimension.as_str());
+        let facts = LifeFacts { what: Some(what), ..LifeFacts::default() };
+        let (kind, generation) = (LifeKind::BudgetLow, context.generation.0);
+        self.lives.tell(context, kind, generation, &Actor::Daemon, facts);
     }
 
     /// Opens an account with what the store has of today.
@@ -185,8 +232,9 @@ impl Budgets {
         let now = self.clock.now();
         let of = match key {
             Key::Daemon => {
-                let used = used_by_all(&self.store, now).await?;
-                self.ledger.open(Key::Daemon, used.values().sum_up(), now);
+                let (used, by_deleted) = used_by_all(&self.store, now).await?;
+                let used = used.values().chain([&by_deleted]).sum_up();
+                self.ledger.open(Key::Daemon, used, now);
                 return Ok(());
             }
             Key::Person(_) | Key::Way(_) => {
@@ -196,7 +244,7 @@ impl Budgets {
                     _ => return Ok(()),
                 };
                 let mut used = Amounts::default();
-                for id in used_by_all(&self.store, now).await?.keys() {
+                for id in used_by_all(&self.store, now).await?.0.keys() {
                     let of = of.clone();
                     let totals = self.store.agent(id).usage_of(of, midnight(now)).await?;
                     used = [used, amounts(totals.usage)].iter().sum_up();
@@ -313,12 +361,12 @@ impl<'a, I: Iterator<Item = &'a Amounts>> SumUp for I {
     }
 }
 
-/// What each agent that used anything today used. Opens only the databases of agents that are
-/// at work.
+/// What each agent that used anything today used, and what those did that were deleted since.
+/// Opens only the databases of agents that are at work.
 async fn used_by_all(
     store: &Store,
     now: Timestamp,
-) -> Result<BTreeMap<AgentId, Amounts>, StoreError> {
+) -> Result<(BTreeMap<AgentId, Amounts>, Amounts), StoreError> {
     let today = midnight(now);
     let spending = store.daemon().spending(today).await?;
     let mut used = BTreeMap::new();
@@ -333,5 +381,6 @@ async fn used_by_all(
             used.insert(agent, amounts(totals.usage));
         }
     }
-    Ok(used)
+    let deleted = spending.deleted.filter(|(day, _)| *day == today);
+    Ok((used, deleted.map(|(_, totals)| amounts(totals.usage)).unwrap_or_default()))
 }

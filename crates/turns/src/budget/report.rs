@@ -85,6 +85,9 @@ pub async fn usage(
         }
     }
     let spending = store.daemon().spending(since).await?;
+    let deleted = spending.deleted.map_or_else(Totals::default, |(_, totals)| totals);
+    let deleted_today = spending.deleted.filter(|(day, _)| *day == today);
+    let deleted_today = deleted_today.map_or_else(Totals::default, |(_, totals)| totals);
     let mut ask = spending.open;
     for (id, day, totals) in spending.closed {
         if since == today && day == today {
@@ -103,8 +106,9 @@ pub async fn usage(
     }
     Ok(DaemonUsage {
         since,
-        total: sum(agents.values().map(|agent| agent.total)),
-        today: sum(agents.values().map(|agent| agent.today)),
+        // Who was deleted is named no more, and what they used is still used.
+        total: sum(agents.values().map(|agent| agent.total).chain([deleted])),
+        today: sum(agents.values().map(|agent| agent.today).chain([deleted_today])),
         limits: snapshot.daemon.budget.own,
         agents,
     })

@@ -16,6 +16,8 @@ use insula_domain::command::DangerRule;
 use insula_domain::question::StartFolder;
 use insula_domain::{AccessMode, ApprovalMode, ChildApprovals, Effect, tool};
 use insula_registry::events::turn::{ApprovalOutcome, TurnEvent};
+use insula_registry::events::until;
+use insula_registry::lives::{LifeFacts, LifeKind};
 use insula_registry::tokens::Verb;
 use insula_store::{ApprovalDecision, Usage};
 use insula_tools::Risk;
@@ -268,6 +270,7 @@ impl Turn<'_> {
         }
         let (voice, cancel) = (&self.cx.live.voice, &self.cx.live.cancel);
         let mut id = String::new();
+        let (lives, agent) = (&self.shop.lives, &self.cx.agent);
         let asked = self.shop.approvals.ask(question, cancel, |approval| {
             id = approval.id.to_string();
             voice.say(TurnEvent::Approval {
@@ -275,7 +278,15 @@ impl Turn<'_> {
                 tool: question.tool.to_owned(),
                 what: approval.what.clone(),
                 rule: question.rule.to_owned(),
+                wait_s: until(approval.asked_at, approval.expires_at).as_secs(),
             });
+            // The tool and the rule, never what it would do: that is shown where it was asked.
+            let what = format!("{} ({})", question.tool, question.rule);
+            let key = &self.cx.key;
+            let known_in = Some((key.platform, key.account.clone(), key.chat.clone()));
+            let facts = LifeFacts { what: Some(what), known_in, ..LifeFacts::default() };
+            let generation = agent.generation.0;
+            lives.tell(agent, LifeKind::ApprovalWaits, generation, &self.cx.principal, facts);
         });
         let (outcome, by, answer) = match asked.await? {
             ApprovalDecision::Approved { by } => {

@@ -294,6 +294,28 @@ async fn a_restart_forgets_nothing_of_the_day_however_it_came() {
 }
 
 #[tokio::test]
+async fn what_a_deleted_agent_used_stays_used() {
+    for orderly in [true, false] {
+        let config = "budget: {tokens_per_day: 1250}\nagents: {a: {}, b: {}}\n";
+        let fixture = fixture(&format!("{PRICES}{config}")).await;
+        assert_eq!(fixture.say("b", "ann", "one").await, Replied);
+        let before = usage(&fixture, 1).await.unwrap().today.usage;
+        let operator = insula_registry::Actor::CommandLine;
+        fixture.daemon.delete(&AgentId::new("b").unwrap(), &operator).await.unwrap();
+        let over = Refused(BudgetLevel::Daemon, Dimension::TokensPerDay);
+        assert_eq!(fixture.say("a", "ann", "one").await, over);
+        assert_eq!(usage(&fixture, 1).await.unwrap().today.usage, before);
+        // What the next process knows is what this one knew.
+        let fixture = fixture.restart(orderly).await;
+        assert_eq!(fixture.say("a", "ann", "one").await, over, "orderly: {orderly}");
+        let after = usage(&fixture, 1).await.unwrap().today.usage;
+        assert_eq!(after, before, "orderly: {orderly}");
+        fixture.handles.clock.advance(DAY).await;
+        assert_eq!(fixture.say("a", "ann", "one").await, Replied);
+    }
+}
+
+#[tokio::test]
 async fn a_call_that_fails_gives_back_what_was_reserved() {
     let fixture = fixture("agents: {a: {tools: [todo], budget: {tokens_per_day: 1250}}}\n").await;
     fixture.broken.store(true, Ordering::SeqCst);

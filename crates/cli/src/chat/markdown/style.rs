@@ -24,6 +24,10 @@ pub struct Style {
     /// No longer so.
     pub strike: bool,
     pub code: bool,
+    /// Something that somebody has to look at.
+    pub alert: bool,
+    /// Something that went wrong.
+    pub bad: bool,
 }
 
 /// A piece of text that looks the same throughout.
@@ -47,7 +51,13 @@ impl Style {
         underline: false,
         strike: false,
         code: false,
+        alert: false,
+        bad: false,
     };
+    /// A question that waits.
+    pub const ASK: Self = Self { bold: true, alert: true, ..Self::PLAIN };
+    /// Something that went wrong.
+    pub const BAD: Self = Self { bad: true, ..Self::PLAIN };
 
     /// Both at once.
     pub fn and(self, other: Self) -> Self {
@@ -58,6 +68,8 @@ impl Style {
             underline: self.underline || other.underline,
             strike: self.strike || other.strike,
             code: self.code || other.code,
+            alert: self.alert || other.alert,
+            bad: self.bad || other.bad,
         }
     }
 
@@ -74,6 +86,8 @@ impl Style {
             (self.underline, "4"),
             (self.strike, "9"),
             (self.code, "36"),
+            (self.alert, "33"),
+            (self.bad, "31"),
         ];
         let codes: Vec<&str> = codes.iter().filter(|(on, _)| *on).map(|(_, code)| *code).collect();
         out.push_str("\x1b[");

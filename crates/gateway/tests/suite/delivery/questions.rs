@@ -34,7 +34,12 @@ impl Tool for Shell {
     }
 
     async fn run(&self, _: &Hands<'_>, arguments: &Cleared) -> Result<Output, ToolError> {
-        Ok(Output::Text(format!("ran {}", arguments["command"].as_str().unwrap_or_default())))
+        let command = arguments["command"].as_str().unwrap_or_default();
+        if let Some(seconds) = command.strip_prefix("sleep ") {
+            let seconds = seconds.parse().expect("a number");
+            tokio::time::sleep(std::time::Duration::from_secs(seconds)).await;
+        }
+        Ok(Output::Text(format!("ran {command}")))
     }
 }
 
@@ -179,4 +184,25 @@ fn without_buttons_an_approval_speaks_of_none() {
         assert!(asked.text.contains("/approve ") && !asked.text.contains("button"), "{asked:?}");
         life.end().await;
     });
+}
+
+#[test]
+fn a_chat_reads_which_tools_are_used_until_the_reply_takes_the_place_of_that() {
+    for features in [forgetful(), Features { can_edit: None, ..forgetful() }] {
+        let (files, fake) = (home(), Fake::new(features));
+        in_a_life(async {
+            let life = Life::with(&files, &fake, AGENTS, Some(TOOLS)).await;
+            life.say("a", "c1", "run sleep 30").await;
+            let is_edited = features.can_edit.is_some();
+            if is_edited {
+                fake.count(1).await;
+                let shown = fake.seen().remove(0);
+                assert!(shown.text.starts_with("⚙ terminal"), "{shown:?}");
+            }
+            fake.until(|seen| seen.iter().any(|it| it.text.contains("ran sleep 30"))).await;
+            life.quiet("a").await;
+            assert_eq!(fake.seen().len(), 1, "{:#?}", fake.seen());
+            life.end().await;
+        });
+    }
 }

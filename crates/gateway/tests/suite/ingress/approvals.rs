@@ -309,3 +309,42 @@ async fn c11_a_button_counts_for_admins_alone() {
         tokio::task::yield_now().await;
     }
 }
+
+#[tokio::test]
+async fn who_may_not_talk_and_presses_a_button_is_told_so() {
+    let config = CONFIG.replace("telegram:*", "telegram:1");
+    let fixture = with(&config, &[&Shell], script).await;
+    fixture.say(&group("-100", "1"), "rm it").await;
+    let id = waiting(&fixture).await;
+    fixture.posts(1).await;
+    let buttons = fixture.platforms.buttons.lock().unwrap().clone();
+    let (_, data) = buttons.first().expect("an approval has buttons");
+    let stranger = group("-100", "2");
+    assert_eq!(fixture.press(&stranger, data).await, "this button is not for you");
+    // What was forged reads the same: nothing is learned from the difference.
+    assert_eq!(fixture.press(&stranger, "forged").await, "this button is not for you");
+    assert_eq!(fixture.platforms.pressed.lock().unwrap().len(), 2);
+    assert!(still_waits(&fixture, &id).await);
+}
+
+#[tokio::test]
+async fn a_home_hears_that_an_approval_waits_elsewhere_and_not_what_it_would_do() {
+    let fixture = with(CONFIG, &[&Shell], script).await;
+    let admin = dm("9");
+    fixture.ask(&admin, "/sethome").await;
+    fixture.say(&group("-100", "1"), "rm it").await;
+    waiting(&fixture).await;
+    until_posted(&fixture, "9", "waits for an approval").await;
+    let posts = fixture.posted();
+    let told = posts.iter().find(|it| it.2.contains("waits for an approval")).unwrap();
+    assert_eq!(
+        (told.1.as_str(), told.2.as_str()),
+        ("9", "a waits for an approval: terminal (delete)")
+    );
+    // Asked in the home itself, it is not told of besides.
+    fixture.say(&admin, "rm it").await;
+    until_posted(&fixture, "9", "rm -r build").await;
+    fixture.daemon.told().await;
+    let count = fixture.posted().iter().filter(|it| it.2.contains("waits for an")).count();
+    assert_eq!(count, 1);
+}

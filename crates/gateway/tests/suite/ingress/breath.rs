@@ -118,11 +118,11 @@ async fn stop_and_new_count_for_what_waits() {
     let ann = dm("1");
     fixture.say(&ann, "never mind").await;
     fixture.say(&ann, "/stop").await;
-    let told: Vec<String> = fixture.posts(2).await.into_iter().map(|post| post.2).collect();
-    assert!(told.contains(&"stopped".to_owned()), "{told:?}");
+    let told: Vec<String> = fixture.posts(1).await.into_iter().map(|post| post.2).collect();
+    assert_eq!(told, ["Stopped before I had an answer."]);
     fixture.say(&ann, "this either").await;
     fixture.say(&ann, "/new").await;
-    fixture.posts(4).await;
+    fixture.posts(3).await;
     assert_eq!(fixture.asked(), 0);
 }
 

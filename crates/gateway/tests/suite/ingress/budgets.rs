@@ -14,7 +14,7 @@ async fn a_flood_beyond_the_budget_of_a_minute_is_answered_with_one_line() {
     let fixture = open_fixture(&config("turns_per_minute: 1")).await;
     assert_eq!(fixture.ask(&dm("1"), "one").await, "heard: one");
     let told = fixture.ask(&dm("1"), "two").await;
-    assert_eq!(told, "That is more than I may answer in a minute; ask again in 61 s.");
+    assert_eq!(told, "That is more in a minute than my budget allows; ask again in 61 s.");
     for _ in 0..50 {
         fixture.say(&dm("1"), "more").await;
     }
@@ -35,7 +35,7 @@ async fn a_turn_that_a_budget_ends_says_so_and_names_no_amount() {
     let told = fixture.ask(&dm("1"), "one").await;
     assert_eq!(
         told,
-        "I could not finish this: the budget for today is used up; I can go on after midnight UTC."
+        "I could not finish this: my budget is used up for today; I can go on after midnight UTC."
     );
     assert_eq!(fixture.asked(), 0);
 }

@@ -110,3 +110,57 @@ async fn a_conversation_starts_afresh_after_a_quiet_time() {
     fixture.ask(&dm("1"), "three").await;
     assert_eq!(fixture.journal("a", &dm("1")).await.len(), 2);
 }
+
+#[tokio::test]
+async fn what_can_be_used_and_who_speaks_is_told_here_alone() {
+    let fixture = open_fixture(CONFIG).await;
+    let (guest, admin) = (dm("1"), dm("2"));
+    let tools = fixture.ask(&guest, "/tools").await;
+    assert!(tools.starts_with("I can use here: ") && tools.contains("clarify"), "{tools}");
+    assert!(fixture.ask(&guest, "/model").await.contains("answers here"));
+    assert_eq!(fixture.ask(&guest, "/sessions").await, "nothing was said here yet");
+    fixture.ask(&guest, "one").await;
+    let sessions = fixture.ask(&guest, "/sessions").await;
+    assert!(sessions.ends_with("(this one)") && sessions.lines().count() == 1, "{sessions}");
+    // Another chat has none of it.
+    assert_eq!(fixture.ask(&admin, "/sessions").await, "nothing was said here yet");
+    let who = fixture.ask(&guest, "/who").await;
+    assert_eq!(who, "Alpha answers; in this conversation speak telegram:1");
+    let used = fixture.ask(&guest, "/usage").await;
+    assert!(used.starts_with("you today: 1 turn, ") && used.lines().count() == 1, "{used}");
+    let used = fixture.ask(&admin, "/usage").await;
+    assert!(
+        used.contains("you today: 0 turns") && used.contains("everybody today: 1 turn"),
+        "{used}"
+    );
+}
+
+#[tokio::test]
+async fn the_last_message_is_answered_again_or_taken_back_by_whoever_said_it() {
+    let fixture = open_fixture(CONFIG).await;
+    let (ann, bob) = (group("-100", "1"), group("-100", "2"));
+    assert_eq!(fixture.ask(&ann, "/retry").await, "there is nothing of yours to answer again");
+    assert_eq!(fixture.ask(&ann, "/undo").await, "there is nothing of yours to take back");
+    fixture.ask(&ann, "a wombat").await;
+    let asked = fixture.asked();
+    fixture.ask(&ann, "/retry").await;
+    assert_eq!(fixture.asked(), asked + 1);
+    // Two people in one conversation: each takes back their own.
+    assert_eq!(fixture.ask(&bob, "/undo").await, "there is nothing of yours to take back");
+    let told = fixture.ask(&ann, "/undo").await;
+    assert!(told.starts_with("taken back"), "{told}");
+    fixture.ask(&ann, "two").await;
+    let last = fixture.upstream.seen().pop().unwrap();
+    let body = String::from_utf8_lossy(&last.body).into_owned();
+    assert!(body.contains("two") && !body.contains("wombat"), "what was taken back is shown");
+}
+
+#[tokio::test]
+async fn the_log_is_for_admins_where_nobody_reads_along() {
+    let fixture = open_fixture(CONFIG).await;
+    assert_eq!(fixture.ask(&dm("1"), "/logs").await, "only an admin may use /logs");
+    let told = fixture.ask(&group("-100", "2"), "/logs").await;
+    assert!(told.contains("in a direct chat"), "{told}");
+    let told = fixture.ask(&dm("2"), "/logs").await;
+    assert!(told == "my log is empty" || told.starts_with("```"), "{told}");
+}

@@ -16,6 +16,31 @@ fn main_is_down(fixture: &crate::ingress::support::Fixture) {
     fixture.daemon.front().account_became((key.0, &key.1), Err("it is gone"));
 }
 
+fn main_is_back(fixture: &crate::ingress::support::Fixture) {
+    let key = (Platform::new("telegram").unwrap(), AccountId::new("main").unwrap());
+    fixture.daemon.front().account_became((key.0, &key.1), Ok(()));
+}
+
+#[tokio::test]
+async fn a_home_hears_once_that_a_budget_is_nearly_used() {
+    let config =
+        CONFIG.replace("a: {name: Alpha,", "a: {name: Alpha, budget: {tokens_per_day: 9000},");
+    let fixture = open_fixture(&config).await;
+    fixture.ask(&group("-100", "2"), "/sethome").await;
+    let near = |chat: &str| {
+        let posts = fixture.posted();
+        posts.iter().filter(|it| it.1 == chat && it.2.contains("nearly nothing left")).count()
+    };
+    for _ in 0..40 {
+        fixture.ask(&dm("1"), "hello").await;
+        fixture.daemon.told().await;
+        if fixture.posted().last().is_some_and(|it| it.2.contains("used up")) {
+            break;
+        }
+    }
+    assert_eq!((near("-100"), near("1")), (1, 0), "{:?}", fixture.posted());
+}
+
 #[tokio::test]
 async fn an_admin_makes_a_chat_the_home_and_it_hears_what_becomes_of_the_agent() {
     let fixture = open_fixture(CONFIG).await;
@@ -110,7 +135,16 @@ fn a_home_survives_a_restart_and_goes_with_its_agent() {
 async fn an_account_that_comes_and_goes_does_not_fill_the_chat() {
     let fixture = open_fixture(CONFIG).await;
     fixture.ask(&group("-100", "2"), "/sethome").await;
+    // What goes on is said once.
     for _ in 0..100 {
+        main_is_down(&fixture);
+        fixture.daemon.told().await;
+    }
+    assert_eq!(fixture.posts(2).await.len(), 2, "the command's answer, and one line");
+    // What comes and goes is said each time, up to a limit.
+    for _ in 0..100 {
+        main_is_back(&fixture);
+        fixture.daemon.told().await;
         main_is_down(&fixture);
         fixture.daemon.told().await;
     }

@@ -80,7 +80,7 @@ async fn asked(turn: &mut TurnHandle) -> String {
 pub async fn question(turn: &mut TurnHandle) -> (String, String, String) {
     loop {
         match turn.events.recv().await.expect("a turn ends") {
-            TurnEvent::Approval { id, tool, what, rule } => {
+            TurnEvent::Approval { id, tool, what, rule, .. } => {
                 assert_eq!(tool, "terminal");
                 return (id, what, rule);
             }

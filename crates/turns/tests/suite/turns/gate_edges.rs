@@ -219,7 +219,7 @@ fn after_a_crash(
             // Until the call that hangs has begun.
             true => loop {
                 let called = turn.events.recv().await.expect("a turn ends");
-                if matches!(called, TurnEvent::ToolCall { name } if name == "terminal")
+                if matches!(called, TurnEvent::ToolCall { name, .. } if name == "terminal")
                     && begun(&fixture).await
                 {
                     break;

@@ -38,7 +38,7 @@ async fn told(mut turn: TurnHandle) -> Told {
         match turn.events.recv().await.expect("a turn ends") {
             TurnEvent::Text(text) => told.text += &text,
             TurnEvent::Reasoning(text) => told.thoughts += &text,
-            TurnEvent::ToolCall { name } => told.calls.push(name),
+            TurnEvent::ToolCall { name, .. } => told.calls.push(name),
             TurnEvent::Void => told.voids += 1,
             TurnEvent::Ended(TurnEnd::Replied { text, .. }) => {
                 told.reply = text;

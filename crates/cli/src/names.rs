@@ -1,0 +1,83 @@
+//! Agents by what they are called: who says a name instead of an id is understood where one agent
+//! has it, and who mistypes one is told which was probably meant.
+
+use axum::http::StatusCode;
+use insula_config::suggest::nearest;
+use serde_json::Value;
+
+/// Where the paths of one agent begin.
+const OF_AN_AGENT: &str = "/api/agents/";
+
+/// Whether an answer says that there is no such agent.
+pub fn is_unknown_agent(status: StatusCode, answer: &[u8]) -> bool {
+    let told = || serde_json::from_slice::<Value>(answer).unwrap_or_default();
+    status == StatusCode::NOT_FOUND && told()["error"]["code"] == "no_such_agent"
+}
+
+/// The path with the id of the only agent that is called as it says.
+pub fn by_name(agents: &Value, path: &str) -> Option<String> {
+    let rest = path.strip_prefix(OF_AN_AGENT)?;
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (called, rest) = rest.split_at(end);
+    let called = insula_domain::percent::decode(called)?;
+    let is_called = |agent: &&Value| agent["name"].as_str().is_some_and(|name| same(name, &called));
+    let mut found = agents.as_array()?.iter().filter(is_called);
+    match (found.next(), found.next()) {
+        (Some(one), None) => Some(format!("{OF_AN_AGENT}{}{rest}", one["id"].as_str()?)),
+        _ => None,
+    }
+}
+
+fn same(one: &str, other: &str) -> bool {
+    one.trim().to_lowercase() == other.trim().to_lowercase()
+}
+
+/// The answer, with who was probably meant.
+pub fn with_suggestion(agents: &Value, answer: Vec<u8>) -> Vec<u8> {
+    let Ok(mut told) = serde_json::from_slice::<Value>(&answer) else { return answer };
+    let message = told["error"]["message"].as_str().unwrap_or_default().to_owned();
+    let Some(said) = message.split('`').nth(1) else { return answer };
+    let all = agents.as_array().into_iter().flatten();
+    let known: Vec<&str> =
+        all.flat_map(|it| [it["id"].as_str(), it["name"].as_str()]).flatten().collect();
+    let more = match nearest(said, known.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "`insula agents list` has them all".to_owned(),
+    };
+    told["error"]["message"] = format!("{message}; {more}").into();
+    told.to_string().into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn an_agent_is_found_by_its_name_where_one_has_it() {
+        let agents = json!([
+            { "id": "coder", "name": "Ada the Coder" },
+            { "id": "one", "name": "Twin" },
+            { "id": "two", "name": "twin" },
+        ]);
+        let found = |path: &str| by_name(&agents, path);
+        let tools = found("/api/agents/ada%20the%20coder/tools?x=1");
+        assert_eq!(tools.as_deref(), Some("/api/agents/coder/tools?x=1"));
+        assert_eq!(found("/api/agents/Ada%20the%20Coder").as_deref(), Some("/api/agents/coder"));
+        assert_eq!(found("/api/agents/twin"), None);
+        assert_eq!(found("/api/agents/nobody/tools"), None);
+        assert_eq!(found("/api/status"), None);
+    }
+
+    #[test]
+    fn who_was_probably_meant_is_said() {
+        let agents = json!([{ "id": "coder", "name": "Ada" }]);
+        let told = |said: &str| {
+            let answer = json!({ "error": { "code": "no_such_agent", "message": format!("no agent `{said}` here") } });
+            let told = with_suggestion(&agents, answer.to_string().into_bytes());
+            serde_json::from_slice::<Value>(&told).unwrap()["error"]["message"].to_string()
+        };
+        assert_eq!(told("cdoer"), "\"no agent `cdoer` here; did you mean `coder`?\"");
+        assert!(told("xyzzy").contains("insula agents list"));
+    }
+}
