@@ -19,7 +19,7 @@ mod write;
 pub use entry::{Entry, EntryKind, Manifest, Totals};
 pub use error::{ArchiveError, Result};
 pub use files::{FolderState, Found, OnlyOne, empty_folder, folder_state, walk};
-pub use read::{is_sealed, read};
+pub use read::{Visitor, is_sealed, read};
 pub use seal::{PASSPHRASE_CHARS_MIN, Passphrase};
 pub use unpack::Unpacker;
 pub use write::ArchiveWriter;

@@ -34,30 +34,39 @@ fn looks_sealed(file: &Path, input: &mut impl BufRead) -> Result<bool> {
     Err(ArchiveError::Foreign { file: file.to_owned(), what: what.to_owned() })
 }
 
-/// Reads an archive to its end: `begin` is told what it is, `each` gets every entry and its
-/// content. Whatever they make of it counts only when this returns without an error: only then is
-/// the archive known to be whole.
-pub fn read<E: From<ArchiveError>>(
+/// Whoever makes something of an archive while it is read.
+pub trait Visitor {
+    /// Why they stop.
+    type Error: From<ArchiveError>;
+
+    /// Is told what it is, before anything in it.
+    fn begin(&mut self, manifest: &Manifest) -> Result<(), Self::Error>;
+
+    /// Gets one entry and its content, and need not read that.
+    fn entry(&mut self, entry: &Entry, content: &mut dyn Read) -> Result<(), Self::Error>;
+}
+
+/// Reads an archive to its end. Whatever the visitor makes of it counts only when this returns
+/// without an error: only then is the archive known to be whole.
+pub fn read<V: Visitor>(
     file: &Path,
     passphrase: Option<&Passphrase>,
-    begin: &mut dyn FnMut(&Manifest) -> Result<(), E>,
-    each: &mut dyn FnMut(&Entry, &mut dyn Read) -> Result<(), E>,
-) -> Result<Totals, E> {
+    visitor: &mut V,
+) -> Result<Totals, V::Error> {
     let mut input = BufReader::new(files::open(file)?);
     if !looks_sealed(file, &mut input)? {
-        return unpack(file, input, begin, each);
+        return unpack(file, input, visitor);
     }
     let passphrase = passphrase.ok_or_else(|| ArchiveError::Sealed { file: file.to_owned() })?;
     let opened = seal::open(file, input, passphrase)?;
-    unpack(file, BufReader::new(opened), begin, each)
+    unpack(file, BufReader::new(opened), visitor)
 }
 
-fn unpack<E: From<ArchiveError>>(
+fn unpack<V: Visitor>(
     file: &Path,
     input: impl BufRead,
-    begin: &mut dyn FnMut(&Manifest) -> Result<(), E>,
-    each: &mut dyn FnMut(&Entry, &mut dyn Read) -> Result<(), E>,
-) -> Result<Totals, E> {
+    visitor: &mut V,
+) -> Result<Totals, V::Error> {
     let damaged = |error: io::Error| ArchiveError::damaged(file, error);
     let mut archive = tar::Archive::new(GzDecoder::new(input));
     let mut entries = archive.entries().map_err(damaged)?;
@@ -75,7 +84,7 @@ fn unpack<E: From<ArchiveError>>(
         let (found, known) = (manifest.form, FORM);
         return Err(ArchiveError::Newer { file: file.to_owned(), found, known }.into());
     }
-    begin(&manifest)?;
+    visitor.begin(&manifest)?;
     let mut tally = Tally::default();
     let mut last: Option<Totals> = None;
     for packed in entries {
@@ -89,7 +98,7 @@ fn unpack<E: From<ArchiveError>>(
         }
         let entry = describe(file, &packed)?;
         let mut content = Hashing { inner: packed, hasher: blake3::Hasher::new() };
-        each(&entry, &mut content)?;
+        visitor.entry(&entry, &mut content)?;
         // What nobody read is hashed too.
         io::copy(&mut content, &mut io::sink()).map_err(damaged)?;
         tally.add(&entry, Some(content.hasher.finalize()));

@@ -2,7 +2,7 @@
 
 use crate::{
     ArchiveError, ArchiveWriter, Entry, EntryKind, Found, Manifest, Passphrase, Totals, Unpacker,
-    is_sealed, read, walk,
+    Visitor, is_sealed, read, walk,
 };
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -34,16 +34,33 @@ fn pack(target: &Path, passphrase: Option<&Passphrase>, files: &[(&str, Vec<u8>)
 
 type Contents = BTreeMap<PathBuf, Vec<u8>>;
 
+/// Does something with every entry.
+struct Each<F>(F);
+
+impl<F: FnMut(&Entry, &mut dyn Read) -> Result<(), ArchiveError>> Visitor for Each<F> {
+    type Error = ArchiveError;
+
+    fn begin(&mut self, found: &Manifest) -> Result<(), ArchiveError> {
+        assert_eq!(*found, manifest());
+        Ok(())
+    }
+
+    fn entry(&mut self, entry: &Entry, content: &mut dyn Read) -> Result<(), ArchiveError> {
+        (self.0)(entry, content)
+    }
+}
+
 fn contents(file: &Path, passphrase: Option<&Passphrase>) -> Result<Contents, ArchiveError> {
     let mut found = BTreeMap::new();
-    read::<ArchiveError>(file, passphrase, &mut |_| Ok(()), &mut |entry, content| {
+    let mut each = Each(|entry: &Entry, content: &mut dyn Read| {
         let mut bytes = Vec::new();
         // A cut file ends in the middle of one.
         if content.read_to_end(&mut bytes).is_ok() {
             found.insert(entry.name.clone(), bytes);
         }
         Ok(())
-    })?;
+    });
+    read(file, passphrase, &mut each)?;
     Ok(found)
 }
 
@@ -172,10 +189,8 @@ fn a_folder_comes_back_as_it_was() {
 
     let target = folder.path().join("target");
     let mut unpacker = Unpacker::begin(&target).unwrap();
-    read::<ArchiveError>(&file, None, &mut |_| Ok(()), &mut |entry, content| {
-        unpacker.put(entry, content)
-    })
-    .unwrap();
+    let mut each = Each(|entry: &Entry, content: &mut dyn Read| unpacker.put(entry, content));
+    read(&file, None, &mut each).unwrap();
     assert!(!target.join("large").exists());
     unpacker.place(&["large"]).unwrap();
     assert_eq!(fs::read(target.join("large")).unwrap(), vec![9; 9 << 20]);

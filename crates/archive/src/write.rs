@@ -69,6 +69,14 @@ impl ArchiveWriter {
         }
     }
 
+    /// Packs a folder or a link, or a file that nobody changes any more.
+    pub fn add_still(&mut self, entry: &Entry, file: Option<&mut File>) -> Result<()> {
+        match file {
+            Some(file) => self.add(entry, file),
+            None => self.add(entry, io::empty()),
+        }
+    }
+
     fn add(&mut self, entry: &Entry, content: impl Read) -> Result<()> {
         let mut header = tar::Header::new_gnu();
         header.set_mode(entry.mode);

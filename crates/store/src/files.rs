@@ -135,6 +135,13 @@ pub(crate) fn occupy(path: &Path, bytes: usize) -> Result<()> {
     })
 }
 
+/// Brings a file to the disk, with its name.
+pub(crate) fn flush(path: &Path) -> Result<()> {
+    let flushed = File::open(path).and_then(|file| file.sync_all());
+    flushed.map_err(|error| explain(path, &error))?;
+    sync_folder_of(path)
+}
+
 /// Removes a file; whether there was one.
 pub(crate) fn remove(path: &Path) -> bool {
     std::fs::remove_file(path).is_ok()

@@ -11,7 +11,7 @@ use insula_testkit::{Home, run_bare};
 use serde_json::{Value, json};
 
 /// Every command there is.
-const COMMANDS: [&str; 107] = [
+const COMMANDS: [&str; 110] = [
     "",
     "up",
     "stop",
@@ -21,6 +21,8 @@ const COMMANDS: [&str; 107] = [
     "service status",
     "service logs",
     "service uninstall",
+    "backup",
+    "restore",
     "check",
     "route",
     "route explain",
@@ -119,6 +121,7 @@ const COMMANDS: [&str; 107] = [
     "config",
     "config schema",
     "completions",
+    "manual",
 ];
 
 fn words(command: &str) -> Vec<&str> {
@@ -158,6 +161,20 @@ fn the_list_of_commands_here_is_complete() {
             assert!(COMMANDS.contains(&full.trim()), "`{full}` is not tested");
         }
     }
+}
+
+#[test]
+fn every_command_has_a_manual_page() {
+    let folder = Home::empty().unwrap();
+    run_bare(INSULA, &[], &["manual", folder.path().to_str().unwrap()]).ok();
+    for command in COMMANDS {
+        let page = [&["insula"], &words(command)[..]].concat().join("-") + ".1";
+        let text = folder.read(&page).unwrap_or_else(|error| panic!("{page}: {error}"));
+        assert!(text.contains(".TH ") && text.contains("insula"), "{page}");
+    }
+    let nowhere = run_bare(INSULA, &[], &["manual", "/nowhere/at/all"]);
+    assert_eq!(nowhere.code, Some(1));
+    assert!(nowhere.stderr.contains("/nowhere/at/all"), "{}", nowhere.stderr);
 }
 
 #[test]

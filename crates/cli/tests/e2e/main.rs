@@ -7,6 +7,7 @@ mod approval_keys;
 mod approvals;
 mod audit;
 mod audit_tenants;
+mod backup;
 mod bad_input;
 mod begun;
 mod budgets;

@@ -18,6 +18,7 @@ mod forget;
 mod group;
 mod index;
 mod ingress;
+mod kept;
 mod ledger;
 mod lineage;
 mod means;
@@ -50,6 +51,8 @@ mod vectors;
 mod audit_tests;
 #[cfg(test)]
 mod power_tests;
+#[cfg(test)]
+mod snapshot_tests;
 #[cfg(test)]
 mod tests;
 

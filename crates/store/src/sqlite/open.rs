@@ -1,6 +1,7 @@
 //! The one place where a database file is opened: its settings, its format, its version. A
 //! keyed codec would go here and nowhere else.
 
+use super::kept;
 use super::sql::Db;
 use crate::error::{Result, StoreError};
 use crate::files;
@@ -26,13 +27,15 @@ pub(crate) struct Format {
     pub(crate) migrations: &'static [&'static str],
 }
 
-/// What to do about a file that is not there.
+/// What to do about a file that is not there, or is older.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Absent {
     /// Make one, and its folder.
     Create,
     /// Leave it absent.
     Leave,
+    /// Leave it absent, and keep no copy of an older format: it is one itself.
+    LeaveAndKeepNone,
 }
 
 /// Opens a database and brings it to the latest version. `None` if it is absent and stays so.
@@ -43,7 +46,7 @@ pub(crate) fn open(
     absent: Absent,
 ) -> Result<Option<Db>> {
     if !files::exists(file)? {
-        if absent == Absent::Leave {
+        if absent != Absent::Create {
             return Ok(None);
         }
         if let Some(folder) = file.parent() {
@@ -56,6 +59,10 @@ pub(crate) fn open(
     let mut db = Db::new(connection, file.to_owned());
     if db.read(|sql| sql.is_readonly("main"))? {
         return Err(StoreError::NotAllowed { file: file.into(), what: "it is read-only".into() });
+    }
+    let found = found_version(&db, format)?;
+    if found > 0 && found < known_version(format) && absent != Absent::LeaveAndKeepNone {
+        kept::keep(&db, found)?;
     }
     accept(&mut db, format)?;
     db.read(settle)?;
@@ -113,7 +120,7 @@ pub(crate) fn connect_to_copy(file: &Path) -> Result<Connection> {
 pub(crate) fn open_copy(file: &Path, format: &Format) -> Result<Db> {
     let missing =
         || StoreError::Damaged { file: file.to_owned(), what: "it is not there".to_owned() };
-    open(file, format, Durability::Power, Absent::Leave)?.ok_or_else(missing)
+    open(file, format, Durability::Power, Absent::LeaveAndKeepNone)?.ok_or_else(missing)
 }
 
 /// Opens a copy that is in memory and brings it to the latest version, there alone.
