@@ -3,6 +3,7 @@
 mod access;
 mod audit;
 mod backup;
+mod bundle;
 mod conversation;
 mod import;
 mod policies;
@@ -13,6 +14,7 @@ pub use access::{
 };
 pub use audit::{Audit, Export, Filters, Tail, Verify};
 pub use backup::{Backup, PassphraseFrom, Restore};
+pub use bundle::{Along, CloneAgent, ExportAgent, ImportAgent};
 use conversation::CHAT_HELP;
 pub use conversation::{Approvals, Chat, Files, Forgetting, Memory, Sessions, Turns};
 pub use import::{Import, Wish};
@@ -352,6 +354,18 @@ pub enum Agents {
     Home(AgentHome),
     /// Put an agent away; it keeps everything
     Archive(OneAgent),
+    /// Make another agent like one that is there: its settings, soul and skills
+    Clone(CloneAgent),
+    /// Pack an agent into one file: its settings, soul and skills, and more when asked
+    #[command(
+        after_help = "What is private (--memory, --files, --secrets) is sealed with a passphrase, which is asked for or read from standard input or --passphrase-file. Sessions, audit records and bindings stay here.\n\nExamples:\n  insula agents export coder coder.insula\n  insula agents export coder coder.insula --memory --files"
+    )]
+    Export(ExportAgent),
+    /// Add the agent of such a file
+    #[command(
+        after_help = "The file is read to its end and the agent is checked with this home's configuration before anything is written. What it would be granted is printed.\n\nExamples:\n  insula agents import coder.insula --dry-run\n  insula agents import coder.insula --as second-coder"
+    )]
+    Import(ImportAgent),
     /// Delete an agent with all it has: files, sessions, memory, audit
     Delete {
         /// The agent's id

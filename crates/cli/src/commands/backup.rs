@@ -164,8 +164,9 @@ impl Job {
 
         let copies = self.scratch.0.join("databases");
         let clock = self.world.clock.clone();
-        let snapshot = HomeSnapshot::take(&root, &|| clock.elapsed()).map_err(of_store)?;
+        // Before the locks: what is acknowledged once they are gone need not be in the copies.
         let as_of = self.world.clock.now().to_string();
+        let snapshot = HomeSnapshot::take(&root, &|| clock.elapsed()).map_err(of_store)?;
         let (databases, total) = snapshot.size();
         let mut copied = 0;
         snapshot

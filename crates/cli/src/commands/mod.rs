@@ -7,6 +7,7 @@ pub mod approvals;
 mod audit;
 mod audit_file;
 mod backup;
+mod bundle;
 mod check;
 mod context;
 mod course;
@@ -133,6 +134,9 @@ async fn dispatch(command: Command, setting: Setting) -> Result<u8, Failure> {
         Command::Restore(wish) => restore::run(&setting, &wish).await,
         // The file is the operator's, whether or not a daemon runs.
         Command::Agents(Agents::Set(wish)) => agents_set::run(&setting, &wish),
+        Command::Agents(Agents::Export(wish)) => bundle::export(&setting, &wish).await,
+        Command::Agents(Agents::Import(wish)) => bundle::import(&setting, &wish).await,
+        Command::Agents(Agents::Clone(wish)) => bundle::clone(&setting, &wish).await,
         Command::Policies(command) => policies::run(&setting, command),
         Command::Import(wish) => import::run(&setting, wish).await,
         command => {

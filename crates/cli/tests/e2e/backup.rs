@@ -48,6 +48,11 @@ fn say(daemon: &Daemon, token: &str, agent: &str, text: &str) -> bool {
     send(daemon.listen(), "POST", "/v1/chat/completions", &headers, &body.to_string()).status == 200
 }
 
+fn now_ms() -> i64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    i64::try_from(now.as_millis()).unwrap()
+}
+
 fn made_token(home: &Home, agent: &str) -> String {
     let made = crate::support::json(home, &["token", "create", "--agent", agent]);
     made["token"].as_str().unwrap().to_owned()
@@ -58,8 +63,9 @@ fn heard(home: &Path, agent: &str) -> String {
     let file = home.join("agents").join(agent).join("agent.db");
     let sql = rusqlite::Connection::open(file).unwrap();
     let mut statement = sql.prepare("SELECT parts FROM message").unwrap();
-    let rows = statement.query_map([], |row| row.get::<_, String>(0)).unwrap();
-    rows.map(Result::unwrap).collect::<Vec<_>>().join("\n")
+    let rows = statement.query_map([], |row| row.get::<_, Vec<u8>>(0)).unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    rows.map(|row| text(row.unwrap())).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
@@ -85,18 +91,18 @@ fn whatever_was_acknowledged_before_its_moment_is_in_a_backup_made_under_load() 
                     }
                     let text = format!("word {number} for {agent}.");
                     assert!(say(daemon, token, agent, &text));
-                    acknowledged.lock().unwrap().push((*agent, text));
+                    acknowledged.lock().unwrap().push((*agent, text, now_ms()));
                 }
             });
         }
         let enough = || {
             let said = acknowledged.lock().unwrap();
-            AGENTS.iter().all(|id| said.iter().filter(|(agent, _)| agent == id).count() > 3)
+            AGENTS.iter().all(|id| said.iter().filter(|(agent, ..)| agent == id).count() > 3)
         };
         while !enough() {
             thread::yield_now();
         }
-        let before = acknowledged.lock().unwrap().clone();
+        let before = acknowledged.lock().unwrap().len();
         let made = backup(&home, &file);
         let counted = acknowledged.lock().unwrap().len();
         // They went on talking while it was made.
@@ -119,7 +125,11 @@ fn whatever_was_acknowledged_before_its_moment_is_in_a_backup_made_under_load() 
     let args = ["restore", file.to_str().unwrap(), "--json"];
     let restored = run_with_input(INSULA, &target, &args, PASSPHRASE).ok().json();
     assert_eq!(restored["ok"], true, "{restored}");
-    for (agent, text) in &before {
+    let moment: insula_world::Timestamp = made["as_of"].as_str().unwrap().parse().unwrap();
+    let acknowledged = acknowledged.into_inner().unwrap();
+    let due = acknowledged.iter().filter(|(.., at)| *at < moment.as_millis()).collect::<Vec<_>>();
+    assert!(due.len() >= before, "{} of {before}", due.len());
+    for (agent, text, _) in due {
         assert!(heard(&target, agent).contains(text.as_str()), "{agent} was not told {text}");
     }
     // The original is out of the way, as after a loss.

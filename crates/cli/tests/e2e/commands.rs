@@ -11,7 +11,7 @@ use insula_testkit::{Home, run_bare};
 use serde_json::{Value, json};
 
 /// Every command there is.
-const COMMANDS: [&str; 110] = [
+const COMMANDS: [&str; 113] = [
     "",
     "up",
     "stop",
@@ -37,6 +37,9 @@ const COMMANDS: [&str; 110] = [
     "agents restart",
     "agents home",
     "agents archive",
+    "agents clone",
+    "agents export",
+    "agents import",
     "agents delete",
     "context",
     "context show",

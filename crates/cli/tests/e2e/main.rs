@@ -11,6 +11,7 @@ mod backup;
 mod bad_input;
 mod begun;
 mod budgets;
+mod bundle;
 mod chat;
 mod check;
 mod client_tools;

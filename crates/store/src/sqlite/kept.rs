@@ -4,18 +4,22 @@
 //! There is one a database, that of the last change. It is removed as soon as something is erased
 //! from the database: a copy that still had it would make the erasure untrue.
 
-use super::open;
 use super::sql::{Db, explain};
 use crate::error::{Result, StoreError};
 use crate::files;
+use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
 use std::path::{Path, PathBuf};
 
 /// What stands between the name of a database and the format of its copy.
 const MARK: &str = ".format-";
 
-/// Keeps a copy of a database that has this format.
-pub(crate) fn keep(db: &Db, format: i64) -> Result<()> {
+/// Keeps a copy of a database that has this format. `connect` opens an empty file to copy into.
+pub(crate) fn keep(
+    db: &Db,
+    format: i64,
+    connect: impl FnOnce(&Path) -> Result<Connection>,
+) -> Result<()> {
     let file = db.file();
     let mut name = file.as_os_str().to_owned();
     name.push(format!("{MARK}{format}"));
@@ -24,7 +28,7 @@ pub(crate) fn keep(db: &Db, format: i64) -> Result<()> {
     forget(file);
     files::create_file(&target)?;
     let copied = (|| {
-        let mut copy = open::connect_to_copy(&target)?;
+        let mut copy = connect(&target)?;
         let source = |error: rusqlite::Error| explain(&target, &error);
         let step = Backup::new(db.connection(), &mut copy).and_then(|backup| backup.step(-1));
         match step.map_err(source)? {

@@ -62,7 +62,7 @@ pub(crate) fn open(
     }
     let found = found_version(&db, format)?;
     if found > 0 && found < known_version(format) && absent != Absent::LeaveAndKeepNone {
-        kept::keep(&db, found)?;
+        kept::keep(&db, found, connect_to_copy)?;
     }
     accept(&mut db, format)?;
     db.read(settle)?;
