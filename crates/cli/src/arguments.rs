@@ -2,6 +2,8 @@
 
 mod access;
 mod audit;
+mod backup;
+mod bundle;
 mod conversation;
 mod import;
 mod policies;
@@ -12,6 +14,8 @@ pub use access::{
     Deliveries, Less, Mcp, McpServe, OneSecret, Pairing, Secret, Skills, Token, TokenCreate,
 };
 pub use audit::{Audit, Export, Filters, Tail, Verify};
+pub use backup::{Backup, PassphraseFrom, Restore};
+pub use bundle::{Along, CloneAgent, ExportAgent, ImportAgent};
 use conversation::CHAT_HELP;
 pub use conversation::{Approvals, Chat, Files, Forgetting, Memory, Sessions, Turns};
 pub use import::{Import, Wish};
@@ -88,6 +92,16 @@ pub enum Command {
     /// Let systemd start the daemon and keep it running
     #[command(subcommand)]
     Service(Service),
+    /// Pack the whole home into one sealed file, also while its daemon runs
+    #[command(
+        after_help = "All databases are copied as of one moment: whatever was acknowledged before it is in the backup. Secrets come along as they are, with the key of the vault; the passphrase closes all of it. Folders outside the home that agents are granted are not part of it.\n\nThe passphrase is asked for, or read from standard input or --passphrase-file. The file is an age file: `age -d FILE | tar xz` opens it without this program."
+    )]
+    Backup(Backup),
+    /// Make a home of a backup, in a folder that is empty (--home), or examine one (--check)
+    #[command(
+        after_help = "Everything is verified before the home is in its place: the seal, every file, every database, every audit chain.\n\nExamples:\n  insula restore --check home.backup\n  insula --home /srv/insula restore home.backup"
+    )]
+    Restore(Restore),
     /// Show what this machine and this home can do, measured, and what is off
     Doctor {
         /// Also try what costs money: one search at each service that counts them
@@ -150,6 +164,11 @@ pub enum Command {
     Completions {
         /// The shell
         shell: clap_complete::Shell,
+    },
+    /// Write manual pages, one a command, into a folder
+    Manual {
+        /// The folder, which must be there, such as /usr/local/share/man/man1
+        folder: PathBuf,
     },
 }
 
@@ -342,6 +361,18 @@ pub enum Agents {
     Home(AgentHome),
     /// Put an agent away; it keeps everything
     Archive(OneAgent),
+    /// Make another agent like one that is there: its settings, soul and skills
+    Clone(CloneAgent),
+    /// Pack an agent into one file: its settings, soul and skills, and more when asked
+    #[command(
+        after_help = "What is private (--memory, --files, --secrets) is sealed with a passphrase, which is asked for or read from standard input or --passphrase-file. Sessions, audit records and bindings stay here.\n\nExamples:\n  insula agents export coder coder.insula\n  insula agents export coder coder.insula --memory --files"
+    )]
+    Export(ExportAgent),
+    /// Add the agent of such a file
+    #[command(
+        after_help = "The file is read to its end and the agent is checked with this home's configuration before anything is written. What it would be granted is printed.\n\nExamples:\n  insula agents import coder.insula --dry-run\n  insula agents import coder.insula --as second-coder"
+    )]
+    Import(ImportAgent),
     /// Delete an agent with all it has: files, sessions, memory, audit
     Delete {
         /// The agent's id

@@ -148,6 +148,10 @@ pub async fn run(setting: &Setting, options: Options) -> Result<Ended, Failure> 
     };
     let exporter = exporter.map(|it| tokio::spawn(it.run(stop.clone())));
     let tidy = tokio::spawn(tidy(parts.clone(), stop.clone()));
+    let old = {
+        let (engine, stop) = (engine.clone(), stop.clone());
+        tokio::spawn(async move { engine.keep_to_time(stop).await })
+    };
     let logs = {
         let (logs, stop) = (parts.logs.clone(), stop.clone());
         tokio::spawn(async move { logs.run(stop).await })
@@ -191,7 +195,7 @@ pub async fn run(setting: &Setting, options: Options) -> Result<Ended, Failure> 
         tracing::warn!("requests under way were cut off");
     }
     // All end at once when told to stop; a reload under way is finished first.
-    let _ = tokio::join!(tidy, follow, talking, logs, life);
+    let _ = tokio::join!(tidy, old, follow, talking, logs, life);
     engine.settle().await;
     home.remove(&home.daemon_file())?;
     home.remove(&home.run().join(SOCKET))?;

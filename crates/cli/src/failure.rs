@@ -94,6 +94,12 @@ impl From<RuntimeError> for Failure {
     }
 }
 
+impl From<insula_archive::ArchiveError> for Failure {
+    fn from(error: insula_archive::ArchiveError) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
         Self::Failed(error.to_string())

@@ -9,6 +9,11 @@ use std::path::PathBuf;
 /// Where the home was when it last ran, below `run`.
 const PLACE: &str = "place";
 
+/// Notes where a home was that was made of a backup: the other one may still be there.
+pub fn was_at(home: &Home, before: &str) -> Result<(), Failure> {
+    Ok(home.write(&home.run().join(PLACE), before.as_bytes(), FileMode::Private)?)
+}
+
 /// Notes where the home is; what to say where it was elsewhere before.
 pub fn note_place(home: &Home) -> Result<Option<String>, Failure> {
     let file = home.run().join(PLACE);

@@ -78,6 +78,8 @@ pub struct AgentConfig {
     pub access: AccessPolicy,
     /// How long the files of its log are kept.
     pub logs_keep: Duration,
+    /// How long a conversation is kept in which nothing happens; `None` for ever.
+    pub sessions_keep: Option<Duration>,
     /// What is asked and told, in order.
     pub hooks: Vec<Hook>,
     /// Values for hooks and expressions.

@@ -171,6 +171,7 @@ pub fn resolve(
         embeddings,
     });
     let logs_keep = reader.logs_keep();
+    let sessions_keep = reader.sessions_keep();
     let asked = std::mem::take(&mut reader.asked).into_iter();
     if reader.failed {
         return None;
@@ -221,6 +222,7 @@ pub fn resolve(
         admins,
         access,
         logs_keep,
+        sessions_keep,
         hooks,
         metadata: metadata(reader.at("metadata")),
         settings,

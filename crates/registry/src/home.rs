@@ -20,6 +20,9 @@ use std::sync::Arc;
 /// The layout this version writes. A home with a higher one is left alone.
 pub const FORMAT: u32 = 1;
 
+/// Where the key of the audit chains is, in a home.
+pub const AUDIT_KEY: &str = "vault/audit.key";
+
 /// The file of an agent that says what is known of the tools of its MCP servers.
 const PINS: &str = "mcp.json";
 
@@ -148,7 +151,7 @@ impl Home {
 
     /// The key of the audit chains.
     pub fn audit_key(&self) -> PathBuf {
-        self.root.join("vault").join("audit.key")
+        self.root.join(AUDIT_KEY)
     }
 
     /// Where the daemon says what it is and where it listens.
@@ -182,10 +185,21 @@ impl Home {
 
     /// Checks the format of the home; a new one gets its mark.
     fn check_format(&self) -> Result<(), RuntimeError> {
+        match self.require_known_format()? {
+            Some(_) => Ok(()),
+            None => {
+                let path = self.root.join("format");
+                self.write(&path, format!("{FORMAT}\n").as_bytes(), FileMode::Private)
+            }
+        }
+    }
+
+    /// The format of the home; `None` where it has no mark. One that is not known here is refused.
+    pub fn require_known_format(&self) -> Result<Option<u32>, RuntimeError> {
         let path = self.root.join("format");
         match fs::read_to_string(&path) {
             Ok(text) => match text.trim().parse::<u32>() {
-                Ok(found) if found <= FORMAT => Ok(()),
+                Ok(found) if found <= FORMAT => Ok(Some(found)),
                 Ok(found) => Err(RuntimeError::File {
                     path,
                     what: format!(
@@ -197,9 +211,7 @@ impl Home {
                     what: format!("does not hold a number; write {FORMAT} into it"),
                 }),
             },
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                self.write(&path, format!("{FORMAT}\n").as_bytes(), FileMode::Private)
-            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(file_error(&path, "can't be read", &error)),
         }
     }

@@ -50,6 +50,23 @@ pub(crate) fn exists(path: &Path) -> Result<bool> {
     }
 }
 
+/// The names of what is in a folder, in order; none where there is no folder. Names that are no
+/// text are nobody's here.
+pub(crate) fn names_in(folder: &Path) -> Result<Vec<String>> {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(explain(folder, &error)),
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        let name = entry.map_err(|error| explain(folder, &error))?.file_name();
+        names.extend(name.into_string());
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
 /// A small file's bytes and permission bits; `None` if there is no file.
 pub(crate) fn read_small(path: &Path) -> Result<Option<(Vec<u8>, u32)>> {
     let file = match File::open(path) {
@@ -116,6 +133,13 @@ pub(crate) fn occupy(path: &Path, bytes: usize) -> Result<()> {
         drop(std::fs::remove_file(path));
         explain(path, &error)
     })
+}
+
+/// Brings a file to the disk, with its name.
+pub(crate) fn flush(path: &Path) -> Result<()> {
+    let flushed = File::open(path).and_then(|file| file.sync_all());
+    flushed.map_err(|error| explain(path, &error))?;
+    sync_folder_of(path)
 }
 
 /// Removes a file; whether there was one.

@@ -88,6 +88,8 @@ pub use outbox::{
 pub use seal::{Counted, Seals};
 pub use search::Hit;
 pub use session::{OpenSession, Session, SessionRef, SessionState, Summary};
+pub use sqlite::examine::{CopyOf, Examiner};
+pub use sqlite::snapshot::HomeSnapshot;
 pub use store::Store;
 pub use turn::{
     Accept, AcceptChild, Accepted, Arrival, ChildTurn, Conclude, Cut, Flush, IdempotencyKey, Join,

@@ -54,6 +54,7 @@ mod remember;
 pub mod restart;
 mod restarted;
 mod resume;
+mod retention;
 pub(crate) mod run;
 pub(crate) mod seen;
 mod send;

@@ -6,6 +6,8 @@ mod agents_set;
 pub mod approvals;
 mod audit;
 mod audit_file;
+mod backup;
+mod bundle;
 mod check;
 mod context;
 mod course;
@@ -22,6 +24,7 @@ pub mod memory;
 mod model;
 mod pairing;
 mod policies;
+mod restore;
 mod route;
 mod secret;
 mod service;
@@ -63,6 +66,15 @@ pub fn run(arguments: Arguments, environment: Environment) -> Result<u8, Failure
         Command::Completions { shell } => {
             let mut command = Arguments::command();
             clap_complete::generate(*shell, &mut command, "insula", &mut std::io::stdout());
+            return Ok(0);
+        }
+        Command::Manual { folder } => {
+            let failed = |error| Failure::Failed(format!("{}: {error}", folder.display()));
+            clap_mangen::generate_to(Arguments::command(), folder).map_err(failed)?;
+            let told = serde_json::json!({ "folder": folder.display().to_string() });
+            arguments.answer().give(&told, |_| {
+                output::line(&format!("wrote manual pages into {}", folder.display()));
+            });
             return Ok(0);
         }
         Command::Config(Config::Schema) => {
@@ -119,11 +131,16 @@ async fn dispatch(command: Command, setting: Setting) -> Result<u8, Failure> {
         Command::Stop => ending::stop(&setting).await,
         Command::Restart => ending::restart(&setting).await,
         Command::Service(command) => service::run(&setting, command).await,
+        Command::Backup(wish) => backup::run(&setting, &wish).await,
+        Command::Restore(wish) => restore::run(&setting, &wish).await,
         // The file is the operator's, whether or not a daemon runs.
         Command::Agents(Agents::Set(wish)) => agents_set::run(&setting, &wish),
         Command::Agents(Agents::Add(Add {
             template: Some(template), agent, name, model, ..
         })) => setup::add(&setting, (&agent, &template), name.as_deref(), model.as_deref()).await,
+        Command::Agents(Agents::Export(wish)) => bundle::export(&setting, &wish).await,
+        Command::Agents(Agents::Import(wish)) => bundle::import(&setting, &wish).await,
+        Command::Agents(Agents::Clone(wish)) => bundle::clone(&setting, &wish).await,
         Command::Policies(command) => policies::run(&setting, command),
         Command::Init(wish) => setup::init(&setting, &wish).await,
         Command::Channels(command) => setup::channels(&setting, command).await,
@@ -202,8 +219,11 @@ async fn over(reach: &Reach, command: Command, setting: &Setting) -> Result<u8, 
         | Command::Stop
         | Command::Restart
         | Command::Service(_)
+        | Command::Backup(_)
+        | Command::Restore(_)
         | Command::Config(_)
-        | Command::Completions { .. } => Ok(0),
+        | Command::Completions { .. }
+        | Command::Manual { .. } => Ok(0),
     }
 }
 

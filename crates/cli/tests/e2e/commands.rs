@@ -11,7 +11,7 @@ use insula_testkit::{Home, run_bare};
 use serde_json::{Value, json};
 
 /// Every command there is.
-const COMMANDS: [&str; 112] = [
+const COMMANDS: [&str; 118] = [
     "",
     "up",
     "stop",
@@ -25,6 +25,8 @@ const COMMANDS: [&str; 112] = [
     "channels add",
     "channels list",
     "channels test",
+    "backup",
+    "restore",
     "check",
     "init",
     "route",
@@ -40,6 +42,9 @@ const COMMANDS: [&str; 112] = [
     "agents restart",
     "agents home",
     "agents archive",
+    "agents clone",
+    "agents export",
+    "agents import",
     "agents delete",
     "context",
     "context show",
@@ -124,6 +129,7 @@ const COMMANDS: [&str; 112] = [
     "config",
     "config schema",
     "completions",
+    "manual",
 ];
 
 fn words(command: &str) -> Vec<&str> {
@@ -163,6 +169,20 @@ fn the_list_of_commands_here_is_complete() {
             assert!(COMMANDS.contains(&full.trim()), "`{full}` is not tested");
         }
     }
+}
+
+#[test]
+fn every_command_has_a_manual_page() {
+    let folder = Home::empty().unwrap();
+    run_bare(INSULA, &[], &["manual", folder.path().to_str().unwrap()]).ok();
+    for command in COMMANDS {
+        let page = [&["insula"], &words(command)[..]].concat().join("-") + ".1";
+        let text = folder.read(&page).unwrap_or_else(|error| panic!("{page}: {error}"));
+        assert!(text.contains(".TH ") && text.contains("insula"), "{page}");
+    }
+    let nowhere = run_bare(INSULA, &[], &["manual", "/nowhere/at/all"]);
+    assert_eq!(nowhere.code, Some(1));
+    assert!(nowhere.stderr.contains("/nowhere/at/all"), "{}", nowhere.stderr);
 }
 
 #[test]

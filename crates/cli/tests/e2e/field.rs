@@ -181,3 +181,23 @@ fn contexts_are_listed_by_their_names_and_by_their_folders() {
     let known = json(&home, &["memory", "list", "a", "--scope", "chat:telegram:main:-1"]);
     assert_eq!(known.as_array().unwrap().len(), 2, "{known}");
 }
+
+#[test]
+fn every_reference_deployment_lacks_nothing_but_its_secrets() {
+    let root = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy"));
+    let mut seen = 0;
+    for entry in std::fs::read_dir(root).unwrap() {
+        let config = entry.unwrap().path().join("config.yaml");
+        let Ok(text) = std::fs::read_to_string(&config) else { continue };
+        seen += 1;
+        let home = configured(&text);
+        let checked = insula(&home, &["check"]).ok();
+        let warnings = format!("{}{}", checked.stdout, checked.stderr);
+        for warning in warnings.lines().filter(|line| line.starts_with("warning")) {
+            let is_secret = warning.contains("is not set") || warning.contains("has no key");
+            assert!(is_secret, "{}: {warning}", config.display());
+        }
+        assert!(agents(&home).values().all(|agent| agent["state"] == "ready"), "{text}");
+    }
+    assert_eq!(seen, 4);
+}

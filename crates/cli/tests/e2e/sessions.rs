@@ -139,3 +139,54 @@ fn an_operator_finds_words_in_the_conversations_of_all_agents() {
     let answer = send(daemon.listen(), "GET", "/api/sessions/search?q=canary", &[&bearer], "");
     assert_eq!(answer.status, 403, "{}", answer.body);
 }
+
+/// One turn over the API, in the session of this name.
+fn say(daemon: &insula_testkit::Daemon, token: &str, agent: &str, session: &str, text: &str) {
+    let body = json!({ "model": agent, "messages": [{ "role": "user", "content": text }] });
+    let (token, session) =
+        (format!("Authorization: Bearer {token}"), format!("X-Insula-Session: {session}"));
+    let headers = [token.as_str(), session.as_str(), "Content-Type: application/json"];
+    let answer = send(daemon.listen(), "POST", "/v1/chat/completions", &headers, &body.to_string());
+    assert_eq!(answer.status, 200, "{}", answer.body);
+}
+
+#[test]
+fn a_conversation_is_forgotten_when_nothing_happened_in_it_for_as_long_as_it_is_kept() {
+    let home = configured(
+        "agents:\n  ann: {model: rehearsal/practice, sessions: {keep: 30d}}\n  bob: {model: rehearsal/practice}\n",
+    );
+    let daemon = start_still(&home);
+    for agent in ["ann", "bob"] {
+        let made = crate::support::json(&home, &["token", "create", "--agent", agent]);
+        let token = made["token"].as_str().unwrap();
+        say(&daemon, token, agent, "old", &format!("the oldest words of {agent}"));
+        say(&daemon, token, agent, "new", &format!("the newest words of {agent}"));
+    }
+    drop(daemon);
+    for agent in ["ann", "bob"] {
+        let file = home.path().join("agents").join(agent).join("agent.db");
+        let sql = rusqlite::Connection::open(file).unwrap();
+        sql.execute_batch(
+            "DROP TRIGGER message_never_changes;
+             UPDATE session SET created_at = 1000, touched_at = 1000 WHERE key LIKE '%old%';
+             UPDATE message SET at = 1000 WHERE id >> 32 IN
+                 (SELECT id FROM session WHERE key LIKE '%old%');",
+        )
+        .unwrap();
+        assert!(sql.changes() > 0);
+    }
+    let daemon = start_still(&home);
+    eventually("the old conversation is forgotten", || {
+        kinds(&home, "ann").contains(&"session.forgotten".to_owned()).then_some(())
+    });
+    drop(daemon);
+    let has = |words: &str| !holders(&home, words).is_empty();
+    assert!(!has("the oldest words of ann"));
+    assert!(has("the newest words of ann"));
+    assert!(has("the oldest words of bob"));
+    assert_chains_hold(&home);
+    let refused = configured("agents:\n  ann: {sessions: {keep: 5m}}\n");
+    let checked = insula(&refused, &["check"]);
+    assert_eq!(checked.code, Some(2), "{checked:?}");
+    assert!(checked.stdout.contains("`1d` to `3650d`"), "{checked:?}");
+}

@@ -1,4 +1,4 @@
-//! How long the files of an agent's log are kept.
+//! How long the files of an agent's log are kept, and its conversations.
 
 use super::Reader;
 use std::time::Duration;
@@ -20,5 +20,19 @@ impl Reader<'_> {
             self.error(node.span, message, Some(help));
         }
         Duration::from_millis(keep)
+    }
+
+    /// How long conversations are kept; `None` for ever.
+    pub(super) fn sessions_keep(&mut self) -> Option<Duration> {
+        let node = self.at("sessions.keep")?;
+        let keep = self.millis("sessions.keep", 0);
+        if !(DAY_MS..=KEEP_DAYS_MAX * DAY_MS).contains(&keep) {
+            let message =
+                format!("agent `{}` can't keep conversations so long, or so shortly", self.id);
+            let help =
+                format!("write `1d` to `{KEEP_DAYS_MAX}d`, or leave it out to keep them for ever");
+            self.error(node.span, message, Some(help));
+        }
+        Some(Duration::from_millis(keep))
     }
 }

@@ -517,6 +517,11 @@ static SESSIONS: Object = Object {
         )
         .default("`queue`"),
         Field::new(
+            "keep",
+            Text(&rules::DURATION),
+            "How long a conversation is kept in which nothing happens: `1d` to `3650d`. After that it is forgotten, with what was sent along in it; its audit records stay. For ever, where nobody says so.",
+        ),
+        Field::new(
             "reset",
             Forms(&[Choice(&["never"]), Object(&RESET)]),
             "When a conversation starts afresh.",

@@ -113,6 +113,8 @@ pub struct Parts {
     pub access: Arc<AccessPolicy>,
     /// How long its logs are kept.
     pub logs_keep: Duration,
+    /// How long a conversation is kept in which nothing happens; `None` for ever.
+    pub sessions_keep: Option<Duration>,
     /// The context this one was derived from, where it is a child's or was narrowed.
     origin: Option<Arc<AgentContext>>,
     is_child: bool,
@@ -308,6 +310,7 @@ impl AgentContext {
             admins: config.admins,
             access: Arc::new(config.access),
             logs_keep: config.logs_keep,
+            sessions_keep: config.sessions_keep,
             origin: None,
             is_child: false,
             ways: Arc::default(),
@@ -351,6 +354,7 @@ impl AgentContext {
             admins: self.admins.clone(),
             access: self.access.clone(),
             logs_keep: self.logs_keep,
+            sessions_keep: self.sessions_keep,
             origin: Some(self.clone()),
             is_child: true,
             ways: self.ways.clone(),

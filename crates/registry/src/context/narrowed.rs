@@ -89,6 +89,7 @@ impl AgentContext {
             admins: own.admins.clone(),
             access,
             logs_keep: own.logs_keep,
+            sessions_keep: own.sessions_keep,
             origin: Some(self.clone()),
             is_child: false,
             ways,

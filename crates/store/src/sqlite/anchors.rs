@@ -134,13 +134,19 @@ pub(crate) fn write_file(path: &Path, chain: &Chain, anchored: Anchored) -> Resu
 
 /// Reads the daemon's anchor.
 pub(crate) fn read_file(path: &Path, chain: &Chain) -> Result<Anchor> {
-    let Some((bytes, _)) = files::read_small(path)? else {
-        return Ok(Anchor::Bad("the anchor of its head, `audit.anchor`, is gone"));
+    let bytes = files::read_small(path)?.map(|(bytes, _)| bytes);
+    Ok(read_text(bytes.as_deref(), chain))
+}
+
+/// The daemon's anchor, from the text of its file.
+pub(crate) fn read_text(bytes: Option<&[u8]>, chain: &Chain) -> Anchor {
+    let Some(bytes) = bytes else {
+        return Anchor::Bad("the anchor of its head, `audit.anchor`, is gone");
     };
-    Ok(match parse(&bytes) {
+    match parse(bytes) {
         Some((written, flushed)) => chain.open_seals(written, flushed),
         None => Anchor::Bad("the anchor of its head, `audit.anchor`, is unreadable"),
-    })
+    }
 }
 
 type Sealed = (Head, Bytes32);

@@ -11,6 +11,7 @@ use super::anchors::ToAnchor;
 use super::apply::{self, Traits};
 use super::audit::FLUSH_EVERY;
 use super::index::{self, Backlog};
+use super::kept;
 use super::means::Means;
 use super::queue::{self, Queued};
 use super::sql::{CommandFault, explain, raise};
@@ -220,11 +221,12 @@ pub(crate) fn commit(
     if answers.0.iter().all(|(_, answer)| answer.is_err()) {
         return (answers, None);
     }
-    if traits.erases
-        && let Err(error) = db.truncate_log()
-    {
-        // Committed all the same; closing the file truncates too.
-        tracing::warn!(%error, "erased content may stay in the log until it is closed");
+    if traits.erases {
+        kept::forget(path);
+        if let Err(error) = db.truncate_log() {
+            // Committed all the same; closing the file truncates too.
+            tracing::warn!(%error, "erased content may stay in the log until it is closed");
+        }
     }
     if is_flushed {
         *unflushed = 0;

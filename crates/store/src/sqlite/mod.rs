@@ -11,12 +11,14 @@ mod busy;
 mod course;
 mod daemon;
 mod directory;
+pub(crate) mod examine;
 mod find;
 mod foreign;
 mod forget;
 mod group;
 mod index;
 mod ingress;
+mod kept;
 mod ledger;
 mod lineage;
 mod means;
@@ -34,6 +36,7 @@ mod reserve;
 mod schema;
 mod scopes;
 mod sessions;
+pub(crate) mod snapshot;
 mod spent;
 mod sql;
 mod steps;
@@ -48,6 +51,8 @@ mod vectors;
 mod audit_tests;
 #[cfg(test)]
 mod power_tests;
+#[cfg(test)]
+mod snapshot_tests;
 #[cfg(test)]
 mod tests;
 

@@ -1,6 +1,7 @@
 //! The one place where a database file is opened: its settings, its format, its version. A
 //! keyed codec would go here and nowhere else.
 
+use super::kept;
 use super::sql::Db;
 use crate::error::{Result, StoreError};
 use crate::files;
@@ -26,13 +27,15 @@ pub(crate) struct Format {
     pub(crate) migrations: &'static [&'static str],
 }
 
-/// What to do about a file that is not there.
+/// What to do about a file that is not there, or is older.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Absent {
     /// Make one, and its folder.
     Create,
     /// Leave it absent.
     Leave,
+    /// Leave it absent, and keep no copy of an older format: it is one itself.
+    LeaveAndKeepNone,
 }
 
 /// Opens a database and brings it to the latest version. `None` if it is absent and stays so.
@@ -43,7 +46,7 @@ pub(crate) fn open(
     absent: Absent,
 ) -> Result<Option<Db>> {
     if !files::exists(file)? {
-        if absent == Absent::Leave {
+        if absent != Absent::Create {
             return Ok(None);
         }
         if let Some(folder) = file.parent() {
@@ -56,6 +59,10 @@ pub(crate) fn open(
     let mut db = Db::new(connection, file.to_owned());
     if db.read(|sql| sql.is_readonly("main"))? {
         return Err(StoreError::NotAllowed { file: file.into(), what: "it is read-only".into() });
+    }
+    let found = found_version(&db, format)?;
+    if found > 0 && found < known_version(format) && absent != Absent::LeaveAndKeepNone {
+        kept::keep(&db, found, connect_to_copy)?;
     }
     accept(&mut db, format)?;
     db.read(settle)?;
@@ -84,6 +91,55 @@ fn connect(file: &Path, format: &Format) -> rusqlite::Result<Connection> {
     Ok(sql)
 }
 
+/// Opens a database that others work with, to look at it: nothing of it is changed, and a version
+/// that is newer is refused. An older one stays as it is.
+pub(crate) fn connect_to_look(file: &Path, format: &Format) -> Result<Connection> {
+    let explained = |error: rusqlite::Error| super::sql::explain(file, &error);
+    let sql = connect(file, format).map_err(explained)?;
+    let db = Db::new(sql, file.to_owned());
+    found_version(&db, format)?;
+    let sql = db.into_connection();
+    // Whoever closes it last leaves it as it was found.
+    sql.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).map_err(explained)?;
+    Ok(sql)
+}
+
+/// Opens an empty file that a database is copied into. Who copies begins anew after a crash.
+#[expect(clippy::disallowed_methods, reason = "beside the function that opens databases")]
+pub(crate) fn connect_to_copy(file: &Path) -> Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    Connection::open_with_flags(file, flags)
+        .and_then(|sql| {
+            sql.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;")?;
+            Ok(sql)
+        })
+        .map_err(|error| super::sql::explain(file, &error))
+}
+
+/// Opens a copy that nobody else uses and brings it to the latest version.
+pub(crate) fn open_copy(file: &Path, format: &Format) -> Result<Db> {
+    let missing =
+        || StoreError::Damaged { file: file.to_owned(), what: "it is not there".to_owned() };
+    open(file, format, Durability::Power, Absent::LeaveAndKeepNone)?.ok_or_else(missing)
+}
+
+/// Opens a copy that is in memory and brings it to the latest version, there alone.
+pub(crate) fn open_bytes(name: &Path, mut bytes: Vec<u8>, format: &Format) -> Result<Db> {
+    /// Where the header says how the file is written: 2 with a log beside it, 1 without one,
+    /// which in memory there can't be.
+    const WRITTEN: std::ops::Range<usize> = 18..20;
+    let short = || StoreError::Damaged { file: name.to_owned(), what: "it is too short".into() };
+    bytes.get_mut(WRITTEN).ok_or_else(short)?.fill(1);
+    let explained = |error: rusqlite::Error| super::sql::explain(name, &error);
+    let mut sql = Connection::open_in_memory().map_err(explained)?;
+    let len = bytes.len();
+    sql.deserialize_read_exact("main", bytes.as_slice(), len, false).map_err(explained)?;
+    drop(bytes);
+    let mut db = Db::new(sql, name.to_owned());
+    accept(&mut db, format)?;
+    Ok(db)
+}
+
 /// The rest of the settings, once the file is known to be ours. An early write-back keeps
 /// the log short; erased bytes are overwritten.
 fn settle(sql: &Connection) -> rusqlite::Result<()> {
@@ -94,13 +150,19 @@ fn settle(sql: &Connection) -> rusqlite::Result<()> {
     )
 }
 
-/// Checks whose the file is and of which version, and migrates it if it is older. The usual
-/// case, a file of the latest version, reads two header fields and does nothing.
-fn accept(db: &mut Db, format: &Format) -> Result<()> {
-    let known = i64::try_from(format.migrations.len()).unwrap_or(i64::MAX);
-    let header = |sql: &Connection, field: &str| {
-        sql.query_row(&format!("PRAGMA {field}"), [], |row| row.get::<_, i64>(0))
-    };
+/// A number in the header of a database.
+fn header(sql: &Connection, field: &str) -> rusqlite::Result<i64> {
+    sql.query_row(&format!("PRAGMA {field}"), [], |row| row.get(0))
+}
+
+/// The newest version of a format.
+fn known_version(format: &Format) -> i64 {
+    i64::try_from(format.migrations.len()).unwrap_or(i64::MAX)
+}
+
+/// Checks whose the file is; its version, 0 where it is empty.
+fn found_version(db: &Db, format: &Format) -> Result<i64> {
+    let known = known_version(format);
     let found = db.read(|sql| header(sql, "user_version"))?;
     let owner = db.read(|sql| header(sql, "application_id"))?;
     let tables = match found {
@@ -119,6 +181,13 @@ fn accept(db: &mut Db, format: &Format) -> Result<()> {
     } else if found < 1 {
         return damaged(format!("its format is {found}"));
     }
+    Ok(found)
+}
+
+/// Checks whose the file is and of which version, and migrates it if it is older. The usual
+/// case, a file of the latest version, reads two header fields and does nothing.
+fn accept(db: &mut Db, format: &Format) -> Result<()> {
+    let (found, known) = (found_version(db, format)?, known_version(format));
     if found == known {
         return Ok(());
     }

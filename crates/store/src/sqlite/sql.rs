@@ -59,6 +59,11 @@ impl Db {
         Self { connection, file, survives: Cell::new(None) }
     }
 
+    /// The connection alone.
+    pub(crate) fn into_connection(self) -> Connection {
+        self.connection
+    }
+
     /// Says what commits survive from now on, once they return.
     pub(crate) fn survive(&self, durability: Durability) -> rusqlite::Result<()> {
         if self.survives.get() != Some(durability) {

@@ -95,6 +95,30 @@ async fn a_home_of_format_1_is_upgraded_in_place() {
         )
         .unwrap();
     assert_eq!((version, taken), (18, 7));
+    // As it was before, for whoever has to go back.
+    let copy = path.with_file_name("agent.db.format-1");
+    let kept = rusqlite::Connection::open(&copy).unwrap();
+    let before: (i64, i64, i64) = kept
+        .query_row(
+            "SELECT (SELECT user_version FROM pragma_user_version), id, (SELECT count(*) FROM audit)
+             FROM taken_in",
+            [],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+        )
+        .unwrap();
+    assert_eq!(before, (1, 7, 0));
+    drop(kept);
+    assert!(home.path().join("insula.db.format-1").is_file());
+
+    // A copy that still had what was forgotten would make the forgetting untrue.
+    let store = open(home.path()).await;
+    let owner = store.claim("again").await.unwrap();
+    let a = owner.agent(&agent("a"));
+    assert!(copy.is_file());
+    let at = Timestamp::from_millis(9);
+    a.commit(vec![AgentCommand::ForgetSession { session, at }]).await.unwrap();
+    assert!(!copy.exists());
+    store.shutdown().await;
 }
 
 /// Whether any file of an agent has these bytes.

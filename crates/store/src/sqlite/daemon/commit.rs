@@ -10,7 +10,7 @@ use crate::options::Durability;
 use crate::sqlite::anchors::ToAnchor;
 use crate::sqlite::audit::{self, FLUSH_EVERY};
 use crate::sqlite::sql::Db;
-use crate::sqlite::{directory, ledger, queue, values};
+use crate::sqlite::{directory, kept, ledger, queue, values};
 use rusqlite::Connection;
 
 /// Applies one command.
@@ -107,7 +107,11 @@ pub(super) fn commit(
             }
             state.anchor_own(ToAnchor { head, is_flushed, goes_back: told.is_some() })?;
         }
-        if erased { db.truncate_log() } else { Ok(()) }
+        if !erased {
+            return Ok(());
+        }
+        kept::forget(db.file());
+        db.truncate_log()
     };
     if let Err(error) = after() {
         tracing::warn!(%error, "the daemon's audit chain could not be anchored yet");

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 /// The rooms from top to bottom. A crate may use what stands below it.
-const ROOMS: [&str; 24] = [
+const ROOMS: [&str; 25] = [
     "gauntlet",
     "bench",
     "cli",
@@ -21,6 +21,7 @@ const ROOMS: [&str; 24] = [
     "mcp",
     "models",
     "import",
+    "archive",
     "memory",
     "sandbox",
     "store",

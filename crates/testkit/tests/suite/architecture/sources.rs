@@ -10,6 +10,7 @@ const FILE_LINES_MAX: usize = 800;
 /// The files that own an authority `clippy.toml` takes from everyone else, and why. Paths
 /// are relative to `crates/`.
 pub(super) const OWNERS: &[(&str, &str)] = &[
+    ("archive/src/files.rs", "packing and unpacking files where an operator says"),
     ("bench/src/daemon.rs", "a measuring program: the daemon it measures"),
     ("bench/src/homes.rs", "a measuring program: the homes it measures"),
     ("bench/src/machine.rs", "a measuring program: the clock, threads, /proc, a file to flush"),

@@ -1,0 +1,348 @@
+//! `insula restore`: a home made of a backup, or a backup examined and nothing written.
+
+use super::backup::{ANCHOR, DAEMON_DB, KIND};
+use crate::arguments::Restore;
+use crate::failure::{FAILED, Failure};
+use crate::moved;
+use crate::output;
+use crate::passphrase;
+use crate::progress::{Progress, bytes};
+use crate::setting::Setting;
+use insula_archive::{
+    ArchiveError, Entry, EntryKind, Manifest, Passphrase, Totals, Unpacker, Visitor, is_sealed,
+    read,
+};
+use insula_domain::AgentId;
+use insula_registry::Home;
+use insula_registry::home::{AUDIT_KEY, FORMAT};
+use insula_store::{AuditKey, AuditReport, CopyOf, Examiner};
+use insula_vault::Vault;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// What is put into its place last: until then it is no home.
+const LAST: [&str; 1] = ["config.yaml"];
+
+/// Makes a home, or examines.
+pub async fn run(setting: &Setting, wish: &Restore) -> Result<u8, Failure> {
+    let file = wish.file.clone();
+    if !is_sealed(&file)? {
+        return Err(Failure::Failed(format!(
+            "{} is no backup: backups are sealed",
+            file.display()
+        )));
+    }
+    let target = setting.home.clone();
+    let unpacker = match wish.check {
+        true => None,
+        // Before anybody types a passphrase.
+        false => Some(Unpacker::begin(target.root())?),
+    };
+    let passphrase = passphrase::to_open(&wish.passphrase, &file.display().to_string())?;
+    let mut progress = Progress::new(setting);
+    let storage = &setting.world.storage;
+    let work = move || match unpacker {
+        None => examine(&file, &passphrase, &mut progress).map(|found| (found, None)),
+        Some(unpacker) => unpack(&file, &passphrase, unpacker, &mut progress),
+    };
+    let (found, unpacker) =
+        storage.run(work).await.map_err(|error| Failure::Failed(error.to_string()))??;
+    let broken = found.broken();
+    let Some(unpacker) = unpacker else {
+        show(setting, &found, None);
+        return Ok(if broken.is_none() { 0 } else { FAILED });
+    };
+    if let Some(broken) = broken.filter(|_| !wish.accept_broken_audit) {
+        return Err(Failure::Failed(format!(
+            "{broken}; nothing was written. With --accept-broken-audit it is restored as it is"
+        )));
+    }
+    check_vault(setting, unpacker.aside()).await?;
+    unpacker.place(&LAST)?;
+    target.prepare()?;
+    if let Some(from) = found.manifest.about["home"].as_str() {
+        moved::was_at(&target, from)?;
+    }
+    show(setting, &found, Some(&target));
+    Ok(0)
+}
+
+/// What is in a backup.
+struct Contents {
+    manifest: Manifest,
+    totals: Totals,
+    /// The daemon's chain.
+    daemon: AuditReport,
+    agents: BTreeMap<AgentId, AuditReport>,
+}
+
+impl Contents {
+    /// The first chain that does not hold.
+    fn broken(&self) -> Option<String> {
+        let agents = self.agents.iter().map(|(id, report)| (format!("agent `{id}`"), report));
+        let mut chains = std::iter::once(("the daemon".to_owned(), &self.daemon)).chain(agents);
+        chains.find(|(_, report)| !report.ok).map(|(whose, report)| {
+            let reason = report.reason.as_deref().unwrap_or("it is broken");
+            format!("the audit chain of {whose} does not hold: {reason}")
+        })
+    }
+}
+
+/// What is read while a backup passes.
+struct Passing<'a> {
+    file: &'a Path,
+    progress: &'a mut Progress,
+    manifest: Option<Manifest>,
+    key: Option<AuditKey>,
+    anchor: Option<Vec<u8>>,
+    bytes: u64,
+}
+
+impl<'a> Passing<'a> {
+    fn new(file: &'a Path, progress: &'a mut Progress) -> Self {
+        Self { file, progress, manifest: None, key: None, anchor: None, bytes: 0 }
+    }
+
+    fn begin(&mut self, manifest: &Manifest) -> Result<(), Failure> {
+        let file = self.file.display();
+        if manifest.kind != KIND {
+            let kind = output::clean(&manifest.kind);
+            return Err(Failure::Failed(format!("{file} is no backup of a home but a {kind}")));
+        }
+        let format = manifest.about["home_format"].as_u64().unwrap_or(0);
+        if format > u64::from(FORMAT) {
+            let program = output::clean(&manifest.program);
+            return Err(Failure::Failed(format!(
+                "{file} is of a home of format {format}, made by insula {program}, and this version knows formats up to {FORMAT}: restore it with the newer version"
+            )));
+        }
+        self.manifest = Some(manifest.clone());
+        Ok(())
+    }
+
+    fn note(&mut self, entry: &Entry) {
+        if let EntryKind::File(more) = entry.kind {
+            self.bytes += more;
+            let now = self.bytes;
+            self.progress.show(|| format!("reading: {}", bytes(now)));
+        }
+    }
+
+    /// The content of an entry that is read whole.
+    fn whole(&self, content: &mut dyn Read) -> Result<Vec<u8>, Failure> {
+        let mut bytes = Vec::new();
+        let read = content.read_to_end(&mut bytes);
+        read.map_err(|error| {
+            let (file, what) = (self.file.to_owned(), error.to_string());
+            Failure::from(ArchiveError::Damaged { file, what })
+        })?;
+        Ok(bytes)
+    }
+
+    fn missing(&self, what: &str) -> Failure {
+        Failure::Failed(format!("{} is incomplete: {what} is not in it", self.file.display()))
+    }
+
+    fn known_key(&self) -> Result<&AuditKey, Failure> {
+        self.key.as_ref().ok_or_else(|| self.missing(AUDIT_KEY))
+    }
+
+    fn known_manifest(&self) -> Result<Manifest, Failure> {
+        self.manifest.clone().ok_or_else(|| self.missing("its description"))
+    }
+}
+
+fn agent_of(name: &Path) -> Option<AgentId> {
+    let parts: Vec<_> = name.iter().filter_map(|part| part.to_str()).collect();
+    match parts[..] {
+        ["agents", id, "agent.db"] => AgentId::new(id).ok(),
+        _ => None,
+    }
+}
+
+fn key_of(bytes: &[u8]) -> Option<AuditKey> {
+    bytes.try_into().ok().map(AuditKey::from_bytes)
+}
+
+/// A backup that is examined in memory: one database at a time, and nothing on the disk.
+struct Examining<'a> {
+    passing: Passing<'a>,
+    daemon: Option<(Examiner, AuditReport)>,
+    agents: BTreeMap<AgentId, AuditReport>,
+}
+
+impl Visitor for Examining<'_> {
+    type Error = Failure;
+
+    fn begin(&mut self, manifest: &Manifest) -> Result<(), Failure> {
+        self.passing.begin(manifest)
+    }
+
+    fn entry(&mut self, entry: &Entry, content: &mut dyn Read) -> Result<(), Failure> {
+        let Self { passing, daemon, agents } = self;
+        passing.note(entry);
+        let is = |name: &str| entry.name == Path::new(name);
+        if is(AUDIT_KEY) {
+            passing.key = key_of(&passing.whole(content)?);
+        } else if is(ANCHOR) {
+            passing.anchor = Some(passing.whole(content)?);
+        } else if is(DAEMON_DB) {
+            let copy = CopyOf::Bytes(&entry.name, passing.whole(content)?);
+            let anchor = passing.anchor.as_deref();
+            let opened = Examiner::open(passing.known_key()?, copy, anchor);
+            *daemon = Some(opened.map_err(of_store)?);
+        } else if let Some(agent) = agent_of(&entry.name) {
+            let (examiner, _) = daemon.as_ref().ok_or_else(|| passing.missing(DAEMON_DB))?;
+            let copy = CopyOf::Bytes(&entry.name, passing.whole(content)?);
+            let report = examiner.agent(&agent, copy).map_err(of_store)?;
+            agents.insert(agent, report);
+        }
+        Ok(())
+    }
+}
+
+fn examine(
+    file: &Path,
+    passphrase: &Passphrase,
+    progress: &mut Progress,
+) -> Result<Contents, Failure> {
+    let passing = Passing::new(file, progress);
+    let mut examining = Examining { passing, daemon: None, agents: BTreeMap::new() };
+    let totals = read(file, Some(passphrase), &mut examining)?;
+    let Examining { passing, daemon, agents } = examining;
+    let (_, daemon) = daemon.ok_or_else(|| passing.missing(DAEMON_DB))?;
+    Ok(Contents { manifest: passing.known_manifest()?, totals, daemon, agents })
+}
+
+/// A backup that is unpacked aside.
+struct Unpacking<'a> {
+    passing: Passing<'a>,
+    unpacker: Unpacker,
+    agents: Vec<(AgentId, PathBuf)>,
+}
+
+impl Visitor for Unpacking<'_> {
+    type Error = Failure;
+
+    fn begin(&mut self, manifest: &Manifest) -> Result<(), Failure> {
+        self.passing.begin(manifest)
+    }
+
+    fn entry(&mut self, entry: &Entry, content: &mut dyn Read) -> Result<(), Failure> {
+        let Self { passing, unpacker, agents } = self;
+        passing.note(entry);
+        agents.extend(agent_of(&entry.name).map(|id| (id, entry.name.clone())));
+        let (is_key, is_anchor) =
+            (entry.name == Path::new(AUDIT_KEY), entry.name == Path::new(ANCHOR));
+        if !is_key && !is_anchor {
+            return Ok(unpacker.put(entry, content)?);
+        }
+        let bytes = passing.whole(content)?;
+        unpacker.put(entry, &mut bytes.as_slice())?;
+        match is_key {
+            true => passing.key = key_of(&bytes),
+            false => passing.anchor = Some(bytes),
+        }
+        Ok(())
+    }
+}
+
+fn unpack(
+    file: &Path,
+    passphrase: &Passphrase,
+    unpacker: Unpacker,
+    progress: &mut Progress,
+) -> Result<(Contents, Option<Unpacker>), Failure> {
+    let passing = Passing::new(file, progress);
+    let mut unpacking = Unpacking { passing, unpacker, agents: Vec::new() };
+    let totals = read(file, Some(passphrase), &mut unpacking)?;
+    let Unpacking { passing, unpacker, agents } = unpacking;
+    let (daemon, agents) =
+        verify(unpacker.aside(), passing.known_key()?, passing.anchor.as_deref(), &agents)?;
+    let manifest = passing.known_manifest()?;
+    Ok((Contents { manifest, totals, daemon, agents }, Some(unpacker)))
+}
+
+type Reports = (AuditReport, BTreeMap<AgentId, AuditReport>);
+
+fn verify(
+    aside: &Path,
+    key: &AuditKey,
+    anchor: Option<&[u8]>,
+    agents: &[(AgentId, PathBuf)],
+) -> Result<Reports, Failure> {
+    let copy = aside.join(DAEMON_DB);
+    let (examiner, daemon) = Examiner::open(key, CopyOf::File(&copy), anchor).map_err(of_store)?;
+    let mut found = BTreeMap::new();
+    for (id, name) in agents {
+        let copy = aside.join(name);
+        let report = examiner.agent(id, CopyOf::File(&copy)).map_err(of_store)?;
+        found.insert(id.clone(), report);
+    }
+    Ok((daemon, found))
+}
+
+fn of_store(error: insula_store::StoreError) -> Failure {
+    Failure::Failed(format!("a database of the backup can't be used: {error}"))
+}
+
+/// Every secret opens with the key that came along.
+async fn check_vault(setting: &Setting, aside: &Path) -> Result<(), Failure> {
+    let failed = |error: insula_vault::VaultError| {
+        Failure::Failed(format!("the vault of the backup can't be used: {error}"))
+    };
+    let vault = Vault::open(aside, &setting.world).await.map_err(failed)?;
+    let contents = vault.contents().await.map_err(failed)?;
+    let closed = contents.held.into_iter().filter_map(|it| it.value.err()).chain(contents.unlisted);
+    for error in closed {
+        // It did not open in the home either: the rest is worth having.
+        output::notice(&format!("warning: a secret does not open: {error}"));
+    }
+    Ok(())
+}
+
+fn show(setting: &Setting, found: &Contents, home: Option<&Home>) {
+    let Contents { manifest, totals, daemon, agents } = found;
+    let broken = found.broken();
+    let chain = |report: &AuditReport| json!({ "ok": report.ok, "records": report.records, "broken_at": report.broken_at, "reason": report.reason });
+    let chains: serde_json::Map<String, Value> =
+        agents.iter().map(|(id, report)| (id.to_string(), chain(report))).collect();
+    let about = json!({
+        "ok": broken.is_none(),
+        "restored": home.is_some(),
+        "home": home.map(|home| home.root().display().to_string()),
+        "made": manifest.made,
+        "program": manifest.program,
+        "files": totals.files,
+        "bytes": totals.bytes,
+        "daemon": chain(daemon),
+        "agents": chains,
+    });
+    setting.answer.give(&about, |_| {
+        let records: u64 = agents.values().map(|report| report.records).sum();
+        let mut facts = vec![
+            ("made", format!("{} by insula {}", manifest.made, manifest.program)),
+            ("holds", format!(
+                "{}, {}, {}",
+                output::count(agents.len(), "agent"),
+                output::count(usize::try_from(totals.files).unwrap_or(usize::MAX), "file"),
+                bytes(totals.bytes)
+            )),
+            ("audit", match &broken {
+                None => format!("all chains hold: {} records of the daemon, {records} of agents", daemon.records),
+                Some(broken) => broken.clone(),
+            }),
+        ];
+        match home {
+            Some(home) => facts.push(("home", home.root().display().to_string())),
+            None => facts.push(("written", "nothing".to_owned())),
+        }
+        output::facts(&facts);
+        if let Some(home) = home {
+            let root = home.root().display();
+            output::line(&format!("Start it with `insula --home {root} up`, where no other daemon has the same accounts."));
+        }
+    });
+}
