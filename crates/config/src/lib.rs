@@ -18,6 +18,7 @@ mod file_state;
 pub mod files;
 pub mod hook;
 pub mod images;
+pub mod job;
 pub mod json_schema;
 mod layers;
 pub mod load;

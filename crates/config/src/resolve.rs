@@ -7,6 +7,7 @@ mod credentials;
 mod embeddings;
 mod hooks;
 mod images;
+mod jobs;
 mod logs;
 mod mcp;
 mod people;
@@ -169,6 +170,7 @@ pub fn resolve(
         embeddings,
     });
     let logs_keep = reader.logs_keep();
+    let jobs = reader.jobs(&zones.own, &boundary.messages);
     let asked = std::mem::take(&mut reader.asked).into_iter();
     if reader.failed {
         return None;
@@ -218,6 +220,7 @@ pub fn resolve(
         zones,
         admins,
         access,
+        jobs,
         logs_keep,
         hooks,
         metadata: metadata(reader.at("metadata")),

@@ -17,6 +17,7 @@ mod forget;
 mod group;
 mod index;
 mod ingress;
+mod jobs;
 mod ledger;
 mod lineage;
 mod means;
