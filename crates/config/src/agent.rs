@@ -115,7 +115,7 @@ impl AgentConfig {
             hasher.update(b"boot");
             hasher.update(text.as_bytes());
             self.digest = *hasher.finalize().as_bytes();
-            let boot = job::of_boot_file(text, &self.zones.own).map(Arc::new);
+            let boot = job::of_boot_file(&self.id, text, &self.zones.own).map(Arc::new);
             self.jobs = self.jobs.iter().cloned().chain(boot).collect();
         }
         self

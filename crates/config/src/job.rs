@@ -7,7 +7,7 @@ use crate::schema::JOB;
 use crate::shape::{Checker, Shape};
 use crate::way_in;
 use crate::yaml::{self, Node};
-use insula_domain::{AgentId, Audience, Effect, Narrowing, Scope, ToolNarrowing, Zone};
+use insula_domain::{AgentId, Audience, Effect, Narrowing, Scope, Selector, ToolNarrowing, Zone};
 use insula_schedule::{
     ActiveHours, Bounds, Form, FormError, Length, Missed, Overlap, Plan, Schedule,
 };
@@ -22,6 +22,10 @@ const ADDED_BYTES_MAX: usize = 32 * 1024;
 const ADDED_VALUES_MAX: usize = 500;
 const TIMEOUT: Duration = Duration::from_secs(30 * 60);
 const PAUSE_AFTER: u32 = 5;
+/// What no job does, whatever its tools are.
+pub const WITHOUT_EFFECTS: [Effect; 2] = [Effect::AskUser, Effect::Schedule];
+/// The tools by which an agent says something elsewhere.
+const SENDING: [&str; 2] = ["send_message", "message_agent"];
 const LOOK_AROUND: &str = "Look around: is there something that you should do or say now, from what you know and what you were asked to keep an eye on? If nothing is worth saying, answer [SILENT].";
 
 /// When a job runs.
@@ -155,7 +159,7 @@ impl Job {
 /// is the error.
 fn read(
     (report, owner): (&mut LoadReport, &FindingOwner),
-    name: &str,
+    (agent, name): (&str, &str),
     node: &Node,
     zone: &Zone,
 ) -> Result<Job, String> {
@@ -164,7 +168,7 @@ fn read(
     let form = form.ok_or("it has no schedule")?;
     let zone = text("timezone").and_then(Zone::named).unwrap_or_else(|| zone.clone());
     let until = text("until").map(|until| moment(until, &zone)).transpose()?;
-    let job = common((report, owner), name, node, (JobTime::By(form), zone));
+    let job = common((report, owner), (agent, name), node, (JobTime::By(form), zone));
     let script = text("script").map(Into::into);
     if job.prompt.is_empty() && script.is_none() {
         return Err("it has neither a `prompt` nor a `script`".to_owned());
@@ -204,17 +208,19 @@ fn millis(duration: Duration) -> i64 {
 /// What all kinds of jobs have.
 fn common(
     (report, owner): (&mut LoadReport, &FindingOwner),
-    name: &str,
+    (agent, name): (&str, &str),
     node: &Node,
     (time, zone): (JobTime, Zone),
 ) -> Job {
     let text = |key| node.get(key).and_then(Node::text);
-    let by = format!("job `{name}`");
+    // What is spent is counted by it, so no two agents may share one.
+    let by = format!("job `{agent}/{name}`");
     let less = way_in::read((report, owner), (&by, by.clone()), node);
     let mut less = less.map_or_else(|| Narrowing::by(by.clone()), |less| (*less).clone());
     let tools = less.tools.get_or_insert_with(|| ToolNarrowing::by(by));
     // Nobody is there to be asked, it says what it has to say by its reply, and it makes no jobs.
-    tools.without_effects.extend([Effect::AskUser, Effect::Send, Effect::Schedule]);
+    tools.without_effects.extend(WITHOUT_EFFECTS);
+    tools.without.extend(SENDING.iter().filter_map(|name| Selector::parse(name).ok()));
     let within: Option<ActiveHours> = text("active_hours").and_then(|hours| hours.parse().ok());
     Job {
         name: name.into(),
@@ -244,13 +250,14 @@ fn common(
 /// All jobs that an agent's settings name, each with what is wrong with it.
 pub(crate) fn of_agent(
     (report, owner): (&mut LoadReport, &FindingOwner),
+    agent: &str,
     node: &Node,
     zone: &Zone,
 ) -> (Vec<Job>, Vec<(crate::source::Span, String)>) {
     let (mut jobs, mut wrong) = (Vec::new(), Vec::new());
     for entry in node.get("cron").map(Node::entries).unwrap_or_default() {
         let name = &*entry.key;
-        match read((report, owner), name, &entry.value, zone) {
+        match read((report, owner), (agent, name), &entry.value, zone) {
             _ if name == HEARTBEAT || name == BOOT => {
                 let why = format!("`{name}` is the name of the job that the key `{name}` makes");
                 wrong.push((entry.key_span, why));
@@ -277,7 +284,7 @@ pub(crate) fn of_agent(
         match every.and_then(|every| Length::from_ms(millis(every).max(0))) {
             Some(every) if every.as_ms() >= 60_000 => {
                 let time = (JobTime::By(Form::Every(every)), zone.clone());
-                let mut job = common((report, owner), HEARTBEAT, node, time);
+                let mut job = common((report, owner), (agent, HEARTBEAT), node, time);
                 if job.prompt.is_empty() {
                     job.prompt = LOOK_AROUND.into();
                 }
@@ -289,26 +296,26 @@ pub(crate) fn of_agent(
         }
     }
     if let Some(node) = node.get(BOOT) {
-        let job = common((report, owner), BOOT, node, (JobTime::AtStart, zone.clone()));
+        let job = common((report, owner), (agent, BOOT), node, (JobTime::AtStart, zone.clone()));
         jobs.push(job);
     }
     (jobs, wrong)
 }
 
 /// The job that a `BOOT.md` is.
-pub(crate) fn of_boot_file(text: &str, zone: &Zone) -> Option<Job> {
+pub(crate) fn of_boot_file(agent: &AgentId, text: &str, zone: &Zone) -> Option<Job> {
     let mut report = LoadReport::default();
     let source = report.sources.add(BOOT, "{}");
     // An empty map is read as it stands there.
     let Ok(node) = yaml::parse_within(source, "{}", 1) else { return None };
     let time = (JobTime::AtStart, zone.clone());
-    let job = common((&mut report, &FindingOwner::Shared), BOOT, &node, time);
+    let job = common((&mut report, &FindingOwner::Shared), (agent.as_str(), BOOT), &node, time);
     Some(Job { prompt: text.into(), ..job })
 }
 
 /// A job that is added while the daemon runs, out of YAML or JSON with the keys of `cron.<name>`.
 /// An error says what is wrong with it.
-pub fn of_text(name: &str, text: &str, zone: &Zone) -> Result<Job, String> {
+pub fn of_text((agent, name): (&AgentId, &str), text: &str, zone: &Zone) -> Result<Job, String> {
     if text.len() > ADDED_BYTES_MAX {
         return Err(format!("a job has at most {ADDED_BYTES_MAX} bytes"));
     }
@@ -322,7 +329,7 @@ pub fn of_text(name: &str, text: &str, zone: &Zone) -> Result<Job, String> {
     let owner = FindingOwner::Shared;
     let is_fine =
         Checker::new(&mut report, owner.clone(), "the job").admit(&Shape::Object(&JOB), &mut node);
-    let job = read((&mut report, &owner), name, &node, zone);
+    let job = read((&mut report, &owner), (agent.as_str(), name), &node, zone);
     let first = report.errors().next().map(|found| match &found.help {
         Some(help) => format!("{}: {help}", found.message),
         None => found.message.clone(),

@@ -6,6 +6,7 @@
 
 mod delivery;
 mod ingress;
+mod jobs;
 mod messaging;
 mod notices;
 pub mod rooms;

@@ -87,6 +87,8 @@ pub enum JobCommand {
     Begin(JobRun),
     /// Says which turn a run is.
     Turn { job: Box<str>, scheduled_at: Timestamp, turn: TurnId },
+    /// Says how far a run that is under way has come.
+    Mark { job: Box<str>, scheduled_at: Timestamp, outcome: Box<str> },
     /// Ends a run that is under way.
     End {
         job: Box<str>,
@@ -111,7 +113,9 @@ impl JobCommand {
             Self::Put(row) => {
                 vec![name(&row.name), text(&row.spec), text(&row.place), why(&row.why)]
             }
-            Self::Remove { name: of } | Self::Turn { job: of, .. } => vec![name(of)],
+            Self::Remove { name: of } | Self::Turn { job: of, .. } | Self::Mark { job: of, .. } => {
+                vec![name(of)]
+            }
             Self::Begin(run) => vec![name(&run.job), why(&run.why)],
             Self::End { job, why: of, .. } => vec![name(job), why(of)],
         };

@@ -9,6 +9,7 @@ mod audit_file;
 mod check;
 mod context;
 mod course;
+mod cron;
 mod daemon_log;
 mod deliveries;
 mod ending;
@@ -35,7 +36,7 @@ mod turns;
 mod usage;
 
 use crate::arguments::{
-    Agents, Approvals, Arguments, Audit, Command, Config, Files, Mcp, Memory, Model, Pairing,
+    Agents, Approvals, Arguments, Audit, Command, Config, Cron, Files, Mcp, Memory, Model, Pairing,
     Secret, Sessions, Skills, Token,
 };
 use crate::daemon::{self, Ended, Follow, Options};
@@ -145,6 +146,8 @@ fn purpose(command: &Command) -> Purpose {
         | Command::Approvals(Approvals::Revoke { .. })
         | Command::Files(Files::Trust { .. })
         | Command::Pairing(Pairing::Approve { .. } | Pairing::Revoke { .. }) => Purpose::Change,
+        Command::Cron(Cron::List { .. } | Cron::Show(_) | Cron::History(_)) => Purpose::Look,
+        Command::Cron(_) => Purpose::Change,
         Command::Mcp(Mcp::List(_) | Mcp::Serve(_)) => Purpose::Look,
         Command::Mcp(_) => Purpose::Change,
         Command::Agents(agents) => match agents {
@@ -177,6 +180,7 @@ async fn over(reach: &Reach, command: Command, setting: &Setting) -> Result<u8, 
         Command::Approvals(approvals) => approvals::run(reach, answer, approvals).await,
         Command::Files(files) => files::run(reach, answer, files).await,
         Command::Deliveries(command) => deliveries::run(reach, answer, command).await,
+        Command::Cron(command) => cron::run(reach, answer, command).await,
         Command::Pairing(pairing) => pairing::run(reach, answer, pairing).await,
         Command::Token(token) => token::run(reach, answer, token).await,
         Command::Secret(secret) => secret::run(reach, answer, secret).await,

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 impl Reader<'_> {
     pub(super) fn jobs(&mut self, zone: &Zone, grants: &SendGrants) -> Arc<[Arc<Job>]> {
-        let (jobs, wrong) = job::of_agent((self.report, &self.owner), self.node, zone);
+        let (jobs, wrong) =
+            job::of_agent((self.report, &self.owner), self.id.as_str(), self.node, zone);
         for (span, why) in wrong {
             self.error(span, format!("agent `{}`: {why}", self.id), None);
         }

@@ -57,7 +57,7 @@ agents:
     assert!(!plain.is_enabled && plain.deliver.is_none() && plain.scope == JobScope::Own);
     for job in [morning, plain] {
         let tools = job.less.tools.as_ref().unwrap();
-        assert_eq!(tools.without_effects, [Effect::AskUser, Effect::Send, Effect::Schedule]);
+        assert_eq!(tools.without_effects, [Effect::AskUser, Effect::Schedule]);
     }
     let plan = morning.plan(&AgentId::new("a").unwrap(), 0).unwrap().unwrap();
     // A Wednesday in winter: half past eight in Berlin.
@@ -115,8 +115,9 @@ fn what_is_wrong_with_a_job_is_told() {
 
 #[test]
 fn an_added_job_is_read_by_the_same_rules() {
-    let utc = Zone::utc();
-    let job = of_text("j", r#"{"schedule": "30m", "prompt": "x", "deliver": "origin"}"#, &utc);
+    let (a, utc) = (AgentId::new("a").unwrap(), Zone::utc());
+    let job =
+        of_text((&a, "j"), r#"{"schedule": "30m", "prompt": "x", "deliver": "origin"}"#, &utc);
     assert_eq!(job.unwrap().deliver, Some(Deliver::Origin));
     for (name, text, said) in [
         ("j", r#"{"schedule": "30m", "prompt": "x", "shedule": 1}"#, "shedule"),
@@ -125,7 +126,7 @@ fn an_added_job_is_read_by_the_same_rules() {
         ("boot", r#"{"schedule": "30m", "prompt": "x"}"#, "of the configuration"),
         ("a b", r#"{"schedule": "30m", "prompt": "x"}"#, "a b"),
     ] {
-        let error = of_text(name, text, &utc).unwrap_err();
+        let error = of_text((&a, name), text, &utc).unwrap_err();
         assert!(error.contains(said), "{text}: {error}");
     }
 }

@@ -39,6 +39,13 @@ pub(crate) fn apply(sql: &Connection, command: &JobCommand) -> rusqlite::Result<
             )?
             .execute((job, scheduled_at.as_millis(), turn.0))?;
         }
+        JobCommand::Mark { job, scheduled_at, outcome } => {
+            sql.prepare_cached(
+                "UPDATE job_run SET outcome = ?3
+                 WHERE job = ?1 AND scheduled_at = ?2 AND ended_at IS NULL",
+            )?
+            .execute((job, scheduled_at.as_millis(), outcome))?;
+        }
         JobCommand::End { job, scheduled_at, outcome, why, at } => {
             sql.prepare_cached(
                 "UPDATE job_run SET ended_at = ?3, outcome = ?4, why = ?5
