@@ -48,6 +48,11 @@ impl Messaging {
         &self.delivery
     }
 
+    /// What begins jobs.
+    pub fn clockwork(&self) -> &Arc<Clockwork> {
+        &self.clockwork
+    }
+
     /// Sends what agents have to send and goes on with what waits for them, until told to stop.
     pub async fn run(&self, stop: CancellationToken) {
         let sending = tokio::spawn(self.delivery.clone().run(stop.clone()));

@@ -54,6 +54,7 @@ pub mod restart;
 mod restarted;
 mod resume;
 pub(crate) mod run;
+mod schedules;
 pub(crate) mod seen;
 mod send;
 mod serve;

@@ -45,6 +45,7 @@ impl Ingress {
             Command::New => self.new_session(cx).await,
             Command::Stop => self.stop(cx),
             Command::Status => self.status(cx).await,
+            Command::Cron => self.cron(cx, argument).await,
             Command::Memory => self.memory(cx).await,
             Command::Forget => self.forget(cx, argument).await,
             Command::Approve => self.approve(cx, argument).await,

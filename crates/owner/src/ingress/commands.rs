@@ -27,6 +27,8 @@ pub(super) enum Command {
     Stop,
     /// What goes on here.
     Status,
+    /// What is done by the clock here.
+    Cron,
     /// What is remembered here.
     Memory,
     /// Forget some of it.
@@ -65,13 +67,20 @@ const fn entry(
     Entry { command, name, argument, about, whose }
 }
 
-const ENTRIES: [Entry; 15] = [
+const ENTRIES: [Entry; 16] = [
     entry(Command::Help, "help", "", "what you can type here", For::Everyone),
     entry(Command::Whoami, "whoami", "", "who you are to me", For::Everyone),
     entry(Command::Agents, "agents", "", "the agents you reach in this chat", For::Everyone),
     entry(Command::New, "new", "", "begin this conversation anew", For::Everyone),
     entry(Command::Stop, "stop", "", "stop what I am doing", For::Everyone),
     entry(Command::Status, "status", "", "what goes on here", For::Everyone),
+    entry(
+        Command::Cron,
+        "cron",
+        " [add WHEN | WHAT]",
+        "what I do by the clock for you",
+        For::Everyone,
+    ),
     entry(Command::Memory, "memory", "", "what I remember here", For::Everyone),
     entry(
         Command::Forget,

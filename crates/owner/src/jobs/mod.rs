@@ -84,7 +84,7 @@ impl Clockwork {
     }
 
     /// Begins what is due, from what an earlier run left under way on, until `stop`.
-    pub(crate) async fn run(self: Arc<Self>, stop: CancellationToken) {
+    pub async fn run(self: Arc<Self>, stop: CancellationToken) {
         let mut changes = self.registry.changes();
         match self.store.daemon().busy().await {
             Ok(agents) => self.look_at_all(agents).await,

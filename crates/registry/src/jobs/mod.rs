@@ -4,9 +4,11 @@
 //! Running them is the owner's. Here is what there is to run, and the one place that changes it.
 
 mod change;
+mod told;
 mod view;
 
 pub use change::{JobError, NewJob};
+pub use told::JobWish;
 pub use view::{JobOrigin, JobView};
 
 use crate::access::Access;
