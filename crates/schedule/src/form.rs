@@ -74,10 +74,11 @@ impl Form {
         if let Ok(length) = Length::parse(trimmed) {
             return Ok(Self::In(length));
         }
-        if trimmed.starts_with(|c: char| c.is_ascii_digit()) && trimmed.contains('-') {
-            if let Some(form) = moment(trimmed) {
-                return Ok(form);
-            }
+        if trimmed.starts_with(|c: char| c.is_ascii_digit())
+            && trimmed.contains('-')
+            && let Some(form) = moment(trimmed)
+        {
+            return Ok(form);
         }
         let is_cron = |c: char| c.is_ascii_digit() || "*/,-".contains(c);
         let fields: Vec<&str> = trimmed.split_ascii_whitespace().collect();

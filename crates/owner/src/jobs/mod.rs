@@ -36,6 +36,9 @@ const DUE_AT_ONCE: usize = 256;
 /// How soon an agent is looked at again that does not serve, or whose store failed.
 const LOOK_AGAIN_MS: i64 = 60_000;
 
+/// How soon it is tried again where the daemon's store takes nothing.
+const STORE_AGAIN: Duration = Duration::from_secs(1);
+
 /// Begins what is due.
 pub struct Clockwork {
     world: World,
@@ -53,6 +56,13 @@ pub struct Clockwork {
     /// The generations whose jobs are known, by agent.
     known: Mutex<BTreeMap<AgentId, u64>>,
     room: Semaphore,
+}
+
+/// Whether it was kept when to look at an agent again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    Yes,
+    No,
 }
 
 /// How a look at an agent ended.
@@ -87,7 +97,9 @@ impl Clockwork {
     pub async fn run(self: Arc<Self>, stop: CancellationToken) {
         let mut changes = self.registry.changes();
         match self.store.daemon().busy().await {
-            Ok(agents) => self.look_at_all(agents).await,
+            Ok(agents) => {
+                self.look_at_all(agents).await;
+            }
             Err(error) => tracing::error!(%error, "runs that are under way can't be read"),
         }
         loop {
@@ -121,17 +133,23 @@ impl Clockwork {
                 let left = u64::try_from(left).unwrap_or_default();
                 return Ok(Duration::from_millis(left).min(SLEEP_MAX));
             }
-            self.look_at_all(due.into_iter().map(|due| due.agent).collect()).await;
+            let all = due.into_iter().map(|due| due.agent).collect();
+            if self.look_at_all(all).await == Kept::No {
+                // Who could not be put off would be due again at once, and for ever.
+                return Ok(STORE_AGAIN);
+            }
         }
     }
 
-    async fn look_at_all(self: &Arc<Self>, agents: Vec<AgentId>) {
+    /// Looks at agents; whether it is kept for all of them when to look again.
+    async fn look_at_all(self: &Arc<Self>, agents: Vec<AgentId>) -> Kept {
         let looks = agents.into_iter().map(|id| async move {
             // Never closed.
             let _permit = self.room.acquire().await;
-            self.look(&id).await;
+            self.look(&id).await
         });
-        futures_util::future::join_all(looks).await;
+        let all = futures_util::future::join_all(looks).await;
+        if all.contains(&Kept::No) { Kept::No } else { Kept::Yes }
     }
 
     /// Takes up jobs of configurations that are new, and those of the start.
@@ -144,6 +162,8 @@ impl Clockwork {
                 _ => Ok(()),
             };
             if let Err(error) = done {
+                // Tried again with the next change.
+                self.known().remove(id);
                 tracing::error!(agent = %id, %error, "the jobs of an agent can't be taken up");
             }
         }
@@ -185,12 +205,14 @@ impl Clockwork {
     }
 
     /// Looks what is due for an agent, begins it, and says when to look again.
-    async fn look(self: &Arc<Self>, id: &AgentId) {
+    async fn look(self: &Arc<Self>, id: &AgentId) -> Kept {
         let called = self.jobs.calls(id).await;
         let again = match self.go_through(id).await {
             Ok(Looked::Next(next)) => next,
             Ok(Looked::Asleep) => Some(self.now_ms() + LOOK_AGAIN_MS),
-            Err(StoreError::Retired { .. } | StoreError::Closed) => return,
+            Err(StoreError::Closed) => return Kept::No,
+            // Gone for good.
+            Err(StoreError::Retired { .. }) => None,
             Err(error) => {
                 tracing::error!(agent = %id, %error, "what is due for an agent can't be begun");
                 Some(self.now_ms() + LOOK_AGAIN_MS)
@@ -198,7 +220,9 @@ impl Clockwork {
         };
         if let Err(error) = self.jobs.wake_at(id, called, again.map(Timestamp::from_millis)).await {
             tracing::error!(agent = %id, %error, "when an agent is woken next could not be kept");
+            return Kept::No;
         }
+        Kept::Yes
     }
 
     async fn go_through(self: &Arc<Self>, id: &AgentId) -> Result<Looked, StoreError> {

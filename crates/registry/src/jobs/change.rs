@@ -225,7 +225,7 @@ impl Jobs {
         Ok(view)
     }
 
-    /// Removes a job that was added. A run of it that is under way loses its ground.
+    /// Removes a job that was added. A run of it that is under way goes on to its end.
     pub async fn remove(
         &self,
         agent: &AgentContext,

@@ -163,7 +163,7 @@ impl Jobs {
             agent.store.jobs().await?.into_iter().map(|row| (row.name.clone(), row)).collect();
         let mut all = Vec::new();
         for job in agent.jobs.iter() {
-            // What somebody added under the same name before waits until the name is free.
+            // What somebody added under the same name before has lost it to the configuration.
             let row = rows.remove(&job.name).filter(|row| row.spec.is_none());
             all.push(JobView::of_config(agent, job, row, since));
         }
