@@ -19,6 +19,7 @@ mod grants;
 pub mod handler;
 mod id;
 mod integrity;
+mod jobs;
 mod local;
 mod mcp;
 mod mcp_servers;
@@ -56,6 +57,7 @@ use axum::middleware::from_fn;
 use handler::{delete, get, post, put};
 use insula_capabilities::{Capabilities, Opened};
 use insula_registry::forgotten::Forgotten;
+use insula_registry::jobs::Jobs;
 use insula_registry::outbox::Outbox;
 use insula_registry::secrets::SecretBook;
 use insula_registry::trail::Trail;
@@ -76,6 +78,7 @@ pub struct Api {
     secrets: Arc<SecretBook>,
     trail: Trail,
     outbox: Arc<Outbox>,
+    jobs: Arc<Jobs>,
     forgotten: Arc<Forgotten>,
     /// What changes agents.
     daemon: Arc<Daemon>,
@@ -98,6 +101,7 @@ impl Api {
             secrets: parts.secrets.clone(),
             trail: parts.trail.clone(),
             outbox: parts.outbox.clone(),
+            jobs: parts.jobs.clone(),
             forgotten: parts.forgotten.clone(),
             daemon: daemon.clone(),
             capabilities: capabilities.clone(),
@@ -115,6 +119,13 @@ pub fn router(state: Api) -> Router {
         .route("/agents/{id}/deliveries", get(deliveries::list))
         .route("/agents/{id}/deliveries/{delivery}", delete(deliveries::discard))
         .route("/agents/{id}/deliveries/{delivery}/resend", post(deliveries::resend))
+        .route("/jobs", get(jobs::list_all))
+        .route("/agents/{id}/jobs", get(jobs::list).merge(post(jobs::add)))
+        .route("/agents/{id}/jobs/{name}", get(jobs::show).merge(delete(jobs::remove)))
+        .route("/agents/{id}/jobs/{name}/pause", post(jobs::pause))
+        .route("/agents/{id}/jobs/{name}/resume", post(jobs::resume))
+        .route("/agents/{id}/jobs/{name}/run", post(jobs::run))
+        .route("/agents/{id}/jobs/{name}/runs", get(jobs::runs))
         .route("/pairing", get(pairing::list_all))
         .route("/agents/{id}/pairing", get(pairing::list).merge(post(pairing::approve)))
         .route("/agents/{id}/pairing/{who}", delete(pairing::revoke))

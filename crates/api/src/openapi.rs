@@ -1,8 +1,9 @@
 //! The description of an owner's routes, for the one of the whole API.
 
 use crate::{
-    approvals, audit, audit_export, context, deliveries, events, files, grants, mcp, mcp_servers,
-    memory, messages, pairing, restart, secrets, sessions, skills, tools, turns, usage, v1,
+    approvals, audit, audit_export, context, deliveries, events, files, grants, jobs, mcp,
+    mcp_servers, memory, messages, pairing, restart, secrets, sessions, skills, tools, turns,
+    usage, v1,
 };
 use utoipa::OpenApi;
 
@@ -38,6 +39,15 @@ use utoipa::OpenApi;
     deliveries::list,
     deliveries::resend,
     deliveries::discard,
+    jobs::list_all,
+    jobs::list,
+    jobs::add,
+    jobs::show,
+    jobs::remove,
+    jobs::pause,
+    jobs::resume,
+    jobs::run,
+    jobs::runs,
     pairing::list_all,
     pairing::list,
     pairing::approve,

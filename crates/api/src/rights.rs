@@ -22,7 +22,7 @@ fn verb(method: &Method, path: &str) -> Option<Verb> {
     let reads = method == Method::GET || method == Method::HEAD;
     match what {
         "" | "context" | "tools" | "mcp" | "audit" | "sessions" | "usage" | "events" | "skills"
-        | "skills-verify" | "memory" | "turns"
+        | "skills-verify" | "memory" | "turns" | "jobs"
             if reads =>
         {
             Some(Verb::Read)
@@ -39,7 +39,7 @@ fn verb(method: &Method, path: &str) -> Option<Verb> {
         // Which chat it is can be made up by whoever asks, unlike in the chat itself.
         "home" if method == Method::DELETE => Some(Verb::Manage),
         "deliveries" if reads => Some(Verb::Read),
-        "skills" | "deliveries" => Some(Verb::Manage),
+        "skills" | "deliveries" | "jobs" => Some(Verb::Manage),
         _ => None,
     }
 }
@@ -175,6 +175,15 @@ mod tests {
             (&post, "/api/agents/{id}/pairing", Some(Verb::Approve)),
             (&delete, "/api/agents/{id}/pairing/{who}", Some(Verb::Approve)),
             (&get, "/api/pairing", None),
+            (&get, "/api/jobs", None),
+            (&get, "/api/agents/{id}/jobs", Some(Verb::Read)),
+            (&post, "/api/agents/{id}/jobs", Some(Verb::Manage)),
+            (&get, "/api/agents/{id}/jobs/{name}", Some(Verb::Read)),
+            (&get, "/api/agents/{id}/jobs/{name}/runs", Some(Verb::Read)),
+            (&delete, "/api/agents/{id}/jobs/{name}", Some(Verb::Manage)),
+            (&post, "/api/agents/{id}/jobs/{name}/pause", Some(Verb::Manage)),
+            (&post, "/api/agents/{id}/jobs/{name}/resume", Some(Verb::Manage)),
+            (&post, "/api/agents/{id}/jobs/{name}/run", Some(Verb::Manage)),
             (&get, "/api/agents/{id}/grants", Some(Verb::Approve)),
             (&get, "/api/agents/{id}/files/foreign", Some(Verb::Approve)),
             (&delete, "/api/agents/{id}/files/foreign", Some(Verb::Approve)),

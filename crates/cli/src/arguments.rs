@@ -5,6 +5,7 @@ mod audit;
 mod backup;
 mod bundle;
 mod conversation;
+mod cron;
 mod import;
 mod policies;
 mod service;
@@ -18,6 +19,7 @@ pub use backup::{Backup, PassphraseFrom, Restore};
 pub use bundle::{Along, CloneAgent, ExportAgent, ImportAgent};
 use conversation::CHAT_HELP;
 pub use conversation::{Approvals, Chat, Files, Forgetting, Memory, Sessions, Turns};
+pub use cron::{Cron, CronAdd, OneJob};
 pub use import::{Import, Wish};
 pub use policies::Policies;
 pub use service::{Install, Service, ServiceLogs, Which};
@@ -136,6 +138,9 @@ pub enum Command {
     /// List, resend and drop what an agent could not deliver
     #[command(subcommand)]
     Deliveries(Deliveries),
+    /// List, add, run, pause and remove what agents do by the clock
+    #[command(subcommand)]
+    Cron(Cron),
     /// List who asks to talk to an agent, let them in, and let them in no longer
     #[command(subcommand)]
     Pairing(Pairing),

@@ -61,6 +61,8 @@ pub struct FolderFiles {
     pub soul: FileState,
     /// `AGENTS.md`.
     pub instructions: FileState,
+    /// `BOOT.md`.
+    pub boot: FileState,
     /// `skills/`.
     pub skills: Arc<SkillFolder>,
     /// `mcp.json`: what the daemon knows of the tools of the agent's MCP servers.
@@ -90,7 +92,8 @@ impl FilesSnapshot {
                     let folder = FolderFiles {
                         config,
                         soul: read("SOUL.md", SOUL_BYTES_MAX),
-                        instructions: read_instructions(&entry.path()),
+                        instructions: read_own(&entry.path(), "AGENTS.md"),
+                        boot: read_own(&entry.path(), "BOOT.md"),
                         mcp: read("mcp.json", PINS_BYTES_MAX),
                         skills: Arc::new(skills),
                     };
@@ -141,6 +144,7 @@ impl FilesSnapshot {
             file(&folder.config);
             file(&folder.soul);
             file(&folder.instructions);
+            file(&folder.boot);
             file(&folder.mcp);
             skills(&mut file, &folder.skills);
         }
@@ -181,8 +185,8 @@ fn read_bundles(folder: &Path) -> BTreeMap<String, Arc<SkillFolder>> {
 
 /// What an operator tells one agent. Never by a link of either kind: that could lead to where
 /// agents write, and what they write is no instruction.
-fn read_instructions(folder: &Path) -> FileState {
-    let path = folder.join("AGENTS.md");
+fn read_own(folder: &Path, name: &str) -> FileState {
+    let path = folder.join(name);
     let is_link = |it: fs::Metadata| it.is_symlink() || it.is_file() && it.nlink() > 1;
     if fs::symlink_metadata(&path).is_ok_and(is_link) {
         let why = "is a link, and could lead to what an agent may write; copy the text itself";

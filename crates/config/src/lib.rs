@@ -19,6 +19,7 @@ mod file_state;
 pub mod files;
 pub mod hook;
 pub mod images;
+pub mod job;
 pub mod json_schema;
 mod layers;
 pub mod load;

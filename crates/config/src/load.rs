@@ -144,6 +144,10 @@ impl Loader<'_> {
                 Some(FileState::Text(pins)) => config.map(|config| config.with_pins(pins)),
                 _ => config,
             };
+            let config = match folder.map(|folder| &folder.boot) {
+                Some(FileState::Text(text)) => config.map(|config| config.with_boot(text)),
+                _ => config,
+            };
             if let (Some(config), Some(files)) = (&config, draft.node.get("files")) {
                 let user_home = env.get("HOME").map(String::as_str);
                 warnings::always_asks(self.report, config, files.span, user_home);
@@ -337,6 +341,9 @@ impl Loader<'_> {
                 self.look_into(&owner, file, text);
             }
             FileState::Unreadable(why) => self.unusable(&owner, &file, why),
+        }
+        if let FileState::Unreadable(why) = &folder.boot {
+            self.unusable(&owner, &format!("agents/{name}/BOOT.md"), why);
         }
         if let FileState::Unreadable(why) = &folder.mcp {
             self.unusable(&owner, &format!("agents/{name}/mcp.json"), why);

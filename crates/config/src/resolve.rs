@@ -7,6 +7,7 @@ mod credentials;
 mod embeddings;
 mod hooks;
 mod images;
+mod jobs;
 mod logs;
 mod mcp;
 mod people;
@@ -172,6 +173,7 @@ pub fn resolve(
     });
     let logs_keep = reader.logs_keep();
     let sessions_keep = reader.sessions_keep();
+    let jobs = reader.jobs(&zones.own, &boundary.messages);
     let asked = std::mem::take(&mut reader.asked).into_iter();
     if reader.failed {
         return None;
@@ -221,6 +223,7 @@ pub fn resolve(
         zones,
         admins,
         access,
+        jobs,
         logs_keep,
         sessions_keep,
         hooks,

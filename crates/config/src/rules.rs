@@ -3,6 +3,7 @@
 //! Each rule is both a check and a parser; the table uses the check, the code that reads
 //! values uses the parser, and neither can disagree with the other.
 
+use crate::job;
 use crate::shape::{Problem, TextRule, shorten};
 use crate::suggest::nearest;
 use insula_domain::percent::Encoded;
@@ -11,6 +12,7 @@ use insula_domain::{
     AccountId, Act, AgentId, ChatId, ChatSelector, FlowSource, HostPattern, Platform, Profile,
     RuledTools, Selector, TopicId, TrustedSource, Zone,
 };
+use insula_schedule::{ActiveHours, Form};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -246,6 +248,44 @@ rule!(
             None => "write a name of the tz database, such as `Europe/Berlin` or `UTC`".to_owned(),
         };
         Err(Problem::new(format!("`{}` is no time zone", shorten(text))).help(help))
+    }
+);
+rule!(
+    /// A schedule.
+    SCHEDULE, "a schedule such as `every 2h`, `30 8 * * 1-5` or `every weekday at 8:30`", "", |text| {
+        Form::parse(text).map(drop).map_err(|error| Problem::new(error.to_string()))
+    }
+);
+rule!(
+    /// A moment.
+    MOMENT, "a moment such as `2026-12-31T23:59`", "", |text| {
+        job::moment(text, &Zone::utc()).map(drop).map_err(Problem::new)
+    }
+);
+rule!(
+    /// Hours of a day.
+    HOURS, "hours such as `08:00-22:00`", "", |text| {
+        text.parse::<ActiveHours>().map(drop).map_err(Problem::new)
+    }
+);
+rule!(
+    /// Where the reply of a job goes.
+    DELIVER, "`none`, `origin`, `agent` or a place such as `telegram:main:-100123`", "", |text| {
+        match (job::Deliver::parse(text), text.parse::<insula_domain::Audience>()) {
+            (Some(_), _) => Ok(()),
+            (None, Err(error)) => Err(no_place(text, &error.to_string())),
+            (None, Ok(_)) => Ok(()),
+        }
+    }
+);
+rule!(
+    /// Whose memory a job has.
+    JOB_SCOPE, "`job`, `chat`, `global` or a context such as `chat:telegram:main:-100123`", "", |text| {
+        match job::JobScope::parse(text) {
+            Some(_) => Ok(()),
+            None => Err(Problem::new(format!("`{}` is no scope of a job", shorten(text)))
+                .help("write `job`, `chat`, `global`, or a context such as `chat:telegram:main:-100123`")),
+        }
     }
 );
 rule!(

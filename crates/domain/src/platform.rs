@@ -12,6 +12,7 @@ pub const PLATFORMS: &[&str] = &[
     "api",
     "bluebubbles",
     "cli",
+    "cron",
     "dingtalk",
     "discord",
     "editor",
@@ -51,6 +52,8 @@ impl Platform {
     pub const WEB: Self = Self("web");
     /// The terminal.
     pub const CLI: Self = Self("cli");
+    /// What nobody says: turns that the clock begins.
+    pub const CRON: Self = Self("cron");
 
     /// Finds a platform by name.
     pub fn new(text: &str) -> Result<Self, IdError> {

@@ -52,6 +52,11 @@ impl Zone {
         &self.name
     }
 
+    /// When its clocks show what, for whoever works with the calendar.
+    pub fn rules(&self) -> &TimeZone {
+        &self.rules
+    }
+
     /// The day of a moment here, in milliseconds since the epoch.
     pub fn day(&self, ms: i64) -> Day {
         Day::of_millis(self.wall_ms(ms))

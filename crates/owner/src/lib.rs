@@ -6,6 +6,7 @@
 
 mod delivery;
 mod ingress;
+mod jobs;
 mod messaging;
 mod notices;
 pub mod rooms;
@@ -13,5 +14,6 @@ mod tenant;
 
 pub use delivery::{BUTTON_DATA_BYTES_MAX, ChatRef, Choice, Relay, SILENT, split};
 pub use ingress::{COMMANDS, Ingress, without_notes};
+pub use jobs::Clockwork;
 pub use messaging::Messaging;
 pub use tenant::of as tenant_of;

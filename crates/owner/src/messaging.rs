@@ -2,6 +2,7 @@
 
 use crate::delivery::Relay;
 use crate::ingress::Ingress;
+use crate::jobs::Clockwork;
 use crate::notices::Notices;
 use crate::tenant;
 use insula_capabilities::Opened;
@@ -19,12 +20,14 @@ pub struct Messaging {
     accounts: Arc<dyn Accounts>,
     ingress: Ingress,
     delivery: Arc<Relay>,
+    clockwork: Arc<Clockwork>,
 }
 
 impl Messaging {
     /// For the agents of a daemon, sending by these accounts.
     pub fn new(opened: &Opened, engine: Engine, accounts: Arc<dyn Accounts>) -> Arc<Self> {
         let delivery = Relay::new(&opened.parts, engine.clone(), accounts.clone());
+        let clockwork = Clockwork::new(opened, engine.clone(), delivery.clone());
         let ingress = Ingress::new(opened, engine, (delivery.clone(), accounts.clone()));
         let parts = &opened.parts;
         let out = Arc::downgrade(&delivery);
@@ -32,7 +35,7 @@ impl Messaging {
         let notices = Notices::new(parts.registry.clone(), parts.homes.clone(), clock, out);
         parts.lives.add(Arc::new(notices));
         let (registry, forgotten) = (opened.parts.registry.clone(), opened.parts.forgotten.clone());
-        Arc::new(Self { registry, forgotten, accounts, ingress, delivery })
+        Arc::new(Self { registry, forgotten, accounts, ingress, delivery, clockwork })
     }
 
     /// What takes events.
@@ -45,9 +48,15 @@ impl Messaging {
         &self.delivery
     }
 
+    /// What begins jobs.
+    pub fn clockwork(&self) -> &Arc<Clockwork> {
+        &self.clockwork
+    }
+
     /// Sends what agents have to send and goes on with what waits for them, until told to stop.
     pub async fn run(&self, stop: CancellationToken) {
         let sending = tokio::spawn(self.delivery.clone().run(stop.clone()));
+        let clock = tokio::spawn(self.clockwork.clone().run(stop.clone()));
         let mut changes = self.registry.changes();
         let mut forgotten = self.forgotten.changes();
         loop {
@@ -61,6 +70,9 @@ impl Messaging {
                 () = changes.changed() => {}
                 () = forgotten.changed() => {}
             }
+        }
+        if let Err(error) = clock.await {
+            tracing::error!(%error, "the clock of jobs ended in a panic");
         }
         if let Err(error) = sending.await {
             tracing::error!(%error, "sending ended in a panic");

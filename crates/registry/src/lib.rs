@@ -19,6 +19,7 @@ pub mod forgotten;
 mod front;
 pub mod home;
 pub mod home_chats;
+pub mod jobs;
 pub mod key_name;
 pub mod keyed;
 pub mod lives;

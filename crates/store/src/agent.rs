@@ -7,6 +7,7 @@ use crate::approval::{Approval, ApprovalDecision, Grant};
 use crate::audit::{AuditEntry, Seq};
 use crate::id::{MessageSeq, SessionId, TurnId};
 use crate::ingress::{IngressCommand, PairingAsked};
+use crate::job::JobCommand;
 use crate::memory::{Fragment, FragmentId, Frozen, MemoryList, MemoryOrigin, Remember};
 use crate::message::NewMessage;
 use crate::outbox::{DeliveryId, OutboxCommand};
@@ -136,6 +137,8 @@ pub enum AgentCommand {
     Outbox(OutboxCommand),
     /// Changes what stands before the conversations.
     Ingress(Box<IngressCommand>),
+    /// Changes what the agent does by the clock.
+    Job(Box<JobCommand>),
     /// Forgets idempotency keys that were first seen before a time.
     PruneIdempotency {
         /// The time.

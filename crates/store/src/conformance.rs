@@ -6,6 +6,7 @@ mod approvals;
 mod audit;
 mod foreign;
 mod ingress;
+mod jobs;
 mod lease;
 mod lineage;
 mod memory;
@@ -53,6 +54,7 @@ pub async fn run(opener: &dyn Opener) {
     turns::run(opener).await;
     approvals::run(opener).await;
     foreign::run(opener).await;
+    jobs::run(opener).await;
     ingress::run(opener).await;
     lineage::run(opener).await;
     memory::run(opener).await;

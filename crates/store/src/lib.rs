@@ -30,6 +30,7 @@ mod handle;
 mod holder;
 pub mod id;
 pub mod ingress;
+pub mod job;
 pub mod key;
 mod language;
 pub mod lease;
@@ -72,6 +73,7 @@ pub use ingress::{
     EventName, InboxRow, IngressCommand, JoinedChat, NewInbox, Pairing, PairingAsked,
     PairingRequest, PlatformUser, Tries,
 };
+pub use job::{JobCommand, JobRow, JobRun, JobState};
 pub use key::{AuditKey, KeyExposure};
 pub use lease::{Lease, Owned};
 pub use memory::{

@@ -122,6 +122,10 @@ fn command(command: &AgentCommand) -> Result<()> {
             Some((what, len, max)) => Err(StoreError::TooLong { what, len, max }),
             None => Ok(()),
         },
+        AgentCommand::Job(command) => match command.excess() {
+            Some((what, len, max)) => Err(StoreError::TooLong { what, len, max }),
+            None => Ok(()),
+        },
         AgentCommand::RevokeGrant { .. }
         | AgentCommand::ForgetForeign { .. }
         | AgentCommand::ThawMemory { .. }

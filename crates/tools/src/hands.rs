@@ -3,6 +3,7 @@
 
 pub use crate::output::HandError;
 
+use crate::cronjob::Schedules;
 use crate::delegate::Delegate;
 use crate::files::Files;
 use crate::memory::Memory;
@@ -40,6 +41,8 @@ pub struct Hands<'h> {
     pub memory: Option<&'h dyn Memory>,
     /// Messages to other conversations, where the agent may send any.
     pub outbox: Option<&'h dyn Outbox>,
+    /// What the agent does by the clock.
+    pub schedules: Option<&'h dyn Schedules>,
     /// Who reads in quarantine.
     pub reader: Option<&'h dyn Reader>,
     /// Who makes pictures.
@@ -60,6 +63,7 @@ impl<'h> Hands<'h> {
             delegate: None,
             memory: None,
             outbox: None,
+            schedules: None,
             reader: None,
             pictures: None,
         }
@@ -100,6 +104,11 @@ impl Hands<'_> {
     /// The outbox, or why there is none.
     pub(crate) fn outbox(&self) -> Result<&dyn Outbox, HandError> {
         self.outbox.ok_or_else(|| HandError("nothing is sent from here".to_owned()))
+    }
+
+    /// The jobs, or why there are none.
+    pub(crate) fn schedules(&self) -> Result<&dyn Schedules, HandError> {
+        self.schedules.ok_or_else(|| HandError("nothing is done by the clock here".to_owned()))
     }
 
     /// Who reads in quarantine, or why nobody does.

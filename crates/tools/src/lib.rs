@@ -5,6 +5,7 @@
 //! no file system outside of those handles, and there is nothing it could name one by.
 
 mod clarify;
+pub mod cronjob;
 pub mod delegate;
 mod delegate_task;
 mod execute_code;
@@ -41,6 +42,7 @@ pub mod workspace;
 mod write_file;
 
 pub use clarify::Clarify;
+pub use cronjob::{CronJob, Schedules};
 pub use delegate::Delegate;
 pub use delegate_task::DelegateTask;
 pub use execute_code::ExecuteCode;
@@ -273,6 +275,7 @@ pub enum Recall {
 /// Every built-in tool that this version runs.
 pub const BUILT_IN: &[&dyn Tool] = &[
     &Clarify,
+    &CronJob,
     &DelegateTask,
     &ExecuteCode,
     &ImageGenerate,

@@ -13,6 +13,7 @@ use crate::provenance::Provenance;
 use crate::quarantine::TurnReader;
 use crate::remember::TurnMemory;
 use crate::run::calls;
+use crate::schedules::TurnSchedules;
 use crate::send::TurnOutbox;
 use crate::subagents::TurnDelegate;
 use crate::transcript::ScopedHistory;
@@ -172,6 +173,7 @@ impl Turn<'_> {
         };
         let delegate = TurnDelegate::new(self.shop, cx, step);
         let outbox = TurnOutbox::new(self.shop, cx, step);
+        let schedules = TurnSchedules::new(self.shop, cx);
         let chain = match cleared.tool().is_quarantined() {
             true => Some(self.chain().await?),
             false => None,
@@ -191,6 +193,7 @@ impl Turn<'_> {
             delegate: Some(&delegate),
             memory: memory.as_ref().map(|it| it as _),
             outbox: Some(&outbox),
+            schedules: Some(&schedules),
             reader: Some(&reader),
             pictures: Some(&pictures),
         };

@@ -17,7 +17,7 @@ use insula_domain::Actor;
 use insula_domain::FailureCause;
 use insula_domain::{Axis, Budget, Effect, Narrowing, ToolVerdict};
 use insula_registry::access::Access;
-use insula_registry::context::AgentContext;
+use insula_registry::context::{AgentContext, Whereabouts};
 use insula_registry::registry::AgentState;
 use insula_registry::signal::Changes;
 use insula_store::StoreError;
@@ -89,7 +89,7 @@ impl TurnContext {
             self.is_here(&holds, known.as_ref())?;
             self.admitted.put(holds);
         }
-        let ways = access.ways(&now.id, &self.from.address);
+        let ways = self.from.ways(access, &now.id);
         if std::ptr::eq(&*now, self.agent.root()) && *ways == *self.agent.ways() {
             return Ok(None);
         }
@@ -138,13 +138,14 @@ impl TurnContext {
     ) -> Result<(), Lost> {
         let now = newest(access, &settled)?;
         if !Arc::ptr_eq(&now, &self.agent) {
-            self.from = now.scope(&self.from.address);
+            let job = self.from.job.take();
+            self.from = Whereabouts { job, ..now.scope(&self.from.address) };
             let seals = now.store.seals();
             self.files = now.workspace.files(&self.key, self.session, &seals, &caps.world);
             self.scope = caps.written_scope(&now, &self.from, &self.key).await;
         }
-        self.agent = access
-            .through(&now, &self.from.address)
+        self.agent = now
+            .through(&self.from.ways(access, &now.id))
             .map_err(|why| Lost::Said(format!("{why}, {NOTHING_MORE}")))?;
         self.still(access).await.map(drop)
     }

@@ -182,7 +182,7 @@ impl Engine {
         let open =
             OpenSession { key: key.to_string().into(), scope: scope.clone(), label: begins, at };
         let budget = agent.boundary.budget;
-        let ways = self.shop.access.ways(&agent.id, &from.address);
+        let ways = from.ways(&self.shop.access, &agent.id);
         let payer =
             Payer { agent: &agent, principal: &principal, scope: &scope, budget, ways: &ways };
         let admission = self.shop.budgets.admit(payer)?;

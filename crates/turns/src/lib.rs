@@ -56,6 +56,7 @@ mod restarted;
 mod resume;
 mod retention;
 pub(crate) mod run;
+mod schedules;
 pub(crate) mod seen;
 mod send;
 mod serve;

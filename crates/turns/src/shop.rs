@@ -17,6 +17,7 @@ use insula_config::model::ModelRef;
 use insula_models::{Chain, Link, RetryPolicy, ToolSchema, Transport};
 use insula_registry::context::AgentContext;
 use insula_registry::forgotten::Forgotten;
+use insula_registry::jobs::Jobs;
 use insula_registry::lives::Lives;
 use insula_registry::providers;
 use insula_registry::secrets::{DaemonKeys, SecretBook};
@@ -40,6 +41,7 @@ pub(crate) struct Shop {
     pub(crate) secrets: Arc<SecretBook>,
     pub(crate) access: Arc<Access>,
     pub(crate) trail: Trail,
+    pub(crate) jobs: Arc<Jobs>,
     pub(crate) forgotten: Arc<Forgotten>,
     /// What the hands of tools are made of.
     pub(crate) caps: Capabilities,
@@ -108,6 +110,7 @@ impl Shop {
             secrets: parts.secrets.clone(),
             access: parts.access.clone(),
             trail: parts.trail.clone(),
+            jobs: parts.jobs.clone(),
             forgotten: parts.forgotten.clone(),
             caps: caps.clone(),
             transport,

@@ -100,6 +100,14 @@ impl Capabilities {
         session: &SessionKey,
         operation: MemoryOperation,
     ) -> Result<Resolved, ScopeDenied> {
+        // What a job remembers was said by whoever made it, and never by what runs then.
+        if let Some(writes) = at.job.as_ref().and_then(|job| job.scope()) {
+            let reads = match writes {
+                Scope::Global => vec![Scope::Global],
+                Scope::Context(_) => vec![Scope::Global, writes.clone()],
+            };
+            return Ok(Resolved { reads, writes });
+        }
         let also = agent.memory.as_ref().map(|it| it.also_read.as_slice()).unwrap_or_default();
         // A named scope asks for no values; most agents have one.
         let is_plain = also.is_empty()

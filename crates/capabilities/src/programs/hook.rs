@@ -70,6 +70,22 @@ impl HookProgram<'_> {
     }
 }
 
+impl Capabilities {
+    /// Runs a script of the operator's before a turn, as confined as the agent's programs: what it
+    /// prints, or why there is nothing.
+    pub async fn script(
+        &self,
+        agent: &AgentContext,
+        (principal, session): (&Actor, SessionId),
+        files: &Files,
+        (command, timeout): (&str, Duration),
+    ) -> Result<Vec<u8>, String> {
+        let program =
+            HookProgram { agent, session, principal, files, folder: None, command, timeout };
+        program.run(self, Vec::new()).await
+    }
+}
+
 /// Posts JSON to a server that the operator named, and reads its answer.
 pub(crate) async fn post(
     caps: &Capabilities,

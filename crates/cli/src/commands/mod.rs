@@ -11,6 +11,7 @@ mod bundle;
 mod check;
 mod context;
 mod course;
+mod cron;
 mod daemon_log;
 mod deliveries;
 mod ending;
@@ -39,8 +40,8 @@ mod turns;
 mod usage;
 
 use crate::arguments::{
-    Add, Agents, Approvals, Arguments, Audit, Command, Config, Files, Mcp, Memory, Model, Pairing,
-    Secret, Sessions, Skills, Token,
+    Add, Agents, Approvals, Arguments, Audit, Command, Config, Cron, Files, Mcp, Memory, Model,
+    Pairing, Secret, Sessions, Skills, Token,
 };
 use crate::daemon::{self, Ended, Follow, Options};
 use crate::failure::Failure;
@@ -168,6 +169,8 @@ fn purpose(command: &Command) -> Purpose {
         | Command::Approvals(Approvals::Revoke { .. })
         | Command::Files(Files::Trust { .. })
         | Command::Pairing(Pairing::Approve { .. } | Pairing::Revoke { .. }) => Purpose::Change,
+        Command::Cron(Cron::List { .. } | Cron::Show(_) | Cron::History(_)) => Purpose::Look,
+        Command::Cron(_) => Purpose::Change,
         Command::Mcp(Mcp::List(_) | Mcp::Serve(_)) => Purpose::Look,
         Command::Mcp(_) => Purpose::Change,
         Command::Agents(agents) => match agents {
@@ -200,6 +203,7 @@ async fn over(reach: &Reach, command: Command, setting: &Setting) -> Result<u8, 
         Command::Approvals(approvals) => approvals::run(reach, answer, approvals).await,
         Command::Files(files) => files::run(reach, answer, files).await,
         Command::Deliveries(command) => deliveries::run(reach, answer, command).await,
+        Command::Cron(command) => cron::run(reach, answer, command).await,
         Command::Pairing(pairing) => pairing::run(reach, answer, pairing).await,
         Command::Token(token) => token::run(reach, answer, token).await,
         Command::Secret(secret) => secret::run(reach, answer, secret).await,

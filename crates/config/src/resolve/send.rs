@@ -20,7 +20,9 @@ impl Reader<'_> {
 
     /// A grant that nothing can use deserves a word, and so does a flow to where nothing goes.
     pub(super) fn warn_of_idle_targets(&mut self, table: &ToolTable, grants: &SendGrants) {
-        if let Some(node) = self.at("send").filter(|_| !table.verdict(TOOL).is_in()) {
+        // A job delivers there without the tool.
+        let has_jobs = ["cron", "heartbeat", "boot"].iter().any(|key| self.at(key).is_some());
+        if let Some(node) = self.at("send").filter(|_| !has_jobs && !table.verdict(TOOL).is_in()) {
             let message =
                 format!("agent `{}` may send somewhere and does not have `{TOOL}`", self.id);
             let help = format!("name it: `tools: {{also_allow: [{TOOL}]}}`");

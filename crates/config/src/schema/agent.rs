@@ -1,6 +1,7 @@
 //! The keys of an agent.
 
 use super::hook::{HOOK, HOOK_EVENT};
+use super::job::{BOOT, HEARTBEAT, JOB};
 use super::moved::translate_toolsets;
 use super::one_or_many;
 use super::outside::{IMAGES, MCP_SERVER, NETWORK, WEB};
@@ -143,6 +144,27 @@ pub static AGENT: Object = Object {
             Object(&SEND),
             "Where it may send messages on its own, by `send_message`.",
         ),
+        Field::new(
+            "cron",
+            Map { keys: &rules::NAME, values: &Object(&JOB) },
+            "What it does by the clock, by name.",
+        ),
+        Field::new(
+            "heartbeat",
+            Object(&HEARTBEAT),
+            "How often it looks around on its own: a job of that name.",
+        )
+        .default("never"),
+        Field::new(
+            "boot",
+            Forms(&[Text(&rules::TEXT), Object(&BOOT)]),
+            "What it is told once when the daemon has started. Takes the place of BOOT.md.",
+        )
+        .default("the agent's BOOT.md, else nothing")
+        .expand(|node| match node.value {
+            Value::Scalar { .. } => node.under("prompt"),
+            _ => node,
+        }),
         Field::new(
             "timezone",
             Forms(&[Text(&rules::ZONE), Object(&TIMEZONE)]),

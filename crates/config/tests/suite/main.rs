@@ -19,6 +19,7 @@ mod golden;
 mod hooks;
 mod hostile;
 mod integrity;
+mod jobs;
 mod providers;
 mod silences;
 mod ways;

@@ -34,6 +34,7 @@ fn of_table(table: &str) -> Option<Kind> {
         | "usage" | "posting" | "unindexed" | "search_index" | "taken_in" | "child" | "spent"
         | "busy" | "wake" => Kind::Session,
         "approval" | "approval_grant" | "button" => Kind::Approval,
+        "job" | "job_run" => Kind::CronJob,
         "foreign_file" => Kind::File,
         "audit" | "audit_queue" | "audit_count" | "anchor" => Kind::Audit,
         "origin" | "delivery" | "delivery_part" | "pairing_request" | "pairing"
@@ -64,7 +65,7 @@ fn of_route(path: &str) -> Option<Kind> {
         "audit" => Kind::Audit,
         "tokens" => Kind::Token,
         "route" | "deliveries" | "pairing" | "hooks" | "chat" | "home" => Kind::Route,
-        "cron" => Kind::CronJob,
+        "cron" | "jobs" => Kind::CronJob,
         "board" | "boards" => Kind::Board,
         // What is about the agent or the daemon as a whole, and kept in their databases.
         "" | "agents" | "pause" | "resume" | "archive" | "reload" | "restart" | "status"
@@ -106,7 +107,7 @@ fn of_key(key: &str) -> Option<Kind> {
         | "group"
         | "observe_unmentioned_group_messages"
         | "sharedPaths" => Kind::Route,
-        "cron" => Kind::CronJob,
+        "cron" | "heartbeat" | "boot" => Kind::CronJob,
         "boards" => Kind::Board,
         _ => return None,
     })

@@ -54,7 +54,8 @@ pub fn tried(
         (Kind::Route, Action::Read) => probe.explains_route(),
         (Kind::Route, Action::Write) => probe.binds_route(),
         (Kind::Route, Action::Call) => probe.route_reads("deliveries"),
-        (Kind::CronJob, _) => probe.is_absent(absent::cron),
+        (Kind::CronJob, Action::Read) => probe.reads_jobs(),
+        (Kind::CronJob, _) => probe.changes_jobs(),
         (Kind::Board, _) => probe.is_absent(absent::boards),
         (Kind::MemoryScope | Kind::Database | Kind::Approval, Action::Call)
         | (Kind::Tool | Kind::McpServer | Kind::Audit, Action::Write) => Ok(Cell::Nothing),
@@ -112,6 +113,42 @@ impl Probe<'_> {
             crate::attempt::Verdict::NotRun(_) => Ok(Cell::Absent),
             other => anyhow::bail!("{other:?}"),
         }
+    }
+
+    /// The owner's job, by a name that says nothing to anybody else.
+    fn job(&self) -> Result<(String, String)> {
+        let (name, canary) = (format!("matrix-{}", self.owner), self.canary("job"));
+        let path = format!("/api/agents/{}/jobs", self.owner);
+        let body = json!({ "name": name, "schedule": "@yearly", "prompt": canary });
+        // There since an earlier cell, or made now.
+        self.ground.admin("POST", &path, &body)?;
+        let listed = self.ground.admin("GET", &format!("{path}/{name}"), &Value::Null)?;
+        anyhow::ensure!(listed.body.contains(&name), "there is no job: {}", listed.body);
+        Ok((name, path))
+    }
+
+    fn reads_jobs(&self) -> Result<Cell> {
+        let (name, path) = self.job()?;
+        let told = self.told(vec![Call::new("cronjob", json!({ "action": "list" }))])?;
+        let listed = self.route("GET", &path, &Value::Null)?;
+        let one = self.route("GET", &format!("{path}/{name}"), &Value::Null)?;
+        let shows = |text: &str| {
+            text.contains(&format!("{name}\""))
+                || text.contains("@yearly")
+                || text.contains("0 0 1 1 *")
+        };
+        Ok(Cell::of(told.contains(&name) || shows(&listed.body) || shows(&one.body)))
+    }
+
+    fn changes_jobs(&self) -> Result<Cell> {
+        let (name, path) = self.job()?;
+        let pause = json!({ "action": "pause", "job_id": name });
+        self.told(vec![Call::new("cronjob", pause)])?;
+        self.route("POST", &format!("{path}/{name}/pause"), &Value::Null)?;
+        let now = self.ground.admin("GET", &format!("{path}/{name}"), &Value::Null)?;
+        let is_paused = now.json()["state"] == "paused";
+        self.ground.admin("POST", &format!("{path}/{name}/resume"), &Value::Null)?;
+        Ok(Cell::of(is_paused))
     }
 
     fn recalls(&self) -> Result<Cell> {

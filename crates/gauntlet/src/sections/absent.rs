@@ -9,11 +9,6 @@ use crate::puppet::{Call, Script};
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 
-/// Scheduled turns.
-pub fn cron(ground: &Ground, agent: &str) -> Outcome {
-    nothing(ground, agent, "cron jobs", &["cronjob"], &["cron", "jobs"])
-}
-
 /// Boards that agents share.
 pub fn boards(ground: &Ground, agent: &str) -> Outcome {
     let tools = [

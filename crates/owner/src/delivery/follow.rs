@@ -95,6 +95,20 @@ impl Relay {
         self.begin(agent, place, reply_to, turn, Since::Now);
     }
 
+    /// Asks in a chat what a turn needs an approval for that nobody follows there.
+    pub(crate) async fn put_question(
+        self: &Arc<Self>,
+        agent: &AgentContext,
+        place: &ChatRef,
+        turn: TurnId,
+        (id, tool, what, rule): (String, String, String, String),
+    ) -> Result<(), StoreError> {
+        let Some(turn) = agent.store.turn(turn).await? else { return Ok(()) };
+        let question = Question { id, tool, what, rule };
+        let named = (Question::name(&question.id), &question);
+        self.ask(agent, place, (turn.id, turn.session), named).await
+    }
+
     /// Shows that what was said was heard, where the platform shows that. Nobody waits for it.
     fn mark_read(&self, agent: &AgentContext, place: &ChatRef, message: MessageId) {
         let Some(adapter) = self.accounts.outbound(place.platform, &place.account) else { return };

@@ -53,6 +53,7 @@ impl Ingress {
             Command::Usage => or_told(agent, self.usage(cx).await),
             Command::Who => or_told(agent, self.who(cx).await),
             Command::Logs => self.logs(cx).await,
+            Command::Cron => self.cron(cx, argument).await,
             Command::Memory => self.memory(cx).await,
             Command::Forget => self.forget(cx, argument).await,
             Command::Approve => self.approve(cx, argument).await,

@@ -41,6 +41,8 @@ pub(super) enum Command {
     Usage,
     /// Who speaks here.
     Who,
+    /// What is done by the clock here.
+    Cron,
     /// What is remembered here.
     Memory,
     /// Forget some of it.
@@ -81,7 +83,7 @@ const fn entry(
     Entry { command, name, argument, about, whose }
 }
 
-const ENTRIES: [Entry; 23] = [
+const ENTRIES: [Entry; 24] = [
     entry(Command::Help, "help", "", "what you can type here", For::Everyone),
     entry(Command::Whoami, "whoami", "", "who you are to me", For::Everyone),
     entry(Command::Agents, "agents", "", "the agents you reach in this chat", For::Everyone),
@@ -95,6 +97,13 @@ const ENTRIES: [Entry; 23] = [
     entry(Command::Model, "model", "", "which model answers here", For::Everyone),
     entry(Command::Usage, "usage", "", "what you used today", For::Everyone),
     entry(Command::Who, "who", "", "who speaks here", For::Everyone),
+    entry(
+        Command::Cron,
+        "cron",
+        " [add WHEN | WHAT]",
+        "what I do by the clock for you",
+        For::Everyone,
+    ),
     entry(Command::Memory, "memory", "", "what I remember here", For::Everyone),
     entry(
         Command::Forget,

@@ -12,6 +12,7 @@ mod asleep;
 mod attachments;
 mod burst;
 mod commands;
+mod cron;
 mod dispatch;
 mod happenings;
 mod lately;
@@ -40,6 +41,7 @@ use insula_domain::clean::Removed;
 use insula_domain::{AgentId, Handling, SessionKey};
 use insula_registry::access::{AdmittedSender, InboundCounts, InboundOutcome};
 use insula_registry::forgotten::Forgotten;
+use insula_registry::jobs::Jobs;
 use insula_registry::secrets::SecretBook;
 use insula_registry::trail::Trail;
 use insula_registry::{Access, AgentContext, AgentState, Daemon, Home, Registry};
@@ -80,6 +82,7 @@ pub struct Inner {
     store: Store,
     registry: Arc<Registry>,
     access: Arc<Access>,
+    jobs: Arc<Jobs>,
     secrets: Arc<SecretBook>,
     trail: Trail,
     inbound: Arc<InboundCounts>,
@@ -177,6 +180,7 @@ impl Ingress {
             store: parts.store.clone(),
             registry: parts.registry.clone(),
             access: parts.access.clone(),
+            jobs: parts.jobs.clone(),
             secrets: parts.secrets.clone(),
             trail: parts.trail.clone(),
             inbound: parts.inbound.clone(),

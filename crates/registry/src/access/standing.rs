@@ -4,6 +4,7 @@
 use super::Access;
 use crate::context::AgentContext;
 use crate::tokens::{Token, Verb};
+use insula_config::job::Job;
 use insula_domain::{Actor, Address, AgentId, Asker, Bearer, Platform, Standing};
 use insula_store::StoreError;
 use std::sync::Arc;
@@ -35,6 +36,16 @@ impl Access {
         match who {
             Actor::CommandLine => return Ok(true),
             Actor::Token(bearer) => return Ok(self.bears(bearer, agent, Verb::Chat)),
+            // Who runs the agent made a job of it, and it still is one.
+            Actor::Daemon if address.platform == Platform::CRON => {
+                let name = address.chat.as_str();
+                let is_its = |job: &Arc<Job>| &*job.name == name;
+                if agent.jobs.iter().any(is_its) {
+                    return Ok(true);
+                }
+                let rows = agent.store.jobs().await?;
+                return Ok(rows.iter().any(|row| &*row.name == name && row.spec.is_some()));
+            }
             _ => {}
         }
         let asker = Asker { address, also: &[], is_bot: false };

@@ -1,9 +1,11 @@
 //! The place of a message as text, for a turn that goes on after a crash.
 
+use super::job::{JobTurn, KeptJob};
 use insula_domain::{
     AccountId, Address, ChatId, ChatType, Community, GuildId, Platform, RoleId, TopicId, UserId,
 };
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -24,10 +26,12 @@ struct Kept {
     user: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     roles: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    job: Option<KeptJob>,
 }
 
 /// The place as text.
-pub(super) fn write(address: &Address) -> String {
+pub(super) fn write(address: &Address, job: Option<&JobTurn>) -> String {
     let (guild, team) = match &address.community {
         Some(Community::Guild(id)) => (Some(id.to_string()), None),
         Some(Community::Team(id)) => (None, Some(id.to_string())),
@@ -44,13 +48,14 @@ pub(super) fn write(address: &Address) -> String {
         team,
         user: address.user.as_ref().map(ToString::to_string),
         roles: address.roles.iter().map(ToString::to_string).collect(),
+        job: job.map(KeptJob::of),
     };
     // Nothing in it has a form that JSON could not have.
     serde_json::to_string(&kept).unwrap_or_default()
 }
 
 /// The place that a text says; `None` for one that can't be read whole.
-pub(super) fn read(text: &str) -> Option<Address> {
+pub(super) fn read(text: &str) -> Option<(Address, Option<Arc<JobTurn>>)> {
     let kept: Kept = serde_json::from_str(text).ok()?;
     let community = match (kept.guild, kept.team) {
         (Some(_), Some(_)) => return None,
@@ -58,7 +63,11 @@ pub(super) fn read(text: &str) -> Option<Address> {
         (None, Some(team)) => Some(Community::Team(GuildId::new(team).ok()?)),
         (None, None) => None,
     };
-    Some(Address {
+    let job = match kept.job {
+        Some(job) => Some(Arc::new(job.restored()?)),
+        None => None,
+    };
+    let address = Address {
         platform: Platform::new(&kept.platform).ok()?,
         account: AccountId::new(kept.account).ok()?,
         chat: ChatId::new(kept.chat).ok()?,
@@ -68,7 +77,8 @@ pub(super) fn read(text: &str) -> Option<Address> {
         community,
         user: kept.user.map(UserId::new).transpose().ok()?,
         roles: kept.roles.into_iter().map(RoleId::new).collect::<Result<_, _>>().ok()?,
-    })
+    };
+    Some((address, job))
 }
 
 #[cfg(test)]
@@ -100,9 +110,9 @@ mod tests {
         let guild = Community::Guild(GuildId::new("g").unwrap());
         let guild = Address { community: Some(guild), ..most.clone() };
         for address in [least, most.clone(), guild] {
-            assert_eq!(read(&write(&address)), Some(address));
+            assert_eq!(read(&write(&address, None)), Some((address, None)));
         }
-        let text = write(&most);
+        let text = write(&most, None);
         for broken in ["", "{}", &text[..text.len() - 1], &text.replace("thread", "room")] {
             assert_eq!(read(broken), None, "{broken}");
         }

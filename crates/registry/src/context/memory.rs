@@ -1,10 +1,13 @@
 //! How an agent remembers, and where a message was said, which decides what it may remember there.
 
-use super::{AgentContext, kept_address};
+use super::{AgentContext, JobTurn, kept_address};
+use crate::access::Access;
 use insula_config::agent::{EmbeddingsConfig, GlobalWrites, MemoryConfig};
 use insula_config::model::ModelRef;
 use insula_domain::expr::Expression;
-use insula_domain::{Actor, Address, MemoryScope, PersonId, Scope, SessionKey, UserId};
+use insula_domain::{
+    Actor, Address, AgentId, MemoryScope, Narrowing, PersonId, Scope, SessionKey, UserId,
+};
 use insula_memory::{ListLimits, Memory as Keeper};
 use insula_world::Timestamp;
 use std::path::PathBuf;
@@ -19,9 +22,24 @@ pub struct Whereabouts {
     pub address: Address,
     /// The person its sender is linked to.
     pub person: Option<PersonId>,
+    /// What it is held to, where nobody said it: a turn that the clock began.
+    pub job: Option<Arc<JobTurn>>,
 }
 
 impl Whereabouts {
+    /// The same place, for a turn that the clock began.
+    #[must_use]
+    pub fn by_job(self, job: Arc<JobTurn>) -> Self {
+        Self { job: Some(job), ..self }
+    }
+
+    /// What ways in and the job take away, as they are now.
+    pub fn ways(&self, access: &Access, agent: &AgentId) -> Vec<Arc<Narrowing>> {
+        let mut ways = access.ways(agent, &self.address);
+        ways.extend(self.job.as_ref().map(|job| job.less.clone()));
+        ways
+    }
+
     /// The whereabouts of a message that a crash interrupted: as they were kept, or by the key
     /// of its conversation and who spoke, where that says all. What was kept and can't be read
     /// is an error: nobody may come in by a wider way than they did.
@@ -31,7 +49,10 @@ impl Whereabouts {
         kept: Option<&str>,
     ) -> Option<Self> {
         match kept {
-            Some(kept) => Some(agent.scope(&kept_address::read(kept)?)),
+            Some(kept) => {
+                let (address, job) = kept_address::read(kept)?;
+                Some(Self { job, ..agent.scope(&address) })
+            }
             None => Some(agent.scope(&address_of(key, who))),
         }
     }
@@ -39,11 +60,15 @@ impl Whereabouts {
     /// What to keep of it beside the key of its conversation and who spoke; `None` where those
     /// say all.
     pub fn to_keep(&self, key: &SessionKey, who: &Actor) -> Option<String> {
-        (self.address != address_of(key, who)).then(|| kept_address::write(&self.address))
+        let is_told = self.job.is_none() && self.address == address_of(key, who);
+        (!is_told).then(|| kept_address::write(&self.address, self.job.as_deref()))
     }
 
     /// The scope of what is journalled where no other can be had: the conversation's own.
     pub fn fallback(&self, session: &SessionKey) -> Scope {
+        if let Some(job) = &self.job {
+            return job.own_scope();
+        }
         MemoryScope::Auto.resolve(&session.place(&self.address), None)
     }
 }

@@ -5,12 +5,14 @@
 
 mod crowd;
 mod hooks;
+mod job;
 mod kept_address;
 mod mcp;
 mod memory;
 mod narrowed;
 
 pub use hooks::AgentHooks;
+pub use job::JobTurn;
 pub use mcp::{Mcp, PROMPTS, is_shown, resources_tool};
 pub use memory::{EmbeddingRest, EmbeddingSource, Embeddings, Memory, Whereabouts};
 
@@ -21,6 +23,7 @@ use crate::whole::Whole;
 use crate::workspace::Workspace;
 use insula_config::agent::{AccessPolicy, AgentConfig, Instructions, People, Soul};
 use insula_config::images::ImagesConfig;
+use insula_config::job::Job;
 use insula_config::model::ModelRef;
 use insula_config::programs::Programs;
 use insula_config::settings::Setting;
@@ -42,6 +45,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+
+/// A place as text, for whoever keeps one.
+pub fn keep_place(address: &Address) -> String {
+    kept_address::write(address, None)
+}
+
+/// The place that was kept; `None` for what no version of ours wrote.
+pub fn kept_place(text: &str) -> Option<Address> {
+    kept_address::read(text).map(|(address, _)| address)
+}
 
 /// What names of conversations begin with that have no other.
 pub const ONE_OFF: &str = "once-";
@@ -111,6 +124,8 @@ pub struct Parts {
     pub admins: Admins,
     /// Who may talk to it on platforms, and how it behaves there.
     pub access: Arc<AccessPolicy>,
+    /// What it does by the clock, by its configuration.
+    pub jobs: Arc<[Arc<Job>]>,
     /// How long its logs are kept.
     pub logs_keep: Duration,
     /// How long a conversation is kept in which nothing happens; `None` for ever.
@@ -309,6 +324,7 @@ impl AgentContext {
             audit,
             admins: config.admins,
             access: Arc::new(config.access),
+            jobs: config.jobs,
             logs_keep: config.logs_keep,
             sessions_keep: config.sessions_keep,
             origin: None,
@@ -353,6 +369,7 @@ impl AgentContext {
             audit: self.audit.clone(),
             admins: self.admins.clone(),
             access: self.access.clone(),
+            jobs: self.jobs.clone(),
             logs_keep: self.logs_keep,
             sessions_keep: self.sessions_keep,
             origin: Some(self.clone()),
@@ -453,7 +470,7 @@ impl AgentContext {
     pub fn scope(&self, address: &Address) -> Whereabouts {
         let user = address.user.as_ref();
         let person = user.and_then(|user| self.conversations.people.person(address.platform, user));
-        Whereabouts { address: address.clone(), person: person.cloned() }
+        Whereabouts { address: address.clone(), person: person.cloned(), job: None }
     }
 }
 

@@ -88,6 +88,7 @@ impl AgentContext {
             audit: own.audit.clone(),
             admins: own.admins.clone(),
             access,
+            jobs: own.jobs.clone(),
             logs_keep: own.logs_keep,
             sessions_keep: own.sessions_keep,
             origin: Some(self.clone()),

@@ -15,6 +15,7 @@ use crate::error::RuntimeError;
 use crate::forgotten::Forgotten;
 use crate::home::{Home, HomeLock};
 use crate::home_chats::HomeChats;
+use crate::jobs::Jobs;
 use crate::lives::Lives;
 use crate::outbox::Outbox;
 use crate::registry::{Registry, Snapshot};
@@ -101,6 +102,8 @@ pub struct Parts {
     pub inbound: Arc<InboundCounts>,
     /// How often agents had to forget a conversation.
     pub forgotten: Arc<Forgotten>,
+    /// What agents do by the clock.
+    pub jobs: Arc<Jobs>,
     /// Where agents tell what becomes of them.
     pub homes: Arc<HomeChats>,
     /// Who is told what becomes of agents.

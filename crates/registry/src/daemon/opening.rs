@@ -9,6 +9,7 @@ use crate::environment::Environment;
 use crate::error::{RuntimeError, in_general};
 use crate::home::{Home, HomeLock};
 use crate::home_chats::HomeChats;
+use crate::jobs::Jobs;
 use crate::lives::Lives;
 use crate::outbox::Outbox;
 use crate::registry::{AgentEntry, AgentState, Registry, Snapshot};
@@ -95,6 +96,8 @@ impl Daemon {
         ];
         let access = Access::new(&world, &registry, (&tokens, &rosters), &trail, &acting);
         let logs = AgentLogs::new(&home, &world, &registry);
+        let access = Arc::new(access);
+        let jobs = Arc::new(Jobs::new(&world, &owner, &access, &trail));
         let parts = Parts {
             home,
             world,
@@ -105,7 +108,8 @@ impl Daemon {
             tokens,
             secrets,
             trail,
-            access: Arc::new(access),
+            access,
+            jobs,
             outbox,
             inbound: Arc::default(),
             forgotten: Arc::default(),

@@ -1,11 +1,13 @@
 //! What a backend must provide. The promises that types can't say are in `conformance`.
 
 mod ingress;
+mod jobs;
 mod memory;
 mod outbox;
 mod vectors;
 
 pub use ingress::IngressBackend;
+pub use jobs::JobBackend;
 pub use memory::MemoryBackend;
 pub use outbox::OutboxBackend;
 pub use vectors::VectorBackend;
@@ -67,7 +69,7 @@ pub trait Backend: Send + Sync {
 /// One agent's part; see [`AgentStore`](crate::AgentStore) for what each method means.
 #[async_trait]
 pub trait AgentBackend:
-    MemoryBackend + OutboxBackend + IngressBackend + VectorBackend + Send + Sync
+    MemoryBackend + OutboxBackend + IngressBackend + JobBackend + VectorBackend + Send + Sync
 {
     /// Applies a batch whole or not at all.
     async fn commit(&self, batch: Vec<AgentCommand>, lease: &Lease) -> Result<Committed>;

@@ -3,6 +3,7 @@
 pub(crate) mod agent;
 pub(crate) mod daemon;
 mod ingress;
+mod jobs;
 mod memory;
 mod outbox;
 mod vectors;

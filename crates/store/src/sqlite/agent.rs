@@ -1,6 +1,7 @@
 //! One agent's database, `agents/<id>/agent.db`, through its slot in the pool.
 
 mod ingress;
+mod jobs;
 mod memory;
 mod outbox;
 mod vectors;

@@ -4,11 +4,12 @@ use super::means::Means;
 use super::memory::write as memory;
 use super::sql::CommandFault;
 use super::{
-    approvals, audit, course, foreign, forget, index, ingress, messages, outbox, sessions, turns,
-    usage, vectors,
+    approvals, audit, course, foreign, forget, index, ingress, jobs, messages, outbox, sessions,
+    turns, usage, vectors,
 };
 use crate::agent::{AgentCommand, CommandOutcome, Committed};
 use crate::ingress::IngressCommand;
+use crate::job::JobCommand;
 use crate::message::NewMessage;
 use crate::outbox::OutboxCommand;
 use crate::turn::{Accept, Accepted, Flush, NewStep};
@@ -56,6 +57,11 @@ impl Traits {
                 // What waits for a turn has to be found after a crash, as unfinished turns are.
                 AgentCommand::Ingress(command) => {
                     traits.accepts |= matches!(&**command, IngressCommand::Keep(new) if new.waits);
+                }
+                // A run that a crash cuts off has to be found, as unfinished turns are.
+                AgentCommand::Job(command) => {
+                    traits.accepts |=
+                        matches!(&**command, JobCommand::Begin(run) if run.ended_at.is_none());
                 }
                 AgentCommand::Conclude(conclude) => traits.say(&conclude.messages),
                 AgentCommand::Audit(_) => traits.audits = true,
@@ -227,6 +233,7 @@ fn one(
         AgentCommand::ThawMemory { session } => memory::thaw(sql, *session)?,
         AgentCommand::Outbox(command) => return outbox::write::apply(sql, means.chain, command),
         AgentCommand::Ingress(command) => return Ok(ingress::apply(sql, command)?),
+        AgentCommand::Job(command) => jobs::apply(sql, command)?,
         // Dealt with where the turn is known.
         AgentCommand::Beside(_) => {}
         AgentCommand::PruneIdempotency { before } => turns::prune_idempotency(sql, *before)?,

@@ -18,6 +18,7 @@ mod forget;
 mod group;
 mod index;
 mod ingress;
+mod jobs;
 mod kept;
 mod ledger;
 mod lineage;

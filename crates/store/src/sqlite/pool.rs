@@ -6,6 +6,7 @@ use super::anchors::ToAnchor;
 use super::audit;
 use super::daemon::DaemonFile;
 use super::group::CommitQueue;
+use super::jobs;
 use super::open::{self, Absent};
 use super::outbox;
 use super::reindex;
@@ -304,7 +305,9 @@ impl Pool {
         let job = move || {
             let used = match &*state {
                 State::Open(open) => open.file.db.read(|sql| {
-                    let busy = turn_reads::any_unfinished(sql)? || outbox::read::any_open(sql)?;
+                    let busy = turn_reads::any_unfinished(sql)?
+                        || outbox::read::any_open(sql)?
+                        || jobs::any_open(sql)?;
                     // Who is removed leaves what they used, finished or not.
                     let stays_busy = busy && !matches!(next, State::Retired);
                     if stays_busy { Ok(None) } else { spent::last(sql).map(Some) }

@@ -11,10 +11,12 @@ use crate::current::runs_programs;
 use crate::turn::{Broken, Turn, TurnContext};
 use insula_capabilities::programs::{Alive, Ground, LiveProgram, ProgramReach};
 use insula_config::agent::GlobalWrites;
+use insula_config::job::JobApprovals;
 use insula_domain::Actor;
 use insula_domain::command::DangerRule;
 use insula_domain::question::StartFolder;
 use insula_domain::{AccessMode, ApprovalMode, ChildApprovals, Effect, tool};
+use insula_registry::context::JobTurn;
 use insula_registry::events::turn::{ApprovalOutcome, TurnEvent};
 use insula_registry::events::until;
 use insula_registry::lives::{LifeFacts, LifeKind};
@@ -22,6 +24,7 @@ use insula_registry::tokens::Verb;
 use insula_store::{ApprovalDecision, Usage};
 use insula_tools::Risk;
 use serde_json::json;
+use std::sync::Arc;
 
 /// The rule by which a write that every conversation reads needs an approval.
 const GLOBAL_WRITE: &str = "global_memory";
@@ -250,6 +253,10 @@ fn asked_for<'q>(cx: &'q TurnContext, call: Call<'q>, judged: &'q Judged) -> Que
 impl Turn<'_> {
     /// How agreement is had: by the stricter way of the turn's generation and the one that holds.
     pub(crate) fn mode(&self) -> ApprovalMode {
+        let denies = |job: &Arc<JobTurn>| job.approvals == JobApprovals::Deny;
+        if self.cx.from.job.as_ref().is_some_and(denies) {
+            return ApprovalMode::Deny;
+        }
         let own = self.cx.agent.boundary.approvals.mode;
         let Some(now) = &self.now else { return own };
         let now = now.boundary.approvals;

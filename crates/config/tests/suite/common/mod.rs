@@ -27,6 +27,7 @@ pub fn home(files: &[(&str, &str)]) -> FilesSnapshot {
                 match *file {
                     "agent.yaml" => folder.config = text,
                     "AGENTS.md" => folder.instructions = text,
+                    "BOOT.md" => folder.boot = text,
                     _ => folder.soul = text,
                 }
             }

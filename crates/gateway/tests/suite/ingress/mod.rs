@@ -16,6 +16,7 @@ mod commands;
 mod files;
 mod groups;
 mod home_chat;
+mod jobs;
 mod pairing;
 mod repeats;
 mod roles;

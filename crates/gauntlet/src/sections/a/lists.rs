@@ -2,7 +2,7 @@
 
 use crate::attempt::{Attempt, Outcome, Verdict};
 use crate::ground::Ground;
-use crate::puppet::Script;
+use crate::puppet::{Act, Call, Script};
 use crate::sections::absent;
 use crate::{control, hold};
 use serde_json::{Value, json};
@@ -170,5 +170,26 @@ fn boards(ground: &Ground) -> Outcome {
 }
 
 fn cron(ground: &Ground) -> Outcome {
-    absent::cron(ground, "a")
+    let canary = ground.canary("a job of b");
+    let body = json!({ "name": "secret-plan", "schedule": "@yearly", "prompt": canary.text });
+    let added = ground.admin("POST", "/api/agents/b/jobs", &body)?;
+    control!(added.body.contains("secret-plan"), "b's job does not come to be: {}", added.body);
+    let token = ground.mint("a", &["chat", "read", "approve", "manage", "admin"])?;
+    let asked = |path: &str| ground.api(&token.text, "GET", path, &Value::Null);
+    for (own, nobodys) in [
+        ("/api/agents/b/jobs", "/api/agents/x/jobs"),
+        ("/api/agents/b/jobs/secret-plan", "/api/agents/x/jobs/secret-plan"),
+        ("/api/agents/b/jobs/secret-plan/runs", "/api/agents/x/jobs/secret-plan/runs"),
+    ] {
+        let (one, other) = (asked(own)?.comparable(), asked(nobodys)?.comparable());
+        let other = other.replace("`x`", "`b`");
+        hold!(one == other, "{own} answers otherwise than nobody: {one}");
+    }
+    let all = asked("/api/jobs")?;
+    hold!(canary.found_in(all.body.as_bytes()).is_none(), "every job is listed: {}", all.body);
+    let list =
+        Script::steps(vec![Act::Call(vec![Call::new("cronjob", json!({ "action": "list" }))])]);
+    let told = ground.turn("a", "jobs", list)?.told();
+    hold!(!told.contains("secret-plan"), "a's model lists b's job: {told}");
+    Ok(Verdict::Held)
 }

@@ -6,7 +6,6 @@ use crate::canary::Canary;
 use crate::ground::Ground;
 use crate::machine;
 use crate::puppet::{Act, Call, Script};
-use crate::sections::absent;
 use crate::{control, hold};
 use anyhow::Result;
 use insula_testkit::telegram::Where;
@@ -229,5 +228,15 @@ fn over_api(ground: &Ground) -> Outcome {
 }
 
 fn cron(ground: &Ground) -> Outcome {
-    absent::cron(ground, "m")
+    let make = |name: &str| {
+        let asked =
+            json!({ "action": "create", "name": name, "schedule": "@yearly", "prompt": "x" });
+        Call::new("cronjob", asked)
+    };
+    let listed = || anyhow::Ok(ground.admin("GET", "/api/agents/m/jobs", &Value::Null)?.body);
+    let turn = ground.tell(Where::Chat(KITCHEN), &ben(), "do it", once(make("planted")))?;
+    hold!(!listed()?.contains("planted"), "a job came to be: {}", turn.told());
+    let turn = ground.tell(Where::Dm(ADA), &chief(), "do it", once(make("wanted")))?;
+    control!(listed()?.contains("wanted"), "an admin's job does not come to be: {}", turn.told());
+    Ok(Verdict::Held)
 }

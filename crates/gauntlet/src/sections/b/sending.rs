@@ -199,8 +199,8 @@ fn sprayed(ground: &Ground) -> Outcome {
     Ok(Verdict::Held)
 }
 
-fn by_cron(ground: &Ground) -> Outcome {
-    absent::cron(ground, "m")
+fn by_cron(_: &Ground) -> Outcome {
+    Ok(Verdict::NotRun("jobs exist, and nobody has written this attempt yet".to_owned()))
 }
 
 fn by_board(ground: &Ground) -> Outcome {

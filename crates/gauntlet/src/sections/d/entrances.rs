@@ -11,8 +11,8 @@ fn a_board_worker(ground: &Ground) -> Outcome {
     absent::boards(ground, "parent")
 }
 
-fn a_cron_job(ground: &Ground) -> Outcome {
-    absent::cron(ground, "deep")
+fn a_cron_job(_: &Ground) -> Outcome {
+    Ok(Verdict::NotRun("jobs exist, and nobody has written this attempt yet".to_owned()))
 }
 
 fn a_hook_that_looks_around(ground: &Ground) -> Outcome {

@@ -45,6 +45,7 @@ fn need(method: &str, path: &str) -> Option<Need> {
             | "/api/daemon/secrets"
             | "/api/daemon/secrets/{name}"
             | "/api/doctor"
+            | "/api/jobs"
             | "/api/pairing"
             | "/api/reload"
             | "/api/route/explain"
@@ -63,7 +64,7 @@ fn need(method: &str, path: &str) -> Option<Need> {
         "" if reads => Need::Verb("read"),
         "" if ends => Need::Daemon,
         "context" | "tools" | "audit" | "usage" | "events" | "skills-verify" | "memory"
-        | "turns"
+        | "turns" | "jobs"
             if reads =>
         {
             Need::Verb("read")
@@ -75,6 +76,7 @@ fn need(method: &str, path: &str) -> Option<Need> {
         }
         "approvals" if reads || says => Need::Verb("approve"),
         "grants" | "files" if reads || ends => Need::Verb("approve"),
+        "jobs" if says || ends => Need::Verb("manage"),
         "pairing" => Need::Verb("approve"),
         "pause" | "resume" | "reload" | "restart" if says => Need::Verb("manage"),
         "home" if ends => Need::Verb("manage"),

@@ -28,6 +28,7 @@ const ROOMS: [&str; 25] = [
     "channel",
     "vault",
     "config",
+    "schedule",
     "wire",
     "world",
     "domain",

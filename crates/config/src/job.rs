@@ -1,0 +1,342 @@
+//! What an agent does by the clock, out of its settings: `cron`, `heartbeat`, `boot`, and what is
+//! added while the daemon runs.
+
+use crate::diagnostic::{FindingOwner, LoadReport};
+use crate::rules;
+use crate::schema::JOB;
+use crate::shape::{Checker, Shape};
+use crate::way_in;
+use crate::yaml::{self, Node};
+use insula_domain::{AgentId, Audience, Effect, Narrowing, Scope, Selector, ToolNarrowing, Zone};
+use insula_schedule::{
+    ActiveHours, Bounds, Form, FormError, Length, Missed, Overlap, Plan, Schedule,
+};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The name of the job that `heartbeat` is, and of the one that `boot` is.
+pub const HEARTBEAT: &str = "heartbeat";
+pub const BOOT: &str = "boot";
+/// Longest settings of a job that is added, in bytes, and most values in them.
+const ADDED_BYTES_MAX: usize = 32 * 1024;
+const ADDED_VALUES_MAX: usize = 500;
+const TIMEOUT: Duration = Duration::from_secs(30 * 60);
+const PAUSE_AFTER: u32 = 5;
+/// What no job does, whatever its tools are.
+pub const WITHOUT_EFFECTS: [Effect; 2] = [Effect::AskUser, Effect::Schedule];
+/// The tools by which an agent says something elsewhere.
+const SENDING: [&str; 2] = ["send_message", "message_agent"];
+const LOOK_AROUND: &str = "Look around: is there something that you should do or say now, from what you know and what you were asked to keep an eye on? If nothing is worth saying, answer [SILENT].";
+
+/// When a job runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum JobTime {
+    /// By a schedule.
+    By(Form),
+    /// Once, when the daemon has started.
+    AtStart,
+}
+
+/// Where the reply of a job goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Deliver {
+    /// Nowhere: it stands in the session.
+    Nowhere,
+    /// Where the job was made.
+    Origin,
+    /// To the home chat of the agent.
+    Home,
+    Place(Audience),
+}
+
+impl Deliver {
+    /// Reads one; other runtimes say `local` for what stays here.
+    pub fn parse(text: &str) -> Option<Self> {
+        Some(match text {
+            "none" | "local" => Self::Nowhere,
+            "origin" => Self::Origin,
+            "agent" | "home" => Self::Home,
+            place => Self::Place(place.parse().ok()?),
+        })
+    }
+}
+
+impl std::fmt::Display for Deliver {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Nowhere => f.write_str("none"),
+            Self::Origin => f.write_str("origin"),
+            Self::Home => f.write_str("agent"),
+            Self::Place(place) => place.fmt(f),
+        }
+    }
+}
+
+/// Whose memory a job has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum JobScope {
+    /// Its own.
+    Own,
+    /// That of the chat it was made in.
+    Chat,
+    /// This one.
+    Named(Scope),
+}
+
+impl JobScope {
+    pub fn parse(text: &str) -> Option<Self> {
+        Some(match text {
+            "job" => Self::Own,
+            "chat" => Self::Chat,
+            scope => Self::Named(scope.parse().ok()?),
+        })
+    }
+}
+
+impl std::fmt::Display for JobScope {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Own => f.write_str("job"),
+            Self::Chat => f.write_str("chat"),
+            Self::Named(scope) => scope.fmt(f),
+        }
+    }
+}
+
+/// What becomes of what needs an approval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JobApprovals {
+    Ask,
+    Deny,
+}
+
+/// Something an agent does by the clock.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Job {
+    pub name: Box<str>,
+    pub time: JobTime,
+    pub zone: Zone,
+    pub prompt: Box<str>,
+    /// Runs before the model.
+    pub script: Option<Box<str>>,
+    /// Where the reply goes; `None` where nobody said.
+    pub deliver: Option<Deliver>,
+    pub scope: JobScope,
+    /// What it takes away from the agent.
+    pub less: Arc<Narrowing>,
+    pub approvals: JobApprovals,
+    pub timeout: Duration,
+    pub overlap: Overlap,
+    pub bounds: Bounds,
+    pub pause_after: u32,
+    pub is_enabled: bool,
+}
+
+impl Job {
+    /// When it is due, said at `made_ms`; `None` for one that runs at the start.
+    pub fn plan(&self, agent: &AgentId, made_ms: i64) -> Result<Option<Plan>, FormError> {
+        let JobTime::By(form) = &self.time else { return Ok(None) };
+        let seed = self.seed(agent);
+        let schedule = form.settle((made_ms, made_ms), &self.zone)?;
+        let schedule = match schedule {
+            // Those of the configuration were made at no moment: each agent has its own beat.
+            Schedule::Every { length, .. } if made_ms == 0 => {
+                let anchor_ms = (seed % length.as_ms().cast_unsigned()).cast_signed();
+                Schedule::Every { length, anchor_ms }
+            }
+            schedule => schedule,
+        };
+        Ok(Some(Plan { schedule, zone: self.zone.clone(), bounds: self.bounds.clone(), seed }))
+    }
+
+    fn seed(&self, agent: &AgentId) -> u64 {
+        let hash = blake3::hash(format!("{agent}/{}", self.name).as_bytes());
+        hash.as_bytes()[..8].iter().fold(0, |seed, byte| seed << 8 | u64::from(*byte))
+    }
+}
+
+/// A job of `cron.<name>` or one that is added. What is wrong with it was said by its shape, or
+/// is the error.
+fn read(
+    (report, owner): (&mut LoadReport, &FindingOwner),
+    (agent, name): (&str, &str),
+    node: &Node,
+    zone: &Zone,
+) -> Result<Job, String> {
+    let text = |key| node.get(key).and_then(Node::text);
+    let form = text("schedule").map(Form::parse).transpose().map_err(|error| error.to_string())?;
+    let form = form.ok_or("it has no schedule")?;
+    let zone = text("timezone").and_then(Zone::named).unwrap_or_else(|| zone.clone());
+    let until = text("until").map(|until| moment(until, &zone)).transpose()?;
+    let job = common((report, owner), (agent, name), node, (JobTime::By(form), zone));
+    let script = text("script").map(Into::into);
+    if job.prompt.is_empty() && script.is_none() {
+        return Err("it has neither a `prompt` nor a `script`".to_owned());
+    }
+    let bounds = Bounds {
+        until_ms: until,
+        count: node.get("count").and_then(Node::integer).and_then(|it| u32::try_from(it).ok()),
+        jitter_ms: text("jitter").and_then(rules::duration).map_or(0, millis),
+        missed: text("missed").and_then(Missed::parse).unwrap_or_default(),
+        ..job.bounds
+    };
+    Ok(Job {
+        script,
+        bounds,
+        overlap: text("overlap").and_then(Overlap::parse).unwrap_or_default(),
+        is_enabled: node.get("enabled").and_then(Node::bool).unwrap_or(true),
+        ..job
+    })
+}
+
+/// The last moment of a job.
+pub(crate) fn moment(text: &str, zone: &Zone) -> Result<i64, String> {
+    let form = Form::parse(text).map_err(|error| error.to_string())?;
+    match form {
+        Form::At(_) | Form::AtWall(_) => match form.settle((0, 0), zone) {
+            Ok(Schedule::Once(at)) => Ok(at),
+            _ => Err(format!("`{text}` is no moment")),
+        },
+        _ => Err(format!("`{text}` is no moment such as 2026-12-31T23:59")),
+    }
+}
+
+fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// What all kinds of jobs have.
+fn common(
+    (report, owner): (&mut LoadReport, &FindingOwner),
+    (agent, name): (&str, &str),
+    node: &Node,
+    (time, zone): (JobTime, Zone),
+) -> Job {
+    let text = |key| node.get(key).and_then(Node::text);
+    // What is spent is counted by it, so no two agents may share one.
+    let by = format!("job `{agent}/{name}`");
+    let less = way_in::read((report, owner), (&by, by.clone()), node);
+    let mut less = less.map_or_else(|| Narrowing::by(by.clone()), |less| (*less).clone());
+    let tools = less.tools.get_or_insert_with(|| ToolNarrowing::by(by));
+    // Nobody is there to be asked, it says what it has to say by its reply, and it makes no jobs.
+    tools.without_effects.extend(WITHOUT_EFFECTS);
+    tools.without.extend(SENDING.iter().filter_map(|name| Selector::parse(name).ok()));
+    let within: Option<ActiveHours> = text("active_hours").and_then(|hours| hours.parse().ok());
+    Job {
+        name: name.into(),
+        time,
+        zone,
+        prompt: text("prompt").unwrap_or_default().into(),
+        script: None,
+        deliver: text("deliver").and_then(Deliver::parse),
+        scope: text("scope").and_then(JobScope::parse).unwrap_or(JobScope::Own),
+        less: Arc::new(less),
+        approvals: match text("approvals") {
+            Some("deny") => JobApprovals::Deny,
+            _ => JobApprovals::Ask,
+        },
+        timeout: text("timeout").and_then(rules::duration).unwrap_or(TIMEOUT),
+        overlap: Overlap::default(),
+        bounds: Bounds { within, ..Bounds::default() },
+        pause_after: node
+            .get("pause_after")
+            .and_then(Node::integer)
+            .and_then(|it| u32::try_from(it).ok())
+            .unwrap_or(PAUSE_AFTER),
+        is_enabled: true,
+    }
+}
+
+/// All jobs that an agent's settings name, each with what is wrong with it.
+pub(crate) fn of_agent(
+    (report, owner): (&mut LoadReport, &FindingOwner),
+    agent: &str,
+    node: &Node,
+    zone: &Zone,
+) -> (Vec<Job>, Vec<(crate::source::Span, String)>) {
+    let (mut jobs, mut wrong) = (Vec::new(), Vec::new());
+    for entry in node.get("cron").map(Node::entries).unwrap_or_default() {
+        let name = &*entry.key;
+        match read((report, owner), (agent, name), &entry.value, zone) {
+            _ if name == HEARTBEAT || name == BOOT => {
+                let why = format!("`{name}` is the name of the job that the key `{name}` makes");
+                wrong.push((entry.key_span, why));
+            }
+            Ok(job) if matches!(&job.time, JobTime::By(form) if form.is_relative()) => {
+                let at = entry.value.get("schedule").map_or(entry.value.span, |it| it.span);
+                let why = format!(
+                    "job `{name}` would run once from nobody knows when: write `every …` or a time such as 2026-12-01T08:30"
+                );
+                wrong.push((at, why));
+            }
+            Ok(job) if job.deliver == Some(Deliver::Origin) || job.scope == JobScope::Chat => {
+                let why = format!(
+                    "job `{name}` was made in no chat; name the place, such as `telegram:main:-100123`"
+                );
+                wrong.push((entry.value.span, why));
+            }
+            Ok(job) => jobs.push(job),
+            Err(why) => wrong.push((entry.value.span, format!("job `{name}` can't be: {why}"))),
+        }
+    }
+    if let Some(node) = node.get(HEARTBEAT) {
+        let every = node.get("every").and_then(Node::text).and_then(rules::duration);
+        match every.and_then(|every| Length::from_ms(millis(every).max(0))) {
+            Some(every) if every.as_ms() >= 60_000 => {
+                let time = (JobTime::By(Form::Every(every)), zone.clone());
+                let mut job = common((report, owner), (agent, HEARTBEAT), node, time);
+                if job.prompt.is_empty() {
+                    job.prompt = LOOK_AROUND.into();
+                }
+                // What it did not see while it was away, it sees at the next beat.
+                job.bounds.missed = Missed::Skip;
+                jobs.push(job);
+            }
+            _ => wrong.push((node.span, "a heartbeat is a minute apart at least".to_owned())),
+        }
+    }
+    if let Some(node) = node.get(BOOT) {
+        let job = common((report, owner), (agent, BOOT), node, (JobTime::AtStart, zone.clone()));
+        jobs.push(job);
+    }
+    (jobs, wrong)
+}
+
+/// The job that a `BOOT.md` is.
+pub(crate) fn of_boot_file(agent: &AgentId, text: &str, zone: &Zone) -> Option<Job> {
+    let mut report = LoadReport::default();
+    let source = report.sources.add(BOOT, "{}");
+    // An empty map is read as it stands there.
+    let Ok(node) = yaml::parse_within(source, "{}", 1) else { return None };
+    let time = (JobTime::AtStart, zone.clone());
+    let job = common((&mut report, &FindingOwner::Shared), (agent.as_str(), BOOT), &node, time);
+    Some(Job { prompt: text.into(), ..job })
+}
+
+/// A job that is added while the daemon runs, out of YAML or JSON with the keys of `cron.<name>`.
+/// An error says what is wrong with it.
+pub fn of_text((agent, name): (&AgentId, &str), text: &str, zone: &Zone) -> Result<Job, String> {
+    if text.len() > ADDED_BYTES_MAX {
+        return Err(format!("a job has at most {ADDED_BYTES_MAX} bytes"));
+    }
+    (rules::NAME.check)(name).map_err(|problem| problem.message)?;
+    if name == HEARTBEAT || name == BOOT {
+        return Err(format!("`{name}` is the name of a job of the configuration"));
+    }
+    let mut report = LoadReport::default();
+    let source = report.sources.add("job", text);
+    let mut node = yaml::parse_within(source, text, ADDED_VALUES_MAX).map_err(|it| it.message)?;
+    let owner = FindingOwner::Shared;
+    let is_fine =
+        Checker::new(&mut report, owner.clone(), "the job").admit(&Shape::Object(&JOB), &mut node);
+    let job = read((&mut report, &owner), (agent.as_str(), name), &node, zone);
+    let first = report.errors().next().map(|found| match &found.help {
+        Some(help) => format!("{}: {help}", found.message),
+        None => found.message.clone(),
+    });
+    match first {
+        Some(error) => Err(error),
+        None if !is_fine => Err("a job is a map of settings".to_owned()),
+        None => job,
+    }
+}

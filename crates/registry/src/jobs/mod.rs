@@ -1,0 +1,211 @@
+//! What agents do by the clock: the jobs of their configuration and those that people added, who
+//! may see and change which, and when an agent has to be woken.
+//!
+//! Running them is the owner's. Here is what there is to run, and the one place that changes it.
+
+mod change;
+mod told;
+mod view;
+
+pub use change::{JobError, NewJob};
+pub use told::JobWish;
+pub use view::{JobOrigin, JobView};
+
+use crate::access::Access;
+use crate::context::AgentContext;
+use crate::trail::Trail;
+use insula_domain::AgentId;
+use insula_store::{DaemonCommand, JobRow, JobState, LeaseHolder, StoreError};
+use insula_world::{Timestamp, World};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tokio::sync::{Mutex, Notify};
+
+/// What the name of a value begins with that says which jobs of an agent's configuration are
+/// known, and since when.
+const KNOWN: &str = "jobs:";
+
+/// The jobs of a daemon's agents.
+pub struct Jobs {
+    world: World,
+    owner: LeaseHolder,
+    access: Arc<Access>,
+    trail: Trail,
+    /// An agent is to be looked at before its time.
+    changed: Notify,
+    /// How often each agent was called. Held while a wake time is written: who looks and who
+    /// calls write the same one.
+    calls: Mutex<BTreeMap<AgentId, u64>>,
+}
+
+impl Jobs {
+    pub(crate) fn new(
+        world: &World,
+        owner: &LeaseHolder,
+        access: &Arc<Access>,
+        trail: &Trail,
+    ) -> Self {
+        Self {
+            world: world.clone(),
+            owner: owner.clone(),
+            access: access.clone(),
+            trail: trail.clone(),
+            changed: Notify::new(),
+            calls: Mutex::default(),
+        }
+    }
+
+    /// Waits until some agent is to be looked at before its time.
+    pub async fn changed(&self) {
+        self.changed.notified().await;
+    }
+
+    /// How often an agent was called so far.
+    pub async fn calls(&self, agent: &AgentId) -> u64 {
+        self.calls.lock().await.get(agent).copied().unwrap_or_default()
+    }
+
+    /// Says when an agent is to be looked at next, after a look that began when it had been called
+    /// so often. Where it was called since, it is looked at again at once.
+    pub async fn wake_at(
+        &self,
+        agent: &AgentId,
+        called: u64,
+        at: Option<Timestamp>,
+    ) -> Result<(), StoreError> {
+        let calls = self.calls.lock().await;
+        if calls.get(agent).copied().unwrap_or_default() != called {
+            return Ok(());
+        }
+        let wake = DaemonCommand::SetWake { agent: agent.clone(), at };
+        self.owner.daemon().commit(vec![wake]).await.map(drop)
+    }
+
+    /// Has an agent looked at now.
+    pub async fn call(&self, agent: &AgentId) -> Result<(), StoreError> {
+        let mut calls = self.calls.lock().await;
+        let count = calls.entry(agent.clone()).or_default();
+        *count = count.wrapping_add(1);
+        let at = Some(self.world.clock.now());
+        let wake = DaemonCommand::SetWake { agent: agent.clone(), at };
+        let done = self.owner.daemon().commit(vec![wake]).await;
+        drop(calls);
+        self.changed.notify_one();
+        done.map(drop)
+    }
+
+    /// Since when the jobs of an agent's configuration are as they are. Where they were others
+    /// before that is now, and the agent is woken when the first of them is due. Its database
+    /// stays closed.
+    pub async fn since(&self, agent: &AgentContext) -> Result<Timestamp, StoreError> {
+        let known = self.known_since(agent).await?;
+        if let Some((at, IsSame::Yes)) = known {
+            return Ok(at);
+        }
+        let now = self.world.clock.now();
+        if agent.jobs.is_empty() && known.is_none() {
+            return Ok(now);
+        }
+        let (key, digest) = (key(&agent.id), digest(agent));
+        // Whoever looks finds what is due; where jobs were others before, rows of them may be.
+        let first = match known {
+            Some(_) => Some(now),
+            None => self.first(agent, now),
+        };
+        let value = format!("{} {digest}", now.as_millis());
+        let mut batch = vec![DaemonCommand::PutValue { key, value }];
+        batch.extend(
+            first.map(|at| DaemonCommand::SetWake { agent: agent.id.clone(), at: Some(at) }),
+        );
+        self.owner.daemon().commit(batch).await?;
+        self.changed.notify_one();
+        Ok(now)
+    }
+
+    /// Since when the jobs that are known of an agent's configuration are, and whether they are
+    /// those that it has.
+    async fn known_since(
+        &self,
+        agent: &AgentContext,
+    ) -> Result<Option<(Timestamp, IsSame)>, StoreError> {
+        let known = self.owner.store().daemon().value(&key(&agent.id)).await?;
+        let digest = digest(agent);
+        Ok(known.as_deref().and_then(|known| {
+            let (at, of) = known.split_once(' ')?;
+            let is_same = if of == digest { IsSame::Yes } else { IsSame::No };
+            Some((Timestamp::from_millis(at.parse().ok()?), is_same))
+        }))
+    }
+
+    /// Forgets since when: an agent that is made anew under the same name has jobs of its own.
+    pub async fn forget(&self, agent: &AgentId) -> Result<(), StoreError> {
+        let key = key(agent);
+        if self.owner.store().daemon().value(&key).await?.is_none() {
+            return Ok(());
+        }
+        self.owner.daemon().commit(vec![DaemonCommand::DropValue { key }]).await.map(drop)
+    }
+
+    /// When the first job of a configuration is due that was never looked at.
+    fn first(&self, agent: &AgentContext, now: Timestamp) -> Option<Timestamp> {
+        let row = |job| JobView::of_config(agent, job, None, now);
+        let views = agent.jobs.iter().map(row);
+        views.filter_map(|view| view.next_ms(now.as_millis())).min().map(Timestamp::from_millis)
+    }
+
+    /// Every job of an agent, by name.
+    pub async fn all(&self, agent: &AgentContext) -> Result<Vec<JobView>, StoreError> {
+        let since = match self.known_since(agent).await? {
+            Some((since, _)) => since,
+            None => self.world.clock.now(),
+        };
+        let mut rows: BTreeMap<Box<str>, JobRow> =
+            agent.store.jobs().await?.into_iter().map(|row| (row.name.clone(), row)).collect();
+        let mut all = Vec::new();
+        for job in agent.jobs.iter() {
+            // What somebody added under the same name before has lost it to the configuration.
+            let row = rows.remove(&job.name).filter(|row| row.spec.is_none());
+            all.push(JobView::of_config(agent, job, row, since));
+        }
+        all.extend(rows.into_values().filter_map(|row| JobView::of_row(agent, row)));
+        all.sort_by(|one, other| one.job.name.cmp(&other.job.name));
+        Ok(all)
+    }
+}
+
+/// Whether what is known of jobs is what they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum IsSame {
+    Yes,
+    No,
+}
+
+fn key(agent: &AgentId) -> Box<str> {
+    format!("{KNOWN}{agent}").into()
+}
+
+/// Tells the jobs of two configurations apart.
+fn digest(agent: &AgentContext) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for job in agent.jobs.iter() {
+        hasher.update(format!("{job:?}\n").as_bytes());
+    }
+    hasher.finalize().to_hex()[..16].to_owned()
+}
+
+/// The first row of a job.
+pub(crate) fn first_row(name: &str, owner: insula_domain::Actor, at: Timestamp) -> JobRow {
+    JobRow {
+        name: name.into(),
+        spec: None,
+        owner,
+        place: None,
+        state: JobState::Active,
+        why: None,
+        handled_at: at,
+        runs: 0,
+        failures: 0,
+        retry_at: None,
+        made_at: at,
+    }
+}
