@@ -104,7 +104,8 @@ impl Relay {
         (id, tool, what, rule): (String, String, String, String),
     ) -> Result<(), StoreError> {
         let Some(turn) = agent.store.turn(turn).await? else { return Ok(()) };
-        let question = Question { id, tool, what, rule };
+        let by = turn.principal.clone();
+        let question = Question { id, tool, what, rule, by };
         let named = (Question::name(&question.id), &question);
         self.ask(agent, place, (turn.id, turn.session), named).await
     }

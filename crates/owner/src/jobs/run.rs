@@ -253,7 +253,7 @@ impl Clockwork {
             tokio::select! {
                 biased;
                 event = handle.events.recv() => match event {
-                    Some(TurnEvent::Approval { id, tool, what, rule }) => {
+                    Some(TurnEvent::Approval { id, tool, what, rule, .. }) => {
                         if let Some(place) = self.asks_in(agent, view) {
                             let question = (id, tool, what, rule);
                             let asked = self.out.put_question(agent, &place, handle.turn, question);
