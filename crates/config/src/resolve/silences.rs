@@ -5,6 +5,7 @@ use crate::enforcement::WITHOUT_EFFECT;
 use crate::mcp::McpServer;
 use crate::shape::quoted;
 use crate::yaml::Node;
+use insula_domain::tool::Group;
 use insula_domain::{Selector, SendGrants, ToolPolicy, ToolTable};
 
 /// Where people are named.
@@ -69,7 +70,9 @@ impl Reader<'_> {
                 _ => false,
             };
             let mut lists = policy.allow.iter().flatten().chain(&policy.also_allow);
-            let is_named = lists.any(concerns) || policy.deny.iter().any(concerns);
+            // Who takes all of them away means it.
+            let all = |it: &Selector| matches!(it, Selector::Group(Group::Mcp)) || concerns(it);
+            let is_named = lists.any(concerns) || policy.deny.iter().any(all);
             if is_named || table.verdict(&format!("mcp__{name}__x")).is_in() {
                 continue;
             }

@@ -155,13 +155,13 @@ pub const MEANING: &[Case] = &[
         "agents: {a: {}, b: {}}\nbindings:\n  - {agent: a, telegram: -100}\n  - {agent: b, telegram: {chat: '-100'}}",
         "4:5",
         "bindings 1 and 2 match the same messages",
-        All,
+        NOBODY,
     ),
     Case(
         "agents: {a: {}, b: {}}\nbindings:\n  - {agent: a, discord: {guild: 9, role: x}}\n  - {agent: b, discord: {guild: 9, role: y}}",
         "4:5",
         "bindings 1 and 2 differ only in the role, and a sender can hold both",
-        All,
+        NOBODY,
     ),
     Case(
         "agents: {a: {}}\nbindings: [{agent: a, discord: {guild: 9, team: 8}}]",
