@@ -1,4 +1,10 @@
 //! Archives: what goes in comes out, and what was changed on the way is noticed.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::unwrap_used,
+    reason = "tests touch files and fail by panicking"
+)]
 
 use crate::{
     ArchiveError, ArchiveWriter, Entry, EntryKind, Found, Manifest, Passphrase, Totals, Unpacker,
