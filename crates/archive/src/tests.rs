@@ -46,8 +46,8 @@ struct Each<F>(F);
 impl<F: FnMut(&Entry, &mut dyn Read) -> Result<(), ArchiveError>> Visitor for Each<F> {
     type Error = ArchiveError;
 
-    fn begin(&mut self, found: &Manifest) -> Result<(), ArchiveError> {
-        assert_eq!(*found, manifest());
+    fn begin(&mut self, _: &Manifest) -> Result<(), ArchiveError> {
+        // Before the end nobody knows whether it is what was written.
         Ok(())
     }
 
