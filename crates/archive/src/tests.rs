@@ -1,4 +1,10 @@
 //! Archives: what goes in comes out, and what was changed on the way is noticed.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::unwrap_used,
+    reason = "tests touch files and fail by panicking"
+)]
 
 use crate::{
     ArchiveError, ArchiveWriter, Entry, EntryKind, Found, Manifest, Passphrase, Totals, Unpacker,
@@ -40,8 +46,8 @@ struct Each<F>(F);
 impl<F: FnMut(&Entry, &mut dyn Read) -> Result<(), ArchiveError>> Visitor for Each<F> {
     type Error = ArchiveError;
 
-    fn begin(&mut self, found: &Manifest) -> Result<(), ArchiveError> {
-        assert_eq!(*found, manifest());
+    fn begin(&mut self, _: &Manifest) -> Result<(), ArchiveError> {
+        // Before the end nobody knows whether it is what was written.
         Ok(())
     }
 

@@ -84,6 +84,9 @@ impl Done {
 
     /// Says what it was granted.
     pub(super) fn tell(&self) {
+        if !self.changes.is_empty() {
+            output::line("Compared with an agent without settings:");
+        }
         for change in &self.changes {
             output::line(&format!("  {change}"));
         }
@@ -98,7 +101,6 @@ impl Done {
 struct Looked {
     agent: String,
     configuration: Option<String>,
-    soul: bool,
     secrets: Map<String, Value>,
     has_hooks: bool,
 }
@@ -155,7 +157,6 @@ impl Visitor for Passing<'_> {
             return Err(self.refuse(format!("{} is a link", entry.name.display())));
         }
         self.looked.has_hooks |= piece == Piece::Hooks && matches!(entry.kind, EntryKind::File(_));
-        self.looked.soul |= entry.name == Path::new("SOUL.md");
         match piece {
             Piece::Secrets => {
                 let text = self.text(content)?;
