@@ -2,12 +2,14 @@
 //! added while the daemon runs.
 
 use crate::diagnostic::{FindingOwner, LoadReport};
+use crate::job_words::moment;
+pub use crate::job_words::{Deliver, JobScope};
 use crate::rules;
 use crate::schema::JOB;
 use crate::shape::{Checker, Shape};
 use crate::way_in;
 use crate::yaml::{self, Node};
-use insula_domain::{AgentId, Audience, Effect, Narrowing, Scope, Selector, ToolNarrowing, Zone};
+use insula_domain::{AgentId, Effect, Narrowing, Selector, ToolNarrowing, Zone};
 use insula_schedule::{
     ActiveHours, Bounds, Form, FormError, Length, Missed, Overlap, Plan, Schedule,
 };
@@ -35,72 +37,6 @@ pub enum JobTime {
     By(Form),
     /// Once, when the daemon has started.
     AtStart,
-}
-
-/// Where the reply of a job goes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Deliver {
-    /// Nowhere: it stands in the session.
-    Nowhere,
-    /// Where the job was made.
-    Origin,
-    /// To the home chat of the agent.
-    Home,
-    Place(Audience),
-}
-
-impl Deliver {
-    /// Reads one; other runtimes say `local` for what stays here.
-    pub fn parse(text: &str) -> Option<Self> {
-        Some(match text {
-            "none" | "local" => Self::Nowhere,
-            "origin" => Self::Origin,
-            "agent" | "home" => Self::Home,
-            place => Self::Place(place.parse().ok()?),
-        })
-    }
-}
-
-impl std::fmt::Display for Deliver {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Nowhere => f.write_str("none"),
-            Self::Origin => f.write_str("origin"),
-            Self::Home => f.write_str("agent"),
-            Self::Place(place) => place.fmt(f),
-        }
-    }
-}
-
-/// Whose memory a job has.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum JobScope {
-    /// Its own.
-    Own,
-    /// That of the chat it was made in.
-    Chat,
-    /// This one.
-    Named(Scope),
-}
-
-impl JobScope {
-    pub fn parse(text: &str) -> Option<Self> {
-        Some(match text {
-            "job" => Self::Own,
-            "chat" => Self::Chat,
-            scope => Self::Named(scope.parse().ok()?),
-        })
-    }
-}
-
-impl std::fmt::Display for JobScope {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Own => f.write_str("job"),
-            Self::Chat => f.write_str("chat"),
-            Self::Named(scope) => scope.fmt(f),
-        }
-    }
 }
 
 /// What becomes of what needs an approval.
@@ -187,18 +123,6 @@ fn read(
         is_enabled: node.get("enabled").and_then(Node::bool).unwrap_or(true),
         ..job
     })
-}
-
-/// The last moment of a job.
-pub(crate) fn moment(text: &str, zone: &Zone) -> Result<i64, String> {
-    let form = Form::parse(text).map_err(|error| error.to_string())?;
-    match form {
-        Form::At(_) | Form::AtWall(_) => match form.settle((0, 0), zone) {
-            Ok(Schedule::Once(at)) => Ok(at),
-            _ => Err(format!("`{text}` is no moment")),
-        },
-        _ => Err(format!("`{text}` is no moment such as 2026-12-31T23:59")),
-    }
 }
 
 fn millis(duration: Duration) -> i64 {

@@ -20,6 +20,7 @@ pub mod files;
 pub mod hook;
 pub mod images;
 pub mod job;
+mod job_words;
 pub mod json_schema;
 mod layers;
 pub mod load;

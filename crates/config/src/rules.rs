@@ -3,7 +3,7 @@
 //! Each rule is both a check and a parser; the table uses the check, the code that reads
 //! values uses the parser, and neither can disagree with the other.
 
-use crate::job;
+use crate::job_words::{Deliver, JobScope, moment};
 use crate::shape::{Problem, TextRule, shorten};
 use crate::suggest::nearest;
 use insula_domain::percent::Encoded;
@@ -259,7 +259,7 @@ rule!(
 rule!(
     /// A moment.
     MOMENT, "a moment such as `2026-12-31T23:59`", "", |text| {
-        job::moment(text, &Zone::utc()).map(drop).map_err(Problem::new)
+        moment(text, &Zone::utc()).map(drop).map_err(Problem::new)
     }
 );
 rule!(
@@ -271,7 +271,7 @@ rule!(
 rule!(
     /// Where the reply of a job goes.
     DELIVER, "`none`, `origin`, `agent` or a place such as `telegram:main:-100123`", "", |text| {
-        match (job::Deliver::parse(text), text.parse::<insula_domain::Audience>()) {
+        match (Deliver::parse(text), text.parse::<insula_domain::Audience>()) {
             (Some(_), _) => Ok(()),
             (None, Err(error)) => Err(no_place(text, &error.to_string())),
             (None, Ok(_)) => Ok(()),
@@ -281,7 +281,7 @@ rule!(
 rule!(
     /// Whose memory a job has.
     JOB_SCOPE, "`job`, `chat`, `global` or a context such as `chat:telegram:main:-100123`", "", |text| {
-        match job::JobScope::parse(text) {
+        match JobScope::parse(text) {
             Some(_) => Ok(()),
             None => Err(Problem::new(format!("`{}` is no scope of a job", shorten(text)))
                 .help("write `job`, `chat`, `global`, or a context such as `chat:telegram:main:-100123`")),

@@ -1,17 +1,12 @@
-//! What people write for a schedule: lengths, times, cron expressions and plain words.
+//! What was written for a schedule, once it is read.
 
-use crate::cron::{CronExpression, once};
+use crate::cron::CronExpression;
 use crate::length::Length;
-use crate::schedule::Schedule;
-use crate::words;
-use insula_domain::Zone;
 use jiff::Timestamp;
 use jiff::civil::{DateTime, Weekday};
 
 /// The shortest time between two runs.
 pub(crate) const EVERY_MS_MIN: i64 = 60 * 1_000;
-/// The longest text that is read.
-const TEXT_BYTES_MAX: usize = 200;
 
 /// A schedule as it was written: some mean something only at the moment they are said.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,94 +53,12 @@ pub enum FormError {
 }
 
 impl Form {
-    /// Reads what was written.
-    pub fn parse(text: &str) -> Result<Self, FormError> {
-        let trimmed = text.trim();
-        let unread = |why: &str| FormError::Unread {
-            text: shown(text),
-            why: if why.is_empty() { String::new() } else { format!(": {why}") },
-        };
-        if trimmed.len() > TEXT_BYTES_MAX {
-            return Err(unread("it is too long"));
-        }
-        if trimmed.starts_with('@') {
-            return CronExpression::parse(trimmed).map(Self::Cron).map_err(|why| unread(&why));
-        }
-        if let Ok(length) = Length::parse(trimmed) {
-            return Ok(Self::In(length));
-        }
-        if trimmed.starts_with(|c: char| c.is_ascii_digit())
-            && trimmed.contains('-')
-            && let Some(form) = moment(trimmed)
-        {
-            return Ok(form);
-        }
-        let is_cron = |c: char| c.is_ascii_digit() || "*/,-".contains(c);
-        let fields: Vec<&str> = trimmed.split_ascii_whitespace().collect();
-        if fields.first().is_some_and(|first| first.chars().all(is_cron))
-            && (fields.len() == 5 || fields.iter().any(|field| field.contains('*')))
-        {
-            return CronExpression::parse(trimmed).map(Self::Cron).map_err(|why| unread(&why));
-        }
-        let form = words::parse(trimmed).map_err(|why| unread(&why))?;
-        match form {
-            Self::Every(length) if length.as_ms() < EVERY_MS_MIN => {
-                Err(unread("the least between two runs is a minute"))
-            }
-            form => Ok(form),
-        }
-    }
-
     /// Whether what it means depends on when it is said.
     pub fn is_relative(&self) -> bool {
         matches!(self, Self::In(_) | Self::NextTime(_) | Self::OnDay(..) | Self::OnWeekday(..))
     }
 
-    /// The schedule it means, said at this moment by clocks of this zone. An interval is counted
-    /// from `anchor_ms`.
-    pub fn settle(
-        &self,
-        (now_ms, anchor_ms): (i64, i64),
-        zone: &Zone,
-    ) -> Result<Schedule, FormError> {
-        let never = |why: &str| FormError::Never { text: self.written(), why: why.to_owned() };
-        let far = || never("it is too far away");
-        let now = Timestamp::from_millisecond(now_ms).map_err(|_| far())?;
-        let today = zone.rules().to_datetime(now).date();
-        let at_minute = |days: i64, minute: u16| -> Option<Timestamp> {
-            let date = today.checked_add(jiff::Span::new().try_days(days).ok()?).ok()?;
-            let wall = date.at(i8::try_from(minute / 60).ok()?, (minute % 60) as i8, 0, 0);
-            once(wall, zone.rules())
-        };
-        let moment = match self {
-            Self::Cron(expression) => return Ok(Schedule::Cron(expression.clone())),
-            Self::Every(length) => {
-                return Ok(Schedule::Every { length: *length, anchor_ms });
-            }
-            Self::In(length) => return Ok(Schedule::Once(now_ms.saturating_add(length.as_ms()))),
-            Self::At(moment) => Some(*moment),
-            Self::AtWall(wall) => once(*wall, zone.rules()),
-            Self::NextTime(minute) => {
-                let today = at_minute(0, *minute).filter(|moment| *moment > now);
-                today.or_else(|| at_minute(1, *minute))
-            }
-            Self::OnDay(days, minute) => at_minute(i64::from(*days), *minute),
-            Self::OnWeekday(weekday, minute) => {
-                let days = (1..=7).find(|days| {
-                    let date = today.checked_add(jiff::Span::new().days(*days));
-                    date.is_ok_and(|date| date.weekday() == *weekday)
-                });
-                days.and_then(|days| at_minute(days, *minute))
-            }
-        };
-        let moment = moment.ok_or_else(far)?;
-        if moment <= now && self.is_relative() {
-            return Err(never("it is over already"));
-        }
-        Ok(Schedule::Once(moment.as_millisecond()))
-    }
-
-    fn written(&self) -> String {
+    pub(crate) fn written(&self) -> String {
         let time = |minute: &u16| format!("{:02}:{:02}", minute / 60, minute % 60);
         match self {
             Self::In(length) => format!("in {length}"),
@@ -159,19 +72,4 @@ impl Form {
             Self::Cron(expression) => expression.to_string(),
         }
     }
-}
-
-fn moment(text: &str) -> Option<Form> {
-    let joined = text.replacen(' ', "T", 1);
-    if let Ok(moment) = joined.parse::<Timestamp>() {
-        return Some(Form::At(moment));
-    }
-    // A date alone says no time, and a bracketed zone is the job's own setting.
-    let is_wall = joined.contains('T') && !joined.contains('[') && !joined.ends_with('Z');
-    is_wall.then(|| joined.parse::<DateTime>().ok())?.map(Form::AtWall)
-}
-
-/// What was written, no longer than somebody reads.
-fn shown(text: &str) -> String {
-    text[..text.floor_char_boundary(60)].to_owned()
 }

@@ -8,6 +8,7 @@ mod form;
 mod hours;
 mod length;
 mod plan;
+mod reading;
 mod schedule;
 mod words;
 

@@ -1,6 +1,6 @@
 //! A schedule: the moments it means.
 
-use crate::cron::CronExpression;
+use crate::cron::{CronExpression, once};
 use crate::form::{EVERY_MS_MIN, Form, FormError};
 use crate::length::Length;
 use insula_domain::Zone;
@@ -52,6 +52,52 @@ impl Schedule {
     /// Whether it happens at most once.
     pub fn is_once(&self) -> bool {
         matches!(self, Self::Once(_))
+    }
+}
+
+impl Form {
+    /// The schedule it means, said at this moment by clocks of this zone. An interval is counted
+    /// from `anchor_ms`.
+    pub fn settle(
+        &self,
+        (now_ms, anchor_ms): (i64, i64),
+        zone: &Zone,
+    ) -> Result<Schedule, FormError> {
+        let never = |why: &str| FormError::Never { text: self.written(), why: why.to_owned() };
+        let far = || never("it is too far away");
+        let now = Timestamp::from_millisecond(now_ms).map_err(|_| far())?;
+        let today = zone.rules().to_datetime(now).date();
+        let at_minute = |days: i64, minute: u16| -> Option<Timestamp> {
+            let date = today.checked_add(jiff::Span::new().try_days(days).ok()?).ok()?;
+            let wall = date.at(i8::try_from(minute / 60).ok()?, (minute % 60) as i8, 0, 0);
+            once(wall, zone.rules())
+        };
+        let moment = match self {
+            Self::Cron(expression) => return Ok(Schedule::Cron(expression.clone())),
+            Self::Every(length) => {
+                return Ok(Schedule::Every { length: *length, anchor_ms });
+            }
+            Self::In(length) => return Ok(Schedule::Once(now_ms.saturating_add(length.as_ms()))),
+            Self::At(moment) => Some(*moment),
+            Self::AtWall(wall) => once(*wall, zone.rules()),
+            Self::NextTime(minute) => {
+                let today = at_minute(0, *minute).filter(|moment| *moment > now);
+                today.or_else(|| at_minute(1, *minute))
+            }
+            Self::OnDay(days, minute) => at_minute(i64::from(*days), *minute),
+            Self::OnWeekday(weekday, minute) => {
+                let days = (1..=7).find(|days| {
+                    let date = today.checked_add(jiff::Span::new().days(*days));
+                    date.is_ok_and(|date| date.weekday() == *weekday)
+                });
+                days.and_then(|days| at_minute(days, *minute))
+            }
+        };
+        let moment = moment.ok_or_else(far)?;
+        if moment <= now && self.is_relative() {
+            return Err(never("it is over already"));
+        }
+        Ok(Schedule::Once(moment.as_millisecond()))
     }
 }
 

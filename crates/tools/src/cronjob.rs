@@ -1,36 +1,11 @@
 //! `cronjob`: what the agent does by the clock. A job belongs to whoever the turn is for; one that
 //! changes anything takes an admin, or an admin's approval, which the gate sees to.
 
+use crate::schedules::JobChange;
 use crate::{Cleared, Hands, Output, Risk, SUBJECT_CHARS_MAX, Tool, ToolError, arguments};
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-
-/// Jobs of the agent, as far as they are those of whoever the turn is for.
-#[async_trait]
-pub trait Schedules: Send + Sync {
-    /// The jobs, a line each.
-    async fn list(&self) -> Result<String, ToolError>;
-
-    /// Adds a job; what became of it, and when it runs.
-    async fn add(
-        &self,
-        name: Option<&str>,
-        settings: Map<String, Value>,
-    ) -> Result<String, ToolError>;
-
-    /// Does something with one.
-    async fn change(&self, job: &str, change: JobChange) -> Result<String, ToolError>;
-}
-
-/// What can be done with a job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum JobChange {
-    Pause,
-    Resume,
-    Remove,
-    Run,
-}
 
 /// Changes what the agent does by the clock.
 pub struct CronJob;

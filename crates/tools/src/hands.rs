@@ -3,13 +3,13 @@
 
 pub use crate::output::HandError;
 
-use crate::cronjob::Schedules;
 use crate::delegate::Delegate;
 use crate::files::Files;
 use crate::memory::Memory;
 use crate::outbox::Outbox;
 use crate::pictures::Pictures;
 use crate::reader::Reader;
+use crate::schedules::Schedules;
 use crate::servers::Servers;
 use crate::shell::Shell;
 use crate::skills::Skills;

@@ -6,8 +6,8 @@ use crate::turn::TurnContext;
 use async_trait::async_trait;
 use insula_domain::{Actor, Address};
 use insula_registry::jobs::{JobError, JobWish};
-use insula_tools::cronjob::{JobChange, Schedules};
 use insula_tools::{HandError, ToolError};
+use insula_tools::{JobChange, Schedules};
 use serde_json::{Map, Value};
 
 /// Jobs, for one call of a turn.

@@ -232,7 +232,7 @@ mod tests {
     fn what_is_misspelt_is_recognised() {
         for (line, near) in [
             ("/agnets", Some("/agents")),
-            ("/sesions", Some("/sessions")),
+            ("/sessoins", Some("/sessions")),
             ("/hlep", Some("/help")),
             ("/retyr", Some("/retry")),
             ("/xyzzy", None),

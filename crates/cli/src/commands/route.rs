@@ -87,7 +87,7 @@ fn may_talk(route: &Value) -> String {
     let why = route["may_talk_why"].as_str().unwrap_or_default();
     match route["may_talk"].as_bool() {
         Some(true) => format!("yes: {why}"),
-        Some(false) => format!("no, it would not be answered: {why}"),
+        Some(false) => format!("no, it would not be answered:\n{why}"),
         None => String::new(),
     }
 }

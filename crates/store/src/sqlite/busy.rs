@@ -16,7 +16,7 @@
 //! 3. Taking it away is not flushed. If that is lost, a mark is left without a reason: the
 //!    agent is looked at once at the next start, and loses it when its database closes.
 
-use super::directory::agent_id;
+use super::sql::agent_id;
 use insula_domain::id::AgentId;
 use rusqlite::Connection;
 use std::collections::BTreeSet;

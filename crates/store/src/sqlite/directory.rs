@@ -1,13 +1,13 @@
 //! Which agents there are and when to wake them.
 
+use super::sql::{agent_id, bad_text};
 use super::{anchors, spent};
 use crate::chain::Head;
 use crate::daemon::{AgentRow, Due, Lifecycle};
 use crate::key::AuditKey;
 use insula_domain::id::AgentId;
 use insula_world::Timestamp;
-use rusqlite::types::{FromSqlError, Type};
-use rusqlite::{Connection, OptionalExtension as _, Row};
+use rusqlite::{Connection, OptionalExtension as _};
 
 /// Adds or replaces what is known of an agent. Its chain gets an anchor at once, before there
 /// is a chain, so that a chain without anchor is known to have lost it.
@@ -95,13 +95,4 @@ pub(crate) fn next_wake(sql: &Connection) -> rusqlite::Result<Option<Timestamp>>
     sql.prepare_cached("SELECT at FROM wake ORDER BY at LIMIT 1")?
         .query_row([], |row| row.get(0).map(Timestamp::from_millis))
         .optional()
-}
-
-/// An agent id in a column.
-pub(crate) fn agent_id(row: &Row<'_>, column: usize) -> rusqlite::Result<AgentId> {
-    AgentId::new(&row.get::<_, String>(column)?).map_err(|_| bad_text(column))
-}
-
-fn bad_text(column: usize) -> rusqlite::Error {
-    rusqlite::Error::FromSqlConversionFailure(column, Type::Text, FromSqlError::InvalidType.into())
 }

@@ -1,6 +1,6 @@
 //! The ledger of events: a redelivery goes to the agent that got the first delivery.
 
-use super::directory::agent_id;
+use super::sql::agent_id;
 use crate::daemon::{EventKey, Reserved};
 use insula_domain::id::AgentId;
 use insula_world::Timestamp;

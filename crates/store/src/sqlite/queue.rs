@@ -5,7 +5,7 @@
 //! in is skipped.
 
 use super::audit;
-use super::directory::agent_id;
+use super::sql::agent_id;
 use crate::audit::{About, AuditEntry};
 use crate::chain::Chain;
 use crate::id::SessionId;

@@ -5,7 +5,7 @@
 //! database must be asked; or the row holds all that was used.
 
 use super::busy;
-use super::directory::agent_id;
+use super::sql::agent_id;
 use super::{usage, values};
 use crate::daemon::Spending;
 use crate::usage::{DAY_MS, Totals, Usage};

@@ -6,10 +6,21 @@ use crate::files;
 use crate::lease::Lease;
 use crate::options::Durability;
 use insula_domain::Actor;
+use insula_domain::id::AgentId;
 use rusqlite::types::{FromSqlError, Type};
-use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior, ffi};
+use rusqlite::{Connection, ErrorCode, Row, Transaction, TransactionBehavior, ffi};
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
+
+/// An agent id in a column.
+pub(crate) fn agent_id(row: &Row<'_>, column: usize) -> rusqlite::Result<AgentId> {
+    AgentId::new(&row.get::<_, String>(column)?).map_err(|_| bad_text(column))
+}
+
+/// The error of a text that nobody of ours wrote there.
+pub(crate) fn bad_text(column: usize) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(column, Type::Text, FromSqlError::InvalidType.into())
+}
 
 /// Why a command could not be applied.
 pub(crate) enum CommandFault {

@@ -90,10 +90,12 @@ async fn rule_3_two_organisations_behind_one_bot_share_nothing() {
         let add = format!(r#"memory {{"action": "add", "target": "memory", "content": "{word}"}}"#);
         let told = fixture.ask(&from, &add).await;
         assert!(!told.contains("error"), "{told}");
-        // Looks for what the other one knows, by both ways, and for what its own does.
+        // Some look for what the other one knows, by both ways.
         let other = canary(number ^ 1);
-        for look in ["memory_search", "session_search"].into_iter().take(1 + number % 2) {
-            fixture.ask(&from, &format!(r#"{look} {{"query": "{other}"}}"#)).await;
+        if number % 5 < 2 {
+            for look in ["memory_search", "session_search"] {
+                fixture.ask(&from, &format!(r#"{look} {{"query": "{other}"}}"#)).await;
+            }
         }
         asked.push((org, before..fixture.asked()));
     }
