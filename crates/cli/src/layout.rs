@@ -1,6 +1,6 @@
 //! Text in columns: broken between words, or cut with a mark. Knows no terminal.
 
-use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+use unicode_width::UnicodeWidthStr as _;
 
 /// The columns that a text takes.
 pub fn width(text: &str) -> usize {
@@ -49,13 +49,14 @@ pub fn cut(text: &str, columns: usize) -> String {
         return text.to_owned();
     }
     let room = columns.saturating_sub(1);
-    let (mut out, mut taken) = (String::new(), 0);
+    let mut out = String::new();
     for c in text.chars() {
-        taken += c.width().unwrap_or(0);
-        if taken > room {
+        out.push(c);
+        // All of it at once: some characters make the one before them wider.
+        if width(&out) > room {
+            out.pop();
             break;
         }
-        out.push(c);
     }
     out.truncate(out.trim_end().len());
     out + "…"
