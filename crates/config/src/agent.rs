@@ -2,7 +2,7 @@
 
 use crate::hook::Hook;
 use crate::images::ImagesConfig;
-use crate::job::{self, Job};
+use crate::job_words::Job;
 use crate::mcp::McpServer;
 use crate::model::{ModelRef, Provider};
 use crate::programs::Programs;
@@ -103,22 +103,6 @@ impl AgentConfig {
             hasher.update(pins.as_bytes());
             self.digest = *hasher.finalize().as_bytes();
             self.mcp_pins = Some(pins.clone());
-        }
-        self
-    }
-}
-
-impl AgentConfig {
-    /// The same agent with a `BOOT.md`, unless its settings say what it does at the start.
-    pub(crate) fn with_boot(mut self, text: &Arc<str>) -> Self {
-        if !text.trim().is_empty() && self.jobs.iter().all(|job| &*job.name != job::BOOT) {
-            let mut hasher = blake3::Hasher::new();
-            hasher.update(&self.digest);
-            hasher.update(b"boot");
-            hasher.update(text.as_bytes());
-            self.digest = *hasher.finalize().as_bytes();
-            let boot = job::of_boot_file(&self.id, text, &self.zones.own).map(Arc::new);
-            self.jobs = self.jobs.iter().cloned().chain(boot).collect();
         }
         self
     }

@@ -1,24 +1,20 @@
 //! What an agent does by the clock, out of its settings: `cron`, `heartbeat`, `boot`, and what is
 //! added while the daemon runs.
 
+use crate::agent::AgentConfig;
 use crate::diagnostic::{FindingOwner, LoadReport};
 use crate::job_words::moment;
-pub use crate::job_words::{Deliver, JobScope};
+pub use crate::job_words::{BOOT, Deliver, HEARTBEAT, Job, JobApprovals, JobScope, JobTime};
 use crate::rules;
 use crate::schema::JOB;
 use crate::shape::{Checker, Shape};
 use crate::way_in;
 use crate::yaml::{self, Node};
 use insula_domain::{AgentId, Effect, Narrowing, Selector, ToolNarrowing, Zone};
-use insula_schedule::{
-    ActiveHours, Bounds, Form, FormError, Length, Missed, Overlap, Plan, Schedule,
-};
+use insula_schedule::{ActiveHours, Bounds, Form, Length, Missed, Overlap};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The name of the job that `heartbeat` is, and of the one that `boot` is.
-pub const HEARTBEAT: &str = "heartbeat";
-pub const BOOT: &str = "boot";
 /// Longest settings of a job that is added, in bytes, and most values in them.
 const ADDED_BYTES_MAX: usize = 32 * 1024;
 const ADDED_VALUES_MAX: usize = 500;
@@ -29,67 +25,6 @@ pub const WITHOUT_EFFECTS: [Effect; 2] = [Effect::AskUser, Effect::Schedule];
 /// The tools by which an agent says something elsewhere.
 const SENDING: [&str; 2] = ["send_message", "message_agent"];
 const LOOK_AROUND: &str = "Look around: is there something that you should do or say now, from what you know and what you were asked to keep an eye on? If nothing is worth saying, answer [SILENT].";
-
-/// When a job runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum JobTime {
-    /// By a schedule.
-    By(Form),
-    /// Once, when the daemon has started.
-    AtStart,
-}
-
-/// What becomes of what needs an approval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum JobApprovals {
-    Ask,
-    Deny,
-}
-
-/// Something an agent does by the clock.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Job {
-    pub name: Box<str>,
-    pub time: JobTime,
-    pub zone: Zone,
-    pub prompt: Box<str>,
-    /// Runs before the model.
-    pub script: Option<Box<str>>,
-    /// Where the reply goes; `None` where nobody said.
-    pub deliver: Option<Deliver>,
-    pub scope: JobScope,
-    /// What it takes away from the agent.
-    pub less: Arc<Narrowing>,
-    pub approvals: JobApprovals,
-    pub timeout: Duration,
-    pub overlap: Overlap,
-    pub bounds: Bounds,
-    pub pause_after: u32,
-    pub is_enabled: bool,
-}
-
-impl Job {
-    /// When it is due, said at `made_ms`; `None` for one that runs at the start.
-    pub fn plan(&self, agent: &AgentId, made_ms: i64) -> Result<Option<Plan>, FormError> {
-        let JobTime::By(form) = &self.time else { return Ok(None) };
-        let seed = self.seed(agent);
-        let schedule = form.settle((made_ms, made_ms), &self.zone)?;
-        let schedule = match schedule {
-            // Those of the configuration were made at no moment: each agent has its own beat.
-            Schedule::Every { length, .. } if made_ms == 0 => {
-                let anchor_ms = (seed % length.as_ms().cast_unsigned()).cast_signed();
-                Schedule::Every { length, anchor_ms }
-            }
-            schedule => schedule,
-        };
-        Ok(Some(Plan { schedule, zone: self.zone.clone(), bounds: self.bounds.clone(), seed }))
-    }
-
-    fn seed(&self, agent: &AgentId) -> u64 {
-        let hash = blake3::hash(format!("{agent}/{}", self.name).as_bytes());
-        hash.as_bytes()[..8].iter().fold(0, |seed, byte| seed << 8 | u64::from(*byte))
-    }
-}
 
 /// A job of `cron.<name>` or one that is added. What is wrong with it was said by its shape, or
 /// is the error.
@@ -262,5 +197,21 @@ pub fn of_text((agent, name): (&AgentId, &str), text: &str, zone: &Zone) -> Resu
         Some(error) => Err(error),
         None if !is_fine => Err("a job is a map of settings".to_owned()),
         None => job,
+    }
+}
+
+impl AgentConfig {
+    /// The same agent with a `BOOT.md`, unless its settings say what it does at the start.
+    pub(crate) fn with_boot(mut self, text: &Arc<str>) -> Self {
+        if !text.trim().is_empty() && self.jobs.iter().all(|job| &*job.name != BOOT) {
+            let mut hasher = blake3::Hasher::new();
+            hasher.update(&self.digest);
+            hasher.update(b"boot");
+            hasher.update(text.as_bytes());
+            self.digest = *hasher.finalize().as_bytes();
+            let boot = of_boot_file(&self.id, text, &self.zones.own).map(Arc::new);
+            self.jobs = self.jobs.iter().cloned().chain(boot).collect();
+        }
+        self
     }
 }

@@ -1,7 +1,14 @@
-//! What single settings of a job mean: where its reply goes, whose memory it has, when it ends.
+//! What a job is, and what its settings mean: when it runs, where its reply goes, whose memory it
+//! has.
 
-use insula_domain::{Audience, Scope, Zone};
-use insula_schedule::{Form, Schedule};
+use insula_domain::{AgentId, Audience, Narrowing, Scope, Zone};
+use insula_schedule::{Bounds, Form, FormError, Overlap, Plan, Schedule};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The name of the job that `heartbeat` is, and of the one that `boot` is.
+pub const HEARTBEAT: &str = "heartbeat";
+pub const BOOT: &str = "boot";
 
 /// Where the reply of a job goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,5 +85,66 @@ pub(crate) fn moment(text: &str, zone: &Zone) -> Result<i64, String> {
             _ => Err(format!("`{text}` is no moment")),
         },
         _ => Err(format!("`{text}` is no moment such as 2026-12-31T23:59")),
+    }
+}
+
+/// When a job runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum JobTime {
+    /// By a schedule.
+    By(Form),
+    /// Once, when the daemon has started.
+    AtStart,
+}
+
+/// What becomes of what needs an approval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JobApprovals {
+    Ask,
+    Deny,
+}
+
+/// Something an agent does by the clock.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Job {
+    pub name: Box<str>,
+    pub time: JobTime,
+    pub zone: Zone,
+    pub prompt: Box<str>,
+    /// Runs before the model.
+    pub script: Option<Box<str>>,
+    /// Where the reply goes; `None` where nobody said.
+    pub deliver: Option<Deliver>,
+    pub scope: JobScope,
+    /// What it takes away from the agent.
+    pub less: Arc<Narrowing>,
+    pub approvals: JobApprovals,
+    pub timeout: Duration,
+    pub overlap: Overlap,
+    pub bounds: Bounds,
+    pub pause_after: u32,
+    pub is_enabled: bool,
+}
+
+impl Job {
+    /// When it is due, said at `made_ms`; `None` for one that runs at the start.
+    pub fn plan(&self, agent: &AgentId, made_ms: i64) -> Result<Option<Plan>, FormError> {
+        let JobTime::By(form) = &self.time else { return Ok(None) };
+        let seed = self.seed(agent);
+        let schedule = form.settle((made_ms, made_ms), &self.zone)?;
+        let schedule = match schedule {
+            // Those of the configuration were made at no moment: each agent has its own beat.
+            Schedule::Every { length, .. } if made_ms == 0 => {
+                let anchor_ms = (seed % length.as_ms().cast_unsigned()).cast_signed();
+                Schedule::Every { length, anchor_ms }
+            }
+            schedule => schedule,
+        };
+        Ok(Some(Plan { schedule, zone: self.zone.clone(), bounds: self.bounds.clone(), seed }))
+    }
+
+    fn seed(&self, agent: &AgentId) -> u64 {
+        let hash = blake3::hash(format!("{agent}/{}", self.name).as_bytes());
+        hash.as_bytes()[..8].iter().fold(0, |seed, byte| seed << 8 | u64::from(*byte))
     }
 }

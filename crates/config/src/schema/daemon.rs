@@ -1,6 +1,7 @@
 //! The keys of the shared part.
 
-use super::agent::{AGENT, APPROVALS, DAEMON_BUDGET, SUBAGENTS};
+use super::agent::{AGENT, APPROVALS, SUBAGENTS};
+use super::budget::DAEMON_BUDGET;
 use super::channel::CHANNEL;
 use super::hook::{HOOK, HOOK_EVENT};
 use super::one_or_many;

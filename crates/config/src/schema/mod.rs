@@ -2,6 +2,7 @@
 
 mod agent;
 mod binding;
+mod budget;
 mod channel;
 mod daemon;
 mod hook;

@@ -1,7 +1,7 @@
 //! The keys by which a way in (a binding, an account, a token) takes something away from the
 //! agents it leads to.
 
-use super::agent::BUDGET_PART;
+use super::budget::BUDGET_PART;
 use super::tools::{PROFILES, expand_tools};
 
 pub use super::tools::RULES;
