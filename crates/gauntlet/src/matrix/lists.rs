@@ -79,6 +79,7 @@ fn of_route(path: &str) -> Option<Kind> {
 /// The kind that a key of an agent's configuration grants or describes.
 fn of_key(key: &str) -> Option<Kind> {
     Some(match key {
+        "policies" => Kind::Tool,
         "memory" => Kind::MemoryScope,
         "workspace" | "files" => Kind::File,
         "sandbox" | "env" | "isolation" => Kind::Process,

@@ -142,8 +142,7 @@ impl Probe<'_> {
 
     fn changes_jobs(&self) -> Result<Cell> {
         let (name, path) = self.job()?;
-        let pause = json!({ "action": "pause", "job_id": name });
-        self.told(vec![Call::new("cronjob", pause)])?;
+        // By the tool it takes an admin's yes, whichever job it names: B11 tries that.
         self.route("POST", &format!("{path}/{name}/pause"), &Value::Null)?;
         let now = self.ground.admin("GET", &format!("{path}/{name}"), &Value::Null)?;
         let is_paused = now.json()["state"] == "paused";

@@ -69,6 +69,7 @@ pub const KEYS: &[(&str, Key)] = &[
     ("network", Grants("network")),
     ("observe_unmentioned_group_messages", Neutral("another name of group.observe")),
     ("personality", Neutral("words")),
+    ("policies", Neutral("takes away; its hooks and scope are bound as those keys are")),
     ("providers", Unprobed("whose key pays; tested with servers that note which came")),
     ("sandbox.off", Grants("sandbox")),
     ("sandbox.optional", Unprobed("needs a kernel that lacks a layer")),
