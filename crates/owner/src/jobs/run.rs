@@ -134,6 +134,9 @@ impl Clockwork {
         if let Some(why) = self.lost(agent, &principal, &address).await? {
             return ended("denied", &why);
         }
+        if let Err(why) = self.jobs.still_fits(agent, view) {
+            return ended("denied", &why.to_string());
+        }
         if run.outcome.as_deref() == Some(SCRIPT) {
             return ended("interrupted", "the daemon ended while its script ran");
         }

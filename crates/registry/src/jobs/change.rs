@@ -143,6 +143,14 @@ impl Jobs {
         Ok(view)
     }
 
+    /// Whether whoever added a job may still have it. Those of the configuration are the operator's.
+    pub fn still_fits(&self, agent: &AgentContext, view: &JobView) -> Result<(), JobError> {
+        match view.row.spec {
+            None => Ok(()),
+            Some(_) => self.check(agent, &view.job, (&view.row.owner, view.place.as_ref())),
+        }
+    }
+
     /// Whether a job is one that whoever adds it may have.
     fn check(
         &self,
