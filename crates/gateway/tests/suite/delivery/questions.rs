@@ -9,8 +9,13 @@ use insula_owner::{BUTTON_DATA_BYTES_MAX, Choice};
 use insula_registry::Actor;
 use insula_tools::{Cleared, Hands, Output, Risk, Tool, ToolError};
 use insula_turns::approvals::{AnswerError, ApprovalAnswer, ApprovalDuration};
+use insula_world::storage::Job;
+use insula_world::{Clock, StorageExecutor};
 use serde_json::Value;
 use std::borrow::Cow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 /// A shell that runs nothing.
 struct Shell;
@@ -95,6 +100,52 @@ fn an_approval_is_asked_for_with_buttons_that_only_admins_make_count() {
         assert!(matches!(again, Err(AnswerError::NotWaiting(_))), "{again:?}");
         life.end().await;
     });
+}
+
+/// Storage at which one job takes long, and all others no time.
+struct Slow {
+    clock: Arc<dyn Clock>,
+    jobs: AtomicUsize,
+    slow: usize,
+}
+
+impl StorageExecutor for Slow {
+    fn execute(&self, job: Job) {
+        if self.jobs.fetch_add(1, Ordering::SeqCst) != self.slow {
+            return job();
+        }
+        let clock = self.clock.clone();
+        tokio::spawn(async move {
+            clock.sleep(Duration::from_secs(10)).await;
+            job();
+        });
+    }
+}
+
+#[test]
+fn a_question_comes_through_whatever_is_being_shown_while_the_disk_is_slow() {
+    let features = Features { text_units: 400, ..forgetful() };
+    let run = |slow: usize| {
+        let (files, fake) = (home(), Fake::new(features));
+        in_a_life(async {
+            let (mut world, _) = insula_testkit::auto_world(7);
+            let storage =
+                Arc::new(Slow { clock: world.clock.clone(), jobs: AtomicUsize::new(0), slow });
+            world.storage = storage.clone();
+            let life = Life::within(world, &files, &fake, AGENTS, Some(TOOLS)).await;
+            life.say("a", "c1", "run rm -rf build").await;
+            let is_question = |text: &str| text.contains("/approve");
+            let asked = fake.until(|seen| seen.iter().any(|it| is_question(&it.text)));
+            let asked = tokio::time::timeout(Duration::from_secs(600), asked).await;
+            assert!(asked.is_ok(), "nothing goes on after job {slow}: {:#?}", fake.seen());
+            life.end().await;
+            storage.jobs.load(Ordering::SeqCst)
+        })
+    };
+    let jobs = run(usize::MAX);
+    for slow in 0..jobs {
+        run(slow);
+    }
 }
 
 #[test]

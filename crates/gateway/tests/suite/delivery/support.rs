@@ -10,6 +10,7 @@ use insula_testdaemon::TestDaemon;
 use insula_testkit::model::{calls, configured, says, shown_apart as shown};
 use insula_testkit::upstream::{Seen, Step, Upstream, event_stream};
 use insula_turns::{Acknowledge, Around, Engine, Inbound, SubmitError, TurnHandle};
+use insula_world::World;
 use serde_json::json;
 use std::future::Future;
 use std::sync::Arc;
@@ -58,7 +59,17 @@ impl Life {
         agents: &str,
         tools: Option<insula_turns::gate::Tools>,
     ) -> Self {
-        let (world, _) = insula_testkit::auto_world(7);
+        Self::within(insula_testkit::auto_world(7).0, files, fake, agents, tools).await
+    }
+
+    /// The same in a world of one's own.
+    pub async fn within(
+        world: World,
+        files: &insula_testkit::Home,
+        fake: &Arc<Fake>,
+        agents: &str,
+        tools: Option<insula_turns::gate::Tools>,
+    ) -> Self {
         let tick = Arc::new(Notify::new());
         let model = tick.clone();
         let life = files.read("lives").map_or(1, |lives| lives.len() + 1);

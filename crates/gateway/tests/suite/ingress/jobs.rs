@@ -106,6 +106,25 @@ async fn a_job_answers_where_it_was_made_and_ends_with_the_right_of_who_made_it(
 }
 
 #[tokio::test]
+async fn what_only_an_admin_may_have_ends_with_whoever_is_none_any_more() {
+    let fixture = open_fixture(&config("memory: true")).await;
+    let _stop = wind(&fixture).drop_guard();
+    let mut everywhere = job("every 1h");
+    everywhere["scope"] = "global".into();
+    let name = add(&fixture, &dm("9"), everywhere).await.unwrap();
+    pass(&fixture, HOUR).await;
+    over(&fixture, &name, 1).await;
+    let talks = |config: &str| {
+        config.replace("['telegram:1'], admins: ['telegram:9']", "['telegram:1', 'telegram:9']")
+    };
+    fixture.reconfigure(talks).await;
+    pass(&fixture, HOUR).await;
+    let runs = over(&fixture, &name, 2).await;
+    assert_eq!(outcomes(&runs), ["denied", "done"], "{runs:?}");
+    assert_eq!(fixture.asked(), 1);
+}
+
+#[tokio::test]
 async fn others_see_and_change_a_job_only_as_admins_and_nobody_takes_more_than_they_have() {
     let fixture = open_fixture(&config("memory: true")).await;
     let name = add(&fixture, &dm("1"), job("every 1h")).await.unwrap();

@@ -188,7 +188,7 @@ fn sprayed(ground: &Ground) -> Outcome {
         &canary.text,
         spray::everywhere(
             vec![canary.clone()],
-            &["clarify", "delegate_task", "memory", "skill_manage"],
+            &["clarify", "cronjob", "delegate_task", "memory", "skill_manage"],
         ),
     )?;
     control!(turn.results.len() > 10, "hardly anything was tried: {}", turn.results.len());
