@@ -3,6 +3,7 @@
 //!
 //! Everything here blocks: an attempt reads from top to bottom.
 
+mod jobs;
 pub mod look;
 mod plan;
 mod talk;

@@ -16,7 +16,7 @@ use std::time::Duration;
 const SCRIPT: &str = "script";
 /// Longest output of a script that a message has, in bytes.
 const OUTPUT_BYTES_MAX: usize = 64 * 1024;
-/// How long a script may take.
+/// How long a script may take, where its job has more time.
 const SCRIPT_MAX: Duration = Duration::from_secs(10 * 60);
 
 /// How soon a run is begun again that found no room.
@@ -163,7 +163,8 @@ impl Clockwork {
         };
         let mut text = view.job.prompt.to_string();
         if let Some(script) = &view.job.script {
-            match self.script(agent, &inbound, script, run).await? {
+            let limit = SCRIPT_MAX.min(view.job.timeout);
+            match self.script(agent, &inbound, (script, limit), run).await? {
                 Ok(printed) if printed.trim().is_empty() => {
                     return ended("empty", "its script printed nothing, so nothing was asked");
                 }
@@ -223,7 +224,7 @@ impl Clockwork {
         &self,
         agent: &Arc<AgentContext>,
         inbound: &Inbound,
-        script: &str,
+        script: (&str, Duration),
         run: &JobRun,
     ) -> Result<Result<String, String>, StoreError> {
         let (job, scheduled_at) = (run.job.clone(), run.scheduled_at);
@@ -233,7 +234,7 @@ impl Clockwork {
         let seals = agent.store.seals();
         let files = agent.workspace.files(&inbound.session, session, &seals, &self.world);
         let who = (&inbound.principal, session);
-        let printed = self.caps.script(agent, who, &files, (script, SCRIPT_MAX)).await;
+        let printed = self.caps.script(agent, who, &files, script).await;
         Ok(printed.map(|printed| {
             let text = String::from_utf8_lossy(&printed);
             let text = self.engine.told(agent, text.into_owned());

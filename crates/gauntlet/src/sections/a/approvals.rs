@@ -244,6 +244,41 @@ fn at_once(ground: &Ground) -> Outcome {
     Ok(Verdict::Held)
 }
 
-fn cron(_: &Ground) -> Outcome {
-    Ok(Verdict::NotRun("jobs exist, and nobody has written this attempt yet".to_owned()))
+fn cron(ground: &Ground) -> Outcome {
+    let folder = "by-the-clock";
+    prepared(ground, "a", folder)?;
+    prepared(ground, "b", folder)?;
+    let rm = || obey::one("terminal", command(folder));
+    let job = machine::both(
+        || ground.job("a", json!({ "approvals": "ask" }), rm()),
+        || {
+            machine::both(
+                || ground.turn("b", "beside-the-clock", rm()),
+                || {
+                    let (mine, theirs) = (until_waiting(ground, "a")?, until_waiting(ground, "b")?);
+                    // The question of a job is its agent's alone, by every name.
+                    let token = ground.mint("b", &["chat", "read", "approve"])?.text;
+                    let path = format!("/api/agents/a/approvals/{mine}");
+                    let foreign =
+                        ground.api(&token, "POST", &path, &json!({ "decision": "approve" }))?;
+                    let path = format!("/api/agents/b/approvals/{mine}");
+                    let crossed =
+                        ground.api(&token, "POST", &path, &json!({ "decision": "approve" }))?;
+                    answer(ground, "b", &theirs, &json!({ "decision": "approve" }))?;
+                    machine::eventually("b has done it", || {
+                        Ok((!is_there(ground, "b", folder)).then_some(()))
+                    })?;
+                    let still = waiting(ground, "a")? == [mine.clone()];
+                    answer(ground, "a", &mine, &json!({ "decision": "deny" }))?;
+                    anyhow::Ok((foreign.status, crossed.status, still))
+                },
+            )
+        },
+    )?;
+    let (ran, inner) = job;
+    let (foreign, crossed, still) = inner?.1?;
+    hold!(foreign >= 400 && crossed >= 400, "b answered a's job: {foreign} {crossed}");
+    hold!(still, "b's yes was the job's too");
+    hold!(is_there(ground, "a", folder), "the job did what was denied: {}", ran?.turn.told());
+    Ok(Verdict::Held)
 }

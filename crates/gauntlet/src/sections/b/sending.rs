@@ -199,8 +199,27 @@ fn sprayed(ground: &Ground) -> Outcome {
     Ok(Verdict::Held)
 }
 
-fn by_cron(_: &Ground) -> Outcome {
-    Ok(Verdict::NotRun("jobs exist, and nobody has written this attempt yet".to_owned()))
+fn by_cron(ground: &Ground) -> Outcome {
+    let canary = ground.canary("what a job has seen");
+    ground.tell(
+        Where::Dm(ADA),
+        &ann(),
+        "remember it",
+        once(vec![super::scene::remember(&canary.text)]),
+    )?;
+    let settings =
+        |scope: &str| json!({ "scope": scope, "deliver": format!("telegram:ada:{GARDEN}") });
+    let own = ground.canary("what a job says");
+    let plain = ground.job("m", settings("job"), Script::say(&own.text))?;
+    control!(plain.outcome == "done", "{} {}", plain.outcome, plain.why);
+    let chat = format!("chat:telegram:ada:{}", ann().id);
+    let ran = ground.job("m", settings(&chat), Script::say(&canary.text))?;
+    let knows = canary.found_in(&ran.turn.prompts()).is_some();
+    control!(knows, "the job has not seen it: {} {}", ran.outcome, ran.why);
+    hold!(ran.outcome == "undelivered", "{} {}", ran.outcome, ran.why);
+    let elsewhere = shown_elsewhere(ground, &canary, ann().id)?;
+    hold!(elsewhere.is_none(), "{}", elsewhere.unwrap_or_default());
+    Ok(Verdict::Held)
 }
 
 fn by_board(ground: &Ground) -> Outcome {

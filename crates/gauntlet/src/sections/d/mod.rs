@@ -3,6 +3,7 @@
 mod entrances;
 mod files;
 mod grants;
+mod jobs;
 mod leaf;
 mod limits;
 mod scene;
@@ -25,6 +26,7 @@ pub const SECTION: Section = Section {
         Row { id: "D7", what: "the same effects through boards, cron jobs, hooks" },
     ],
     scenes: &[
+        Scene { name: "by the clock", raise: jobs::raise, attempts: &[jobs::ATTEMPTS] },
         Scene { name: "withdrawn", raise: withdrawn::raise, attempts: &[withdrawn::ATTEMPTS] },
         Scene {
             name: "parents and their children",
