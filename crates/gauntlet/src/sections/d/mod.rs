@@ -9,6 +9,7 @@ mod scene;
 mod withdrawn;
 
 use crate::attempt::{Row, Scene, Section};
+use crate::sections::boards;
 
 /// Children, hooks, and other doors that work goes through.
 pub const SECTION: Section = Section {
@@ -25,6 +26,7 @@ pub const SECTION: Section = Section {
         Row { id: "D7", what: "the same effects through boards, cron jobs, hooks" },
     ],
     scenes: &[
+        Scene { name: "boards", raise: boards::raise, attempts: &[boards::DOORS] },
         Scene { name: "withdrawn", raise: withdrawn::raise, attempts: &[withdrawn::ATTEMPTS] },
         Scene {
             name: "parents and their children",
