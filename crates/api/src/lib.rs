@@ -7,6 +7,7 @@
 mod approvals;
 pub mod audit;
 mod audit_export;
+mod boards;
 mod body;
 mod caller;
 mod context;
@@ -56,6 +57,7 @@ use axum::Router;
 use axum::middleware::from_fn;
 use handler::{delete, get, post, put};
 use insula_capabilities::{Capabilities, Opened};
+use insula_registry::boards::Boards;
 use insula_registry::forgotten::Forgotten;
 use insula_registry::jobs::Jobs;
 use insula_registry::outbox::Outbox;
@@ -79,6 +81,7 @@ pub struct Api {
     trail: Trail,
     outbox: Arc<Outbox>,
     jobs: Arc<Jobs>,
+    boards: Arc<Boards>,
     forgotten: Arc<Forgotten>,
     /// What changes agents.
     daemon: Arc<Daemon>,
@@ -102,6 +105,7 @@ impl Api {
             trail: parts.trail.clone(),
             outbox: parts.outbox.clone(),
             jobs: parts.jobs.clone(),
+            boards: parts.boards.clone(),
             forgotten: parts.forgotten.clone(),
             daemon: daemon.clone(),
             capabilities: capabilities.clone(),
@@ -119,6 +123,11 @@ pub fn router(state: Api) -> Router {
         .route("/agents/{id}/deliveries", get(deliveries::list))
         .route("/agents/{id}/deliveries/{delivery}", delete(deliveries::discard))
         .route("/agents/{id}/deliveries/{delivery}/resend", post(deliveries::resend))
+        .route("/boards", get(boards::list))
+        .route("/boards/{board}/cards", get(boards::cards).merge(post(boards::add)))
+        .route("/boards/{board}/cards/{card}", get(boards::show).merge(post(boards::act)))
+        .route("/boards/{board}/cards/{card}/files/{hash}", get(boards::file))
+        .route("/boards/{board}/events", get(boards::events))
         .route("/jobs", get(jobs::list_all))
         .route("/agents/{id}/jobs", get(jobs::list).merge(post(jobs::add)))
         .route("/agents/{id}/jobs/{name}", get(jobs::show).merge(delete(jobs::remove)))

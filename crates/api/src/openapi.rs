@@ -1,7 +1,7 @@
 //! The description of an owner's routes, for the one of the whole API.
 
 use crate::{
-    approvals, audit, audit_export, context, deliveries, events, files, grants, jobs, mcp,
+    approvals, audit, audit_export, boards, context, deliveries, events, files, grants, jobs, mcp,
     mcp_servers, memory, messages, pairing, restart, secrets, sessions, skills, tools, turns,
     usage, v1,
 };
@@ -39,6 +39,13 @@ use utoipa::OpenApi;
     deliveries::list,
     deliveries::resend,
     deliveries::discard,
+    boards::list,
+    boards::cards,
+    boards::add,
+    boards::show,
+    boards::act,
+    boards::file,
+    boards::events,
     jobs::list_all,
     jobs::list,
     jobs::add,

@@ -238,10 +238,7 @@ fn without_effect(caps: &Capabilities) -> Vec<DoctorFinding> {
     };
     let mut findings = Vec::new();
     for (setting, why) in WITHOUT_EFFECT {
-        let count = match *setting {
-            "boards" => usize::from(!snapshot.daemon.boards.is_empty()),
-            setting => uses(setting),
-        };
+        let count = uses(setting);
         if count > 0 {
             findings.push(finding(&format!("setting `{setting}`"), Status::Off, *why));
         }

@@ -3,6 +3,7 @@
 mod access;
 mod audit;
 mod backup;
+mod board;
 mod bundle;
 mod conversation;
 mod cron;
@@ -16,6 +17,7 @@ pub use access::{
 };
 pub use audit::{Audit, Export, Filters, Tail, Verify};
 pub use backup::{Backup, PassphraseFrom, Restore};
+pub use board::{Board, BoardAdd, BoardCreate, OneCard};
 pub use bundle::{Along, CloneAgent, ExportAgent, ImportAgent};
 use conversation::CHAT_HELP;
 pub use conversation::{Approvals, Chat, Files, Forgetting, Memory, Sessions, Turns};
@@ -141,6 +143,9 @@ pub enum Command {
     /// List, add, run, pause and remove what agents do by the clock
     #[command(subcommand)]
     Cron(Cron),
+    /// Make boards that agents share; list, add and change their cards
+    #[command(subcommand)]
+    Board(Board),
     /// List who asks to talk to an agent, let them in, and let them in no longer
     #[command(subcommand)]
     Pairing(Pairing),

@@ -11,8 +11,9 @@ use crate::skills::SkillSet;
 use crate::web::SearchConfig;
 use insula_domain::expr::Expression;
 use insula_domain::{
-    Admins, AgentId, AllowList, Boundary, GroupRule, Metadata, PersonId, Platform, Possible, Reset,
-    ScopeRule, SearchReach, SessionRule, ToolPolicy, Unknown, UserId, Zones,
+    Admins, AgentId, AllowList, BoardName, BoardRights, Boundary, GroupRule, Metadata, PersonId,
+    Platform, Possible, Reset, ScopeRule, SearchReach, SessionRule, ToolPolicy, Unknown, UserId,
+    Zones,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -64,7 +65,7 @@ pub struct AgentConfig {
     /// What is known of their tools: the text of its `mcp.json`, where there is one.
     pub mcp_pins: Option<Arc<str>>,
     /// The boards it may use.
-    pub boards: Vec<Box<str>>,
+    pub boards: Vec<(BoardName, BoardRights)>,
     /// How its conversations are kept apart.
     pub sessions: SessionRule,
     /// Which of its conversations it may look through.

@@ -141,7 +141,11 @@ impl Authority {
                 authority.grant("MCP server that may change its tools", &*server.name);
             }
         }
-        config.boards.iter().for_each(|board| authority.grant("board", &**board));
+        for (board, rights) in &config.boards {
+            rights
+                .iter()
+                .for_each(|it| authority.grant("board", format!("{board}: {}", it.as_str())));
+        }
         if config.memory.is_some() {
             authority.grant("memory", "");
         }

@@ -1,6 +1,7 @@
 //! The shared part: what the daemon itself runs by.
 
 use crate::account::{self, Account};
+use crate::board::{self, Boards};
 use crate::budget::{self, DaemonBudget, Prices};
 use crate::diagnostic::{Diagnostic, FindingOwner, LoadReport};
 use crate::model::Providers;
@@ -12,7 +13,6 @@ use crate::source::Span;
 use crate::suggest::nearest;
 use crate::written_providers;
 use crate::yaml::{Node, Value};
-use insula_domain::AgentId;
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -39,8 +39,8 @@ pub struct DaemonConfig {
     pub budget: DaemonBudget,
     /// What models cost, where the operator says.
     pub prices: Prices,
-    /// Which boards each agent may use.
-    pub boards: BTreeMap<AgentId, Vec<Box<str>>>,
+    /// Boards that agents share.
+    pub boards: Boards,
 }
 
 impl Default for DaemonConfig {
@@ -55,7 +55,7 @@ impl Default for DaemonConfig {
             accounts: Vec::new(),
             budget: DaemonBudget::default(),
             prices: Prices::new(),
-            boards: BTreeMap::new(),
+            boards: Boards::new(),
         }
     }
 }
@@ -200,7 +200,7 @@ pub fn read(report: &mut LoadReport, top: &Node, env: &BTreeMap<String, String>)
         accounts: account::read(reader.report, top.get("channels"), env),
         budget: budget::of_daemon(top.get("budget")),
         prices: budget::prices(top.get("prices")),
-        boards: boards(top.get("boards")),
+        boards: board::read(top.get("boards")),
     }
 }
 
@@ -247,18 +247,6 @@ fn store(node: Option<&Node>) -> StoreConfig {
             .and_then(rules::duration)
             .unwrap_or(Duration::from_secs(60)),
     }
-}
-
-fn boards(node: Option<&Node>) -> BTreeMap<AgentId, Vec<Box<str>>> {
-    let mut boards: BTreeMap<AgentId, Vec<Box<str>>> = BTreeMap::new();
-    for entry in node.map(Node::entries).unwrap_or_default() {
-        for agent in entry.value.get("agents").map(Node::items).unwrap_or_default() {
-            if let Some(id) = agent.text().and_then(|text| AgentId::new(text).ok()) {
-                boards.entry(id).or_default().push(entry.key.clone());
-            }
-        }
-    }
-    boards
 }
 
 struct Reader<'r> {

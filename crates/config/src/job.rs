@@ -64,6 +64,15 @@ fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
+/// The same, without what a turn never does that nobody said anything to begin: nobody is there to
+/// be asked, it says what it has to say by its reply, and it makes no jobs.
+pub(crate) fn held_back(mut less: Narrowing, by: String) -> Narrowing {
+    let tools = less.tools.get_or_insert_with(|| ToolNarrowing::by(by));
+    tools.without_effects.extend(WITHOUT_EFFECTS);
+    tools.without.extend(SENDING.iter().filter_map(|name| Selector::parse(name).ok()));
+    less
+}
+
 /// What all kinds of jobs have.
 fn common(
     (report, owner): (&mut LoadReport, &FindingOwner),
@@ -75,11 +84,8 @@ fn common(
     // What is spent is counted by it, so no two agents may share one.
     let by = format!("job `{agent}/{name}`");
     let less = way_in::read((report, owner), (&by, by.clone()), node);
-    let mut less = less.map_or_else(|| Narrowing::by(by.clone()), |less| (*less).clone());
-    let tools = less.tools.get_or_insert_with(|| ToolNarrowing::by(by));
-    // Nobody is there to be asked, it says what it has to say by its reply, and it makes no jobs.
-    tools.without_effects.extend(WITHOUT_EFFECTS);
-    tools.without.extend(SENDING.iter().filter_map(|name| Selector::parse(name).ok()));
+    let less = less.map_or_else(|| Narrowing::by(by.clone()), |less| (*less).clone());
+    let less = held_back(less, by);
     let within: Option<ActiveHours> = text("active_hours").and_then(|hours| hours.parse().ok());
     Job {
         name: name.into(),

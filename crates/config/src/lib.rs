@@ -9,6 +9,7 @@ pub mod agent;
 pub mod append;
 pub mod authority;
 pub mod bindings;
+pub mod board;
 pub mod budget;
 pub mod choose;
 pub mod daemon;

@@ -6,6 +6,7 @@
 use crate::account::AccountSpans;
 use crate::agent::{AgentConfig, Instructions, Soul};
 use crate::bindings::{self, Written};
+use crate::board;
 use crate::daemon::{self, DaemonConfig};
 use crate::diagnostic::{Diagnostic, FindingOwner, LoadReport};
 use crate::enforcement;
@@ -17,7 +18,6 @@ use crate::resolve::{SharedTables, Surroundings, resolve};
 use crate::schema::{AGENT, MOVED, TOP};
 use crate::shape::{Checker, Shape, shorten};
 use crate::source::{Sources, Span};
-use crate::suggest::nearest;
 use crate::warnings;
 use crate::workspaces;
 use crate::written_providers;
@@ -123,7 +123,7 @@ impl Loader<'_> {
         }
         let default = self.default_agent(&drafts);
         self.refuse_unenforced(&top);
-        self.check_boards(&top, &agents);
+        board::check(self.report, top.get("boards"), &daemon.boards, &agents);
         warnings::shared(self.report, &daemon, &top);
         written_providers::check_agents(self.report, top.get("providers"), &agents);
         let around = Surroundings {
@@ -228,21 +228,6 @@ impl Loader<'_> {
             }
         }
         checker.admit(&Shape::Object(&TOP), &mut node).then_some(node)
-    }
-
-    /// A board is shared by agents that exist.
-    fn check_boards(&mut self, top: &Node, agents: &BTreeSet<AgentId>) {
-        for board in top.get("boards").map(Node::entries).unwrap_or_default() {
-            for node in board.value.get("agents").map(Node::items).unwrap_or_default() {
-                let Some(id) = node.text().filter(|id| !agents.contains(*id)) else { continue };
-                let message =
-                    format!("board `{}` names agent `{id}`, which does not exist", board.key);
-                let near = nearest(id, agents.iter().map(AgentId::as_str));
-                let help = near.map(|name| format!("did you mean `{name}`?"));
-                let found = Diagnostic::error(&FindingOwner::Shared, node.span, message);
-                self.report.push(found.maybe_help(help));
-            }
-        }
     }
 
     fn drafts(&mut self, written: Option<Node>) -> BTreeMap<AgentId, Draft> {

@@ -21,6 +21,7 @@ mod web;
 pub use hooks::check_hook;
 
 use crate::agent::{AgentConfig, EmbeddingsConfig, GlobalWrites, Instructions, MemoryConfig, Soul};
+use crate::board::Boards;
 use crate::diagnostic::{Diagnostic, FindingOwner, LoadReport};
 use crate::enforcement;
 use crate::files::FilesSnapshot;
@@ -35,8 +36,8 @@ use crate::yaml::{Layer, Node};
 use insula_domain::boundary::SpawnLimits;
 use insula_domain::expr::Expression;
 use insula_domain::{
-    AgentId, Boundary, MemoryScope, Metadata, Possible, SCOPE_VARIABLES, ScopeRule, Switch,
-    ToolPolicy, ToolTable,
+    AgentId, BoardName, BoardRights, Boundary, MemoryScope, Metadata, Possible, SCOPE_VARIABLES,
+    ScopeRule, Switch, ToolPolicy, ToolTable,
 };
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -48,8 +49,8 @@ pub struct Surroundings<'s> {
     pub agents: &'s BTreeSet<AgentId>,
     /// The providers of models.
     pub providers: &'s Providers,
-    /// Which boards each agent may use.
-    pub boards: &'s BTreeMap<AgentId, Vec<Box<str>>>,
+    /// Boards that agents share.
+    pub boards: &'s Boards,
     /// The files, for the skills among them.
     pub files: &'s FilesSnapshot,
     /// Which text is which policy's.
@@ -57,6 +58,12 @@ pub struct Surroundings<'s> {
 }
 
 impl Surroundings<'_> {
+    /// The boards that an agent may do something on, and what.
+    fn boards_of(&self, id: &AgentId) -> impl Iterator<Item = (BoardName, BoardRights)> {
+        let all = self.boards.iter().map(|(name, board)| (name.clone(), board.rights_of(id)));
+        all.filter(|(_, rights)| !rights.is_none())
+    }
+
     fn nearest_agent(&self, report: &LoadReport, wanted: &AgentId) -> Option<&str> {
         nearest_agent(report, self.agents, wanted)
     }
@@ -127,7 +134,7 @@ pub fn resolve(
     let messages = reader.send_grants();
     let possible = Possible {
         memory: switch(memory_on),
-        boards: switch(around.boards.contains_key(id)),
+        boards: switch(around.boards_of(id).next().is_some()),
         links: switch(!send.is_empty()),
         delegation: switch(
             reader.number("subagents.max_depth", SpawnLimits::default().max_depth) > 0,
@@ -216,7 +223,7 @@ pub fn resolve(
         workspace_is_shared: false,
         mcp_servers,
         mcp_pins: None,
-        boards: around.boards.get(id).cloned().unwrap_or_default(),
+        boards: around.boards_of(id).collect(),
         sessions: reader.sessions(),
         search_reach: reader.search_reach(),
         people,
@@ -231,7 +238,7 @@ pub fn resolve(
         settings,
         digest: [0; 32],
     };
-    config.digest = digest(&config, around, &reader.providers);
+    config.digest = digest(&config, &reader.providers);
     Some(config)
 }
 
@@ -258,7 +265,7 @@ fn switch(on: bool) -> Switch {
     if on { Switch::On } else { Switch::Off }
 }
 
-fn digest(config: &AgentConfig, around: &Surroundings<'_>, providers: &Providers) -> [u8; 32] {
+fn digest(config: &AgentConfig, providers: &Providers) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new();
     let mut part = |text: &str| {
         hasher.update(&(text.len() as u64).to_le_bytes());
@@ -283,7 +290,7 @@ fn digest(config: &AgentConfig, around: &Surroundings<'_>, providers: &Providers
         part(&model.to_string());
         part(&format!("{:?}", providers.configured.get(&model.provider)));
     }
-    part(&format!("{:?}", around.boards.get(&config.id)));
+    part(&format!("{:?}", config.boards));
     config.skills.digest(&mut part);
     *hasher.finalize().as_bytes()
 }

@@ -9,8 +9,8 @@ use crate::suggest::nearest;
 use insula_domain::percent::Encoded;
 use insula_domain::platform::PLATFORMS;
 use insula_domain::{
-    AccountId, Act, AgentId, ChatId, ChatSelector, FlowSource, HostPattern, Platform, Profile,
-    RuledTools, Selector, TopicId, TrustedSource, Zone,
+    AccountId, Act, AgentId, BoardName, ChatId, ChatSelector, FlowSource, HostPattern, Platform,
+    Profile, RuledTools, Selector, TopicId, TrustedSource, Zone,
 };
 use insula_schedule::{ActiveHours, Form};
 use std::net::SocketAddr;
@@ -88,6 +88,16 @@ rule!(
         if ok { Ok(()) } else {
             Err(Problem::new(format!("`{}` is not a name", shorten(text)))
                 .help("use letters, digits, `_`, `.` and `-`, at most 64, a letter or digit first"))
+        }
+    }
+);
+rule!(
+    /// The name of a board, which names a file too.
+    BOARD, "a name of lower-case letters", "^[a-z0-9][a-z0-9_-]{0,63}$", |text| {
+        match BoardName::new(text) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(Problem::new(format!("`{}` can't name a board", shorten(text)))
+                .help("use a-z, 0-9, `_` and `-`, at most 64, a letter or digit first")),
         }
     }
 );

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 /// What no child does, whatever its tools are called. [`Effect::Delegate`] comes on top for
 /// those that may have no children.
-pub const BLOCKED_IN_CHILDREN: [Effect; 8] = [
+pub const BLOCKED_IN_CHILDREN: [Effect; 9] = [
     Effect::AskUser,
     Effect::Remember,
     Effect::Recall,
@@ -28,6 +28,7 @@ pub const BLOCKED_IN_CHILDREN: [Effect; 8] = [
     Effect::Send,
     Effect::Schedule,
     Effect::ChangeSelf,
+    Effect::Board,
     Effect::RunCode,
 ];
 

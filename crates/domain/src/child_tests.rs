@@ -306,12 +306,16 @@ fn exactly_the_tools_of_the_design_fall_out_of_a_child() {
     };
     assert_eq!(
         gone(Role::Leaf),
-        "clarify cronjob delegate_task execute_code memory memory_search message_agent \
+        "clarify cronjob delegate_task execute_code kanban_attach kanban_block kanban_comment \
+         kanban_complete kanban_create kanban_heartbeat kanban_link kanban_unblock memory \
+         memory_search message_agent \
          send_message session_search skill_manage"
     );
     assert_eq!(
         gone(Role::Orchestrator),
-        "clarify cronjob execute_code memory memory_search message_agent send_message \
+        "clarify cronjob execute_code kanban_attach kanban_block kanban_comment kanban_complete \
+         kanban_create kanban_heartbeat kanban_link kanban_unblock memory memory_search \
+         message_agent send_message \
          session_search skill_manage"
     );
     let leaf = parent.child(&ChildRequest::default()).unwrap();

@@ -17,6 +17,7 @@ pub mod address;
 pub mod argument;
 pub mod audit_scope;
 pub mod binding;
+pub mod board;
 pub mod boundary;
 pub mod child;
 pub mod clean;
@@ -65,6 +66,10 @@ pub use address::{Address, ChatType, Community};
 pub use argument::{ArgumentRule, ArgumentRules};
 pub use audit_scope::AuditScope;
 pub use binding::{Binding, Field, Match, Metadata, Tier};
+pub use board::{
+    BlockKind, BoardName, BoardRight, BoardRights, CardId, CardStatus, CardStep,
+    Facts as CardFacts, WrongStep,
+};
 pub use boundary::{
     AccessMode, ApprovalMode, ApprovalRule, Axis, Boundary, Budget, BudgetLimits, ChildApprovals,
     FileGrants, Isolation, SharedPath, SpawnLimits, StaleWrites, WorkspaceScope,

@@ -11,6 +11,7 @@ pub struct Platform(&'static str);
 pub const PLATFORMS: &[&str] = &[
     "api",
     "bluebubbles",
+    "board",
     "cli",
     "cron",
     "dingtalk",
@@ -54,6 +55,8 @@ impl Platform {
     pub const CLI: Self = Self("cli");
     /// What nobody says: turns that the clock begins.
     pub const CRON: Self = Self("cron");
+    /// The same of boards: turns that a card begins. The account is the board.
+    pub const BOARD: Self = Self("board");
 
     /// Finds a platform by name.
     pub fn new(text: &str) -> Result<Self, IdError> {

@@ -36,8 +36,10 @@ pub enum Effect {
     Schedule,
     /// Changes the agent itself.
     ChangeSelf,
-    /// Reads or changes a shared board.
+    /// Changes a shared board.
     Board,
+    /// Reads a shared board.
+    ReadBoard,
     /// Keeps notes about the work at hand.
     Plan,
     /// Looks for tools whose description was held back.
@@ -54,6 +56,7 @@ impl Effect {
             | Self::Recall
             | Self::ReadHistory
             | Self::ReadSkills
+            | Self::ReadBoard
             | Self::FindTools => true,
             // What is asked of a network is told to it, each time.
             Self::Network
@@ -89,7 +92,8 @@ impl Effect {
             Self::Send => "send",
             Self::Schedule => "schedule",
             Self::ChangeSelf => "change the agent itself",
-            Self::Board => "use a board",
+            Self::Board => "change a board",
+            Self::ReadBoard => "read a board",
             Self::Plan => "plan",
             Self::FindTools => "find tools",
             Self::Media => "make or read media",
@@ -276,15 +280,15 @@ pub static CATALOGUE: &[ToolSpec] = &[
     built_in("delegate_task", Group::Agents, &[Effect::Delegate]),
     built_in("execute_code", Group::Shell, &[Effect::RunCode]),
     built_in("image_generate", Group::Media, &[Effect::Media, Effect::Network, Effect::WriteFiles]),
-    built_in("kanban_attach", Group::Boards, &[Effect::Board]),
+    built_in("kanban_attach", Group::Boards, &[Effect::Board, Effect::ReadFiles]),
     built_in("kanban_block", Group::Boards, &[Effect::Board]),
     built_in("kanban_comment", Group::Boards, &[Effect::Board]),
     built_in("kanban_complete", Group::Boards, &[Effect::Board]),
     built_in("kanban_create", Group::Boards, &[Effect::Board]),
     built_in("kanban_heartbeat", Group::Boards, &[Effect::Board]),
     built_in("kanban_link", Group::Boards, &[Effect::Board]),
-    built_in("kanban_list", Group::Boards, &[Effect::Board]),
-    built_in("kanban_show", Group::Boards, &[Effect::Board]),
+    built_in("kanban_list", Group::Boards, &[Effect::ReadBoard]),
+    built_in("kanban_show", Group::Boards, &[Effect::ReadBoard]),
     built_in("kanban_unblock", Group::Boards, &[Effect::Board]),
     built_in("memory", Group::Memory, &[Effect::Remember, Effect::Recall]),
     built_in("memory_search", Group::Memory, &[Effect::Recall]),
@@ -345,6 +349,8 @@ mod tests {
         let looking = CATALOGUE.iter().filter(|tool| tool.only_looks());
         let names: Vec<&str> = looking.map(|tool| tool.name).collect();
         let expected = [
+            "kanban_list",
+            "kanban_show",
             "memory_search",
             "read_file",
             "search_files",

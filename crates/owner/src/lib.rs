@@ -4,6 +4,7 @@
 //! The front says which agent an event is for and has the accounts; everything that is judged or
 //! kept of it is judged and kept here.
 
+mod boards;
 mod delivery;
 mod ingress;
 mod jobs;
@@ -12,6 +13,7 @@ mod notices;
 pub mod rooms;
 mod tenant;
 
+pub use boards::Workers;
 pub use delivery::{BUTTON_DATA_BYTES_MAX, ChatRef, Choice, Relay, SILENT, split};
 pub use ingress::{COMMANDS, Ingress, without_notes};
 pub use jobs::Clockwork;

@@ -1,5 +1,6 @@
 //! What takes events for agents and sends what they say, as one thing that runs.
 
+use crate::boards::Workers;
 use crate::delivery::Relay;
 use crate::ingress::Ingress;
 use crate::jobs::Clockwork;
@@ -21,6 +22,7 @@ pub struct Messaging {
     ingress: Ingress,
     delivery: Arc<Relay>,
     clockwork: Arc<Clockwork>,
+    workers: Arc<Workers>,
 }
 
 impl Messaging {
@@ -28,6 +30,7 @@ impl Messaging {
     pub fn new(opened: &Opened, engine: Engine, accounts: Arc<dyn Accounts>) -> Arc<Self> {
         let delivery = Relay::new(&opened.parts, engine.clone(), accounts.clone());
         let clockwork = Clockwork::new(opened, engine.clone(), delivery.clone());
+        let workers = Workers::new(opened, engine.clone(), delivery.clone());
         let ingress = Ingress::new(opened, engine, (delivery.clone(), accounts.clone()));
         let parts = &opened.parts;
         let out = Arc::downgrade(&delivery);
@@ -35,7 +38,7 @@ impl Messaging {
         let notices = Notices::new(parts.registry.clone(), parts.homes.clone(), clock, out);
         parts.lives.add(Arc::new(notices));
         let (registry, forgotten) = (opened.parts.registry.clone(), opened.parts.forgotten.clone());
-        Arc::new(Self { registry, forgotten, accounts, ingress, delivery, clockwork })
+        Arc::new(Self { registry, forgotten, accounts, ingress, delivery, clockwork, workers })
     }
 
     /// What takes events.
@@ -53,10 +56,16 @@ impl Messaging {
         &self.clockwork
     }
 
+    /// What has agents work on cards.
+    pub fn workers(&self) -> &Arc<Workers> {
+        &self.workers
+    }
+
     /// Sends what agents have to send and goes on with what waits for them, until told to stop.
     pub async fn run(&self, stop: CancellationToken) {
         let sending = tokio::spawn(self.delivery.clone().run(stop.clone()));
         let clock = tokio::spawn(self.clockwork.clone().run(stop.clone()));
+        let workers = tokio::spawn(self.workers.clone().run(stop.clone()));
         let mut changes = self.registry.changes();
         let mut forgotten = self.forgotten.changes();
         loop {
@@ -73,6 +82,9 @@ impl Messaging {
         }
         if let Err(error) = clock.await {
             tracing::error!(%error, "the clock of jobs ended in a panic");
+        }
+        if let Err(error) = workers.await {
+            tracing::error!(%error, "work on boards ended in a panic");
         }
         if let Err(error) = sending.await {
             tracing::error!(%error, "sending ended in a panic");

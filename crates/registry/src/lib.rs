@@ -9,6 +9,7 @@
 
 pub mod access;
 pub mod agent_logs;
+pub mod boards;
 pub mod clean_schema;
 pub mod context;
 pub mod daemon;

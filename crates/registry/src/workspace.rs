@@ -2,7 +2,7 @@
 
 use crate::home::OUTPUT;
 use insula_domain::disk::Floor;
-use insula_domain::{AccessMode, FileGrants, SessionKey, StaleWrites, WorkspaceScope};
+use insula_domain::{AccessMode, FileGrants, Platform, SessionKey, StaleWrites, WorkspaceScope};
 use insula_store::{Counted, Seals, SessionId};
 use insula_tools::Files;
 use insula_tools::workspace::states::{FileReader, FileStates};
@@ -194,8 +194,11 @@ impl Workspace {
     /// The folder of a conversation below the home, where conversations have their own.
     fn conversation(&self, key: &SessionKey) -> Option<PathBuf> {
         let key = match self.scope {
-            WorkspaceScope::Agent => return None,
-            WorkspaceScope::Chat => SessionKey { topic: None, ..key.clone() },
+            // Whatever conversations have, what is done for a card is beside what is done for others.
+            WorkspaceScope::Agent if key.platform != Platform::BOARD => return None,
+            WorkspaceScope::Agent | WorkspaceScope::Chat => {
+                SessionKey { topic: None, ..key.clone() }
+            }
             WorkspaceScope::Topic => key.clone(),
         };
         Some(self.folder.join("conversations").join(folder_name(&key)))

@@ -4,6 +4,7 @@
 
 mod approvals;
 mod audit;
+mod boards;
 mod foreign;
 mod ingress;
 mod jobs;
@@ -55,6 +56,7 @@ pub async fn run(opener: &dyn Opener) {
     approvals::run(opener).await;
     foreign::run(opener).await;
     jobs::run(opener).await;
+    boards::run(opener).await;
     ingress::run(opener).await;
     lineage::run(opener).await;
     memory::run(opener).await;

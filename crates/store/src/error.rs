@@ -4,6 +4,7 @@ use crate::id::{MessageSeq, SessionId, TurnId};
 use crate::lease::Owned;
 use crate::outbox::DeliveryId;
 use crate::turn::TurnStatus;
+use insula_domain::CardId;
 use insula_domain::id::AgentId;
 use std::path::PathBuf;
 
@@ -156,6 +157,18 @@ pub enum StoreError {
     NoDelivery {
         /// The delivery.
         delivery: DeliveryId,
+    },
+    /// Somebody else changed the card meanwhile: read it again.
+    #[error("card {card} changed meanwhile; look at it again")]
+    CardChanged {
+        /// The card.
+        card: CardId,
+    },
+    /// The call names a card that is not there.
+    #[error("there is no card {card}")]
+    NoCard {
+        /// The card.
+        card: CardId,
     },
     /// Somebody else changed the list meanwhile: read it again.
     #[error("what is remembered here changed meanwhile; read it again")]

@@ -5,12 +5,13 @@ use crate::audit::Seq;
 use crate::daemon::{DaemonCommand, EventKey, Reserved};
 use crate::error::Result;
 use crate::handle::agent::AgentStore;
+use crate::handle::boards::BoardLease;
 use crate::handle::daemon::DaemonStore;
 use crate::lease::{Claim, Lease, Owned};
 use crate::limits;
 use crate::store::Store;
-use insula_domain::Platform;
 use insula_domain::id::{AccountId, AgentId};
+use insula_domain::{BoardName, Platform};
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -53,6 +54,11 @@ impl LeaseHolder {
     /// The state of one agent, to write to. Touches no file.
     pub fn agent(&self, id: &AgentId) -> AgentLease {
         AgentLease { store: self.store.agent(id), lease: self.lease(Owned::Agent(id.clone())) }
+    }
+
+    /// One board, to write to. Touches no file.
+    pub fn board(&self, name: &BoardName) -> BoardLease {
+        BoardLease::new(self.store.board(name), self.lease(Owned::Board(name.clone())))
     }
 
     /// What is known of an account, to write to.

@@ -1,8 +1,8 @@
 //! Who may write: whoever holds the lease, and nobody before them. What a lease is and what it is
 //! for; what is written under one: `holder`.
 
-use insula_domain::Platform;
 use insula_domain::id::{AccountId, AgentId};
+use insula_domain::{BoardName, Platform};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,6 +16,8 @@ pub enum Owned {
     Agent(AgentId),
     /// What is known of an account on a platform: its events, and where listening goes on.
     Account(Platform, AccountId),
+    /// A board, with all its cards.
+    Board(BoardName),
 }
 
 impl fmt::Display for Owned {
@@ -23,6 +25,7 @@ impl fmt::Display for Owned {
         match self {
             Self::Daemon => f.write_str("the state of the daemon"),
             Self::Agent(id) => write!(f, "agent `{id}`"),
+            Self::Board(name) => write!(f, "board `{name}`"),
             Self::Account(platform, account) => write!(f, "account `{platform}:{account}`"),
         }
     }

@@ -16,6 +16,7 @@ pub mod agent;
 pub mod approval;
 pub mod audit;
 pub mod backend;
+pub mod board;
 mod chain;
 #[cfg(test)]
 mod conformance;
@@ -61,11 +62,16 @@ pub use audit::{
     About, AuditEntry, AuditFilter, AuditPart, AuditRecord, AuditReport, KindFilter, ScopeFilter,
     Seq,
 };
+pub use board::{
+    BoardCommand, CardComment, CardEvent, CardFile, CardFilter, CardNotice, CardRow, CardRun,
+    CardWhole, LAST_ADDED,
+};
 pub use daemon::{AgentRow, DaemonCommand, Due, EventKey, Lifecycle, Reserved, Spending};
 pub use error::{Result, StoreError};
 pub use feed::{Feed, FeedChange, Subscription};
 pub use foreign::ForeignFile;
 pub use handle::agent::AgentStore;
+pub use handle::boards::{BoardLease, BoardStore};
 pub use handle::daemon::DaemonStore;
 pub use holder::{AccountLease, AgentLease, DaemonLease, LeaseHolder};
 pub use id::{MessageSeq, SessionId, TurnId};
@@ -90,8 +96,8 @@ pub use outbox::{
 pub use seal::{Counted, Seals};
 pub use search::Hit;
 pub use session::{OpenSession, Session, SessionRef, SessionState, Summary};
-pub use sqlite::examine::{CopyOf, Examiner};
-pub use sqlite::snapshot::HomeSnapshot;
+pub use sqlite::examine::{CopyOf, Examiner, examine_board};
+pub use sqlite::snapshot::{HomeSnapshot, board_of};
 pub use store::Store;
 pub use turn::{
     Accept, AcceptChild, Accepted, Arrival, ChildTurn, Conclude, Cut, Flush, IdempotencyKey, Join,

@@ -3,6 +3,10 @@
 use crate::agent::{AgentCommand, BATCH_MAX};
 use crate::approval::APPROVAL_BYTES_MAX;
 use crate::audit::{AUDIT_CONTENT_BYTES_MAX, AUDIT_NAME_BYTES_MAX, About, AuditEntry};
+use crate::board::{
+    BOARD_BATCH_MAX, BoardCommand, CARD_FILE_BYTES_MAX, CARD_NAME_BYTES_MAX, CARD_TEXT_BYTES_MAX,
+    CARD_TITLE_BYTES_MAX, CARD_WHY_BYTES_MAX, CardRow, CardRun,
+};
 use crate::error::{Result, StoreError};
 use crate::foreign::FOREIGN_PATH_BYTES_MAX;
 use crate::memory::{
@@ -38,6 +42,42 @@ fn arrival(arrival: &Arrival) -> Result<()> {
         within("lines in the name of a way in", way.lines().count(), 1)?;
     }
     Ok(())
+}
+
+/// The same for a board.
+pub(crate) fn check_board(batch: &[BoardCommand]) -> Result<()> {
+    within("a batch of commands", batch.len(), BOARD_BATCH_MAX)?;
+    batch.iter().try_for_each(|command| match command {
+        BoardCommand::Add(row) | BoardCommand::Put(row) => card(row),
+        BoardCommand::Comment(it) => {
+            within("a comment", it.text.len(), CARD_TEXT_BYTES_MAX)?;
+            within("a label", it.label.len(), NAME_BYTES_MAX)
+        }
+        BoardCommand::Attach(file, bytes) => {
+            within("the name of a file", file.name.len(), CARD_NAME_BYTES_MAX)?;
+            within("a file of a card", bytes.len(), CARD_FILE_BYTES_MAX)
+        }
+        BoardCommand::Run(CardRun { note, why, worker, .. }) => {
+            within("a note", note.as_ref().map_or(0, String::len), CARD_WHY_BYTES_MAX)?;
+            within("a reason", why.as_ref().map_or(0, String::len), CARD_WHY_BYTES_MAX)?;
+            within("the name of a worker", worker.len(), CARD_NAME_BYTES_MAX)
+        }
+        BoardCommand::Event(it) => within("an event", it.detail.len(), CARD_TEXT_BYTES_MAX),
+        BoardCommand::Notice(it) => within("a notice", it.text.len(), CARD_TEXT_BYTES_MAX),
+        BoardCommand::Need { .. } | BoardCommand::Told { .. } => Ok(()),
+    })
+}
+
+fn card(row: &CardRow) -> Result<()> {
+    let len = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+    within("the title of a card", row.title.len(), CARD_TITLE_BYTES_MAX)?;
+    within("the text of a card", row.body.len(), CARD_TEXT_BYTES_MAX)?;
+    within("the result of a card", len(&row.result), CARD_TEXT_BYTES_MAX)?;
+    within("a reason", len(&row.why), CARD_WHY_BYTES_MAX)?;
+    within("a label", row.label.len(), NAME_BYTES_MAX)?;
+    within("a card's labels", row.tags.iter().map(|tag| tag.len() + 3).sum(), CARD_WHY_BYTES_MAX)?;
+    let names = [&row.assignee, &row.reviewer, &row.worker, &row.request, &row.result_by];
+    names.into_iter().flatten().try_for_each(|it| within("a name", it.len(), CARD_NAME_BYTES_MAX))
 }
 
 /// Refuses a batch with a command that exceeds its limits.

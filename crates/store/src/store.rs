@@ -4,9 +4,11 @@ use crate::backend::Backend;
 use crate::error::Result;
 use crate::feed::Feed;
 use crate::handle::agent::AgentStore;
+use crate::handle::boards::BoardStore;
 use crate::handle::daemon::DaemonStore;
 use crate::options::StoreOptions;
 use crate::sqlite::SqliteBackend;
+use insula_domain::BoardName;
 use insula_domain::id::AgentId;
 use insula_world::World;
 use std::fmt;
@@ -50,6 +52,11 @@ impl Store {
     /// A handle on one agent's state, bound to it for good. Touches no file.
     pub fn agent(&self, id: &AgentId) -> AgentStore {
         AgentStore::new(self.backend.agent(id))
+    }
+
+    /// A handle on one board, bound to it for good. Touches no file.
+    pub fn board(&self, name: &BoardName) -> BoardStore {
+        BoardStore::new(self.backend.board(name))
     }
 
     /// Closes the databases that nobody used for `idle_for`.

@@ -3,6 +3,7 @@
 
 pub use crate::output::HandError;
 
+use crate::boards::Boards;
 use crate::delegate::Delegate;
 use crate::files::Files;
 use crate::memory::Memory;
@@ -43,6 +44,8 @@ pub struct Hands<'h> {
     pub outbox: Option<&'h dyn Outbox>,
     /// What the agent does by the clock.
     pub schedules: Option<&'h dyn Schedules>,
+    /// The boards of the agent.
+    pub boards: Option<&'h dyn Boards>,
     /// Who reads in quarantine.
     pub reader: Option<&'h dyn Reader>,
     /// Who makes pictures.
@@ -64,6 +67,7 @@ impl<'h> Hands<'h> {
             memory: None,
             outbox: None,
             schedules: None,
+            boards: None,
             reader: None,
             pictures: None,
         }
@@ -109,6 +113,11 @@ impl Hands<'_> {
     /// The jobs, or why there are none.
     pub(crate) fn schedules(&self) -> Result<&dyn Schedules, HandError> {
         self.schedules.ok_or_else(|| HandError("nothing is done by the clock here".to_owned()))
+    }
+
+    /// The boards, or why there are none.
+    pub(crate) fn boards(&self) -> Result<&dyn Boards, HandError> {
+        self.boards.ok_or_else(|| HandError("there are no boards here".to_owned()))
     }
 
     /// Who reads in quarantine, or why nobody does.

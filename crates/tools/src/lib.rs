@@ -4,6 +4,7 @@
 //! agent, session and scope before the tool sees them. It knows no store, no other agent and
 //! no file system outside of those handles, and there is nothing it could name one by.
 
+pub mod boards;
 mod clarify;
 pub mod cronjob;
 pub mod delegate;
@@ -12,6 +13,7 @@ mod execute_code;
 mod files;
 pub mod hands;
 mod image_generate;
+mod kanban;
 mod mcp;
 pub mod memory;
 pub mod mend;
@@ -42,6 +44,7 @@ mod web_search;
 pub mod workspace;
 mod write_file;
 
+pub use boards::{Boards, CardDraft, CardWish};
 pub use clarify::Clarify;
 pub use cronjob::CronJob;
 pub use delegate::Delegate;
@@ -50,6 +53,10 @@ pub use execute_code::ExecuteCode;
 pub use files::Files;
 pub use hands::{Hands, History, Hit, Search};
 pub use image_generate::ImageGenerate;
+pub use kanban::{
+    KanbanAttach, KanbanBlock, KanbanComment, KanbanComplete, KanbanCreate, KanbanHeartbeat,
+    KanbanLink, KanbanList, KanbanShow, KanbanUnblock,
+};
 pub use mcp::{McpResources, McpTool, RESOURCES, words_of};
 pub use memory::Memory;
 pub use mend::Habits;
@@ -281,6 +288,16 @@ pub const BUILT_IN: &[&dyn Tool] = &[
     &DelegateTask,
     &ExecuteCode,
     &ImageGenerate,
+    &KanbanAttach,
+    &KanbanBlock,
+    &KanbanComment,
+    &KanbanComplete,
+    &KanbanCreate,
+    &KanbanHeartbeat,
+    &KanbanLink,
+    &KanbanList,
+    &KanbanShow,
+    &KanbanUnblock,
     &MemorySearch,
     &Patch,
     &Process,

@@ -36,6 +36,8 @@ pub enum When {
     Removal,
     /// What gives a child more than reading.
     Hands,
+    /// What does more than answer whoever's card it is about.
+    Beyond,
 }
 
 impl When {
@@ -49,6 +51,7 @@ impl When {
             Self::Everywhere => Some("for every conversation"),
             Self::Removal => Some("to forget or replace"),
             Self::Hands => Some("for more than reading"),
+            Self::Beyond => Some("beyond the card that the turn is about"),
         }
     }
 }
@@ -73,12 +76,13 @@ pub fn possible(agent: &AgentContext, boundary: &Boundary, tool: &str) -> Vec<Po
             some(Act::Delegate, When::Hands).filter(|_| has_hands(agent, boundary, spec))
         }
         Effect::ChangeSelf => some(Act::ChangeSelf, When::Always),
-        Effect::Board => some(Act::Board, When::Always),
+        Effect::Board => some(Act::Board, When::Beyond),
         Effect::Network => some(Act::Network, When::Always),
         Effect::ReadFiles
         | Effect::Recall
         | Effect::ReadHistory
         | Effect::ReadSkills
+        | Effect::ReadBoard
         | Effect::AskUser
         | Effect::Plan
         | Effect::FindTools

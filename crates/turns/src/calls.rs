@@ -1,6 +1,7 @@
 //! The tool calls of a turn: through the gate, journalled before and after.
 
 use crate::LOG;
+use crate::boards::TurnBoards;
 use crate::call_line;
 use crate::course::TurnFailure;
 use crate::current::runs_programs;
@@ -174,6 +175,7 @@ impl Turn<'_> {
         let delegate = TurnDelegate::new(self.shop, cx, step);
         let outbox = TurnOutbox::new(self.shop, cx, step);
         let schedules = TurnSchedules::new(self.shop, cx);
+        let boards = TurnBoards::new(self.shop, cx, step);
         let chain = match cleared.tool().is_quarantined() {
             true => Some(self.chain().await?),
             false => None,
@@ -194,6 +196,7 @@ impl Turn<'_> {
             memory: memory.as_ref().map(|it| it as _),
             outbox: Some(&outbox),
             schedules: Some(&schedules),
+            boards: Some(&boards),
             reader: Some(&reader),
             pictures: Some(&pictures),
         };

@@ -13,6 +13,7 @@ pub mod approvals;
 mod ask;
 mod asked_by_server;
 mod bills;
+mod boards;
 pub mod budget;
 mod call_line;
 mod calls;

@@ -15,6 +15,7 @@ use insula_capabilities::{Capabilities, Opened};
 use insula_config::DaemonConfig;
 use insula_config::model::ModelRef;
 use insula_models::{Chain, Link, RetryPolicy, ToolSchema, Transport};
+use insula_registry::boards::Boards;
 use insula_registry::context::AgentContext;
 use insula_registry::forgotten::Forgotten;
 use insula_registry::jobs::Jobs;
@@ -42,6 +43,7 @@ pub(crate) struct Shop {
     pub(crate) access: Arc<Access>,
     pub(crate) trail: Trail,
     pub(crate) jobs: Arc<Jobs>,
+    pub(crate) boards: Arc<Boards>,
     pub(crate) forgotten: Arc<Forgotten>,
     /// What the hands of tools are made of.
     pub(crate) caps: Capabilities,
@@ -111,6 +113,7 @@ impl Shop {
             access: parts.access.clone(),
             trail: parts.trail.clone(),
             jobs: parts.jobs.clone(),
+            boards: parts.boards.clone(),
             forgotten: parts.forgotten.clone(),
             caps: caps.clone(),
             transport,

@@ -276,9 +276,17 @@ fn is_left_out(name: &Path) -> bool {
             })
         })
     };
+    let is_board = |file: &str| {
+        file.find(".db").is_some_and(|at| {
+            let (name, end) = file.split_at(at + ".db".len());
+            insula_store::board_of(name).is_some()
+                && (["", "-wal", "-shm", "-journal"].contains(&end) || end.starts_with(".format-"))
+        })
+    };
     match parts(name)[..] {
         ["run"] | ["audit.anchor"] | ["audit.anchor.new"] | ["vault", "new"] => true,
         [file] => is_database(file),
+        ["boards", file] => is_board(file),
         ["agents", agent] => agent.starts_with('.'),
         ["agents", _, file] => is_database(file),
         _ => false,
@@ -303,6 +311,9 @@ mod tests {
             "agents/a/agent.db.format-3",
             "agents/.deleted-a",
             "agents/.new-b",
+            "boards/work.db",
+            "boards/work.db-wal",
+            "boards/work.db.format-1",
         ];
         let in_it = [
             "config.yaml",
@@ -316,6 +327,7 @@ mod tests {
             "SOUL.md",
             "agents/a/memories/MEMORY.md",
             "other.db",
+            "boards/notes.txt",
         ];
         for name in out {
             assert!(is_left_out(Path::new(name)), "{name}");

@@ -7,6 +7,7 @@ pub mod approvals;
 mod audit;
 mod audit_file;
 mod backup;
+mod board;
 mod bundle;
 mod check;
 mod context;
@@ -40,8 +41,8 @@ mod turns;
 mod usage;
 
 use crate::arguments::{
-    Add, Agents, Approvals, Arguments, Audit, Command, Config, Cron, Files, Mcp, Memory, Model,
-    Pairing, Secret, Sessions, Skills, Token,
+    Add, Agents, Approvals, Arguments, Audit, Board, Command, Config, Cron, Files, Mcp, Memory,
+    Model, Pairing, Secret, Sessions, Skills, Token,
 };
 use crate::daemon::{self, Ended, Follow, Options};
 use crate::failure::Failure;
@@ -171,6 +172,8 @@ fn purpose(command: &Command) -> Purpose {
         | Command::Pairing(Pairing::Approve { .. } | Pairing::Revoke { .. }) => Purpose::Change,
         Command::Cron(Cron::List { .. } | Cron::Show(_) | Cron::History(_)) => Purpose::Look,
         Command::Cron(_) => Purpose::Change,
+        Command::Board(Board::List { .. } | Board::Show(_) | Board::Watch { .. }) => Purpose::Look,
+        Command::Board(_) => Purpose::Change,
         Command::Mcp(Mcp::List(_) | Mcp::Serve(_)) => Purpose::Look,
         Command::Mcp(_) => Purpose::Change,
         Command::Agents(agents) => match agents {
@@ -204,6 +207,7 @@ async fn over(reach: &Reach, command: Command, setting: &Setting) -> Result<u8, 
         Command::Files(files) => files::run(reach, answer, files).await,
         Command::Deliveries(command) => deliveries::run(reach, answer, command).await,
         Command::Cron(command) => cron::run(reach, answer, command).await,
+        Command::Board(command) => board::run(reach, setting, command).await,
         Command::Pairing(pairing) => pairing::run(reach, answer, pairing).await,
         Command::Token(token) => token::run(reach, answer, token).await,
         Command::Secret(secret) => secret::run(reach, answer, secret).await,

@@ -162,6 +162,12 @@ fn agent_of(name: &Path) -> Option<AgentId> {
     }
 }
 
+/// Whether it is the database of a board.
+fn is_board(name: &Path) -> bool {
+    let parts: Vec<_> = name.iter().filter_map(|part| part.to_str()).collect();
+    matches!(parts[..], ["boards", file] if insula_store::board_of(file).is_some())
+}
+
 fn key_of(bytes: &[u8]) -> Option<AuditKey> {
     bytes.try_into().ok().map(AuditKey::from_bytes)
 }
@@ -198,6 +204,9 @@ impl Visitor for Examining<'_> {
             let copy = CopyOf::Bytes(&entry.name, passing.whole(content)?);
             let report = examiner.agent(&agent, copy).map_err(of_store)?;
             agents.insert(agent, report);
+        } else if is_board(&entry.name) {
+            let copy = CopyOf::Bytes(&entry.name, passing.whole(content)?);
+            insula_store::examine_board(copy).map_err(of_store)?;
         }
         Ok(())
     }
@@ -221,6 +230,7 @@ struct Unpacking<'a> {
     passing: Passing<'a>,
     unpacker: Unpacker,
     agents: Vec<(AgentId, PathBuf)>,
+    boards: Vec<PathBuf>,
 }
 
 impl Visitor for Unpacking<'_> {
@@ -231,8 +241,9 @@ impl Visitor for Unpacking<'_> {
     }
 
     fn entry(&mut self, entry: &Entry, content: &mut dyn Read) -> Result<(), Failure> {
-        let Self { passing, unpacker, agents } = self;
+        let Self { passing, unpacker, agents, boards } = self;
         passing.note(entry);
+        boards.extend(is_board(&entry.name).then(|| entry.name.clone()));
         agents.extend(agent_of(&entry.name).map(|id| (id, entry.name.clone())));
         let (is_key, is_anchor) =
             (entry.name == Path::new(AUDIT_KEY), entry.name == Path::new(ANCHOR));
@@ -256,9 +267,13 @@ fn unpack(
     progress: &mut Progress,
 ) -> Result<(Contents, Option<Unpacker>), Failure> {
     let passing = Passing::new(file, progress);
-    let mut unpacking = Unpacking { passing, unpacker, agents: Vec::new() };
+    let mut unpacking = Unpacking { passing, unpacker, agents: Vec::new(), boards: Vec::new() };
     let totals = read(file, Some(passphrase), &mut unpacking)?;
-    let Unpacking { passing, unpacker, agents } = unpacking;
+    let Unpacking { passing, unpacker, agents, boards } = unpacking;
+    for board in boards {
+        let copy = unpacker.aside().join(board);
+        insula_store::examine_board(CopyOf::File(&copy)).map_err(of_store)?;
+    }
     let (daemon, agents) =
         verify(unpacker.aside(), passing.known_key()?, passing.anchor.as_deref(), &agents)?;
     let manifest = passing.known_manifest()?;

@@ -5,11 +5,16 @@ use crate::failure::{FAILED, Failure};
 use crate::output;
 use crate::reach::Reach;
 use crate::setting::Answer;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// How the daemon stands. Fails when none runs, so that a script can ask.
 pub async fn status(reach: &Reach, answer: Answer) -> Result<u8, Failure> {
-    let status = reach.get("/api/status").await?;
+    let mut status = reach.get("/api/status").await?;
+    let boards = reach.get_if_there("/api/boards").await?.unwrap_or_default();
+    let boards = boards.as_array().map_or(&[][..], Vec::as_slice);
+    let boards: Vec<Value> =
+        boards.iter().map(|it| json!({ "name": it["name"], "cards": it["cards"] })).collect();
+    status["boards"] = boards.into();
     answer.give(&status, |status| {
         let agents = &status["agents"];
         let count = |key: &str| {
@@ -37,6 +42,17 @@ pub async fn status(reach: &Reach, answer: Answer) -> Result<u8, Failure> {
             ),
             ("agents", format!("{} ({})", text(agents, "total"), states.join(", "))),
         ]);
+        let boards = status["boards"].as_array().map_or(&[][..], Vec::as_slice);
+        if !boards.is_empty() {
+            output::line("");
+            let count =
+                |it: &Value, status: &str| it["cards"][status].as_u64().unwrap_or(0).to_string();
+            let rows = boards.iter().map(|it| {
+                let counts = ["running", "ready", "blocked", "review"].map(|key| count(it, key));
+                [vec![text(it, "name")], counts.to_vec()].concat()
+            });
+            output::table(&["board", "running", "ready", "blocked", "review"], rows);
+        }
         let accounts = status["accounts"].as_array().map_or(&[][..], Vec::as_slice);
         if !accounts.is_empty() {
             output::line("");

@@ -1,6 +1,7 @@
 //! The keys of the shared part.
 
 use super::agent::{AGENT, APPROVALS, SUBAGENTS};
+use super::board::BOARD;
 use super::budget::DAEMON_BUDGET;
 use super::channel::CHANNEL;
 use super::hook::{HOOK, HOOK_EVENT};
@@ -73,7 +74,7 @@ pub static TOP: Object = Object {
             .aliases(&["subagent"]),
         Field::new(
             "boards",
-            Map { keys: &rules::NAME, values: &Object(&BOARD) },
+            Map { keys: &rules::BOARD, values: &Object(&BOARD) },
             "Boards that agents share.",
         ),
         Field::new("listen", Text(&rules::LISTEN), "Where the daemon listens.")
@@ -108,14 +109,6 @@ static PRICE: Object = Object {
             .default("the price of `input`"),
         Field::new("cache_write", Amount, "Tokens sent that the provider wrote to its cache.")
             .default("the price of `input`"),
-    ],
-};
-
-static BOARD: Object = Object {
-    required: &[],
-    fields: &[
-        Field::new("agents", List(&Text(&rules::AGENT)), "Agents that may use it."),
-        Field::new("description", Text(&rules::TEXT), "What it is for."),
     ],
 };
 

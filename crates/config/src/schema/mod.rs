@@ -2,6 +2,7 @@
 
 mod agent;
 mod binding;
+mod board;
 mod budget;
 mod channel;
 mod daemon;

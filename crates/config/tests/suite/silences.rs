@@ -35,7 +35,6 @@ fn what_has_no_effect_is_told_where_it_stands() {
             "/whoami",
         ),
         ("agents: {b: {}, a: {links: [{to: b}]}}\n", "`links` of agent `a` has no effect", ""),
-        ("agents: {a: {}}\nboards: {work: {agents: [a]}}\n", "`boards` has no effect", ""),
         (
             "agents:\n  a: {tools: minimal, mcp_servers: {x: {command: python3}}}\n",
             "none of its tools is in the profile of agent `a`",

@@ -36,6 +36,11 @@ impl Turn {
 }
 
 impl Ground {
+    /// Has a puppet know a script; the tag that names it in whatever words it is to be found in.
+    pub fn learn(&self, script: Script) -> String {
+        self.puppets.learn(script)
+    }
+
     /// One turn over the API with the agent's own token, in the session of this name.
     pub fn turn(&self, agent: &str, session: &str, script: Script) -> Result<Turn> {
         self.turn_saying(agent, session, "", script)

@@ -20,7 +20,7 @@ fn of_effect(effect: Effect) -> Kind {
         Effect::ReadSkills | Effect::ChangeSelf | Effect::FindTools | Effect::Media => Kind::Tool,
         Effect::Network | Effect::Send => Kind::Route,
         Effect::Schedule => Kind::CronJob,
-        Effect::Board => Kind::Board,
+        Effect::Board | Effect::ReadBoard => Kind::Board,
     }
 }
 

@@ -153,7 +153,9 @@ fn raise(stage: &Stage) -> Result<Ground> {
             "memory: {{enabled: true, scope: global}}, secrets: [KEY], env: {{TOKEN: '${{secret:KEY}}'}}, approvals: {{timeout: 10m, opaque: allow}}, mcp_servers: {{of-{id}: {{command: python3, args: [server.py]}}}}"
         )
     };
-    let mut plan = Plan::new().agent("a", &rich("a")).agent("b", &rich("b"));
+    let boards = AGENTS.map(|id| format!("  of-{id}: {{agents: {{{id}: manage}}}}\n")).concat();
+    let mut plan = Plan::new().top(&format!("boards:\n{boards}"));
+    plan = plan.agent("a", &rich("a")).agent("b", &rich("b"));
     plan = plan.agent("worker", "tools: [group:files, todo]");
     for id in AGENTS {
         plan =

@@ -56,7 +56,8 @@ pub fn tried(
         (Kind::Route, Action::Call) => probe.route_reads("deliveries"),
         (Kind::CronJob, Action::Read) => probe.reads_jobs(),
         (Kind::CronJob, _) => probe.changes_jobs(),
-        (Kind::Board, _) => probe.is_absent(absent::boards),
+        (Kind::Board, Action::Read) => probe.reads_board(),
+        (Kind::Board, _) => probe.writes_board(),
         (Kind::MemoryScope | Kind::Database | Kind::Approval, Action::Call)
         | (Kind::Tool | Kind::McpServer | Kind::Audit, Action::Write) => Ok(Cell::Nothing),
     }
@@ -107,12 +108,34 @@ impl Probe<'_> {
         let answer = self.route(method, &format!("/api/agents/{}/{what}", self.owner), body)?;
         Ok(Cell::of(answer.status < 300))
     }
+    /// A card on the owner's board, by a word that only it has.
+    fn card(&self) -> Result<(String, String)> {
+        let (canary, board) = (self.canary("card"), format!("of-{}", self.owner));
+        let body = json!({ "title": "matrix", "body": canary });
+        let made = self.ground.admin("POST", &format!("/api/boards/{board}/cards"), &body)?;
+        anyhow::ensure!(made.status == 201, "no card on {board}: {made:?}");
+        Ok((board, canary))
+    }
 
-    fn is_absent(&self, look: fn(&Ground, &str) -> crate::attempt::Outcome) -> Result<Cell> {
-        match look(self.ground, self.actor)? {
-            crate::attempt::Verdict::NotRun(_) => Ok(Cell::Absent),
-            other => anyhow::bail!("{other:?}"),
-        }
+    fn reads_board(&self) -> Result<Cell> {
+        let (board, canary) = self.card()?;
+        let cards =
+            self.ground.admin("GET", &format!("/api/boards/{board}/cards"), &Value::Null)?;
+        let last = cards.json().as_array().and_then(|all| all.last().cloned()).unwrap_or_default();
+        let show = json!({ "board": board, "task_id": last["id"].to_string() });
+        let told = self.told(vec![Call::new("kanban_show", show)])?;
+        let listed = self.route("GET", &format!("/api/boards/{board}/cards"), &Value::Null)?;
+        Ok(Cell::of(told.contains(&canary) || listed.body.contains(&canary)))
+    }
+
+    fn writes_board(&self) -> Result<Cell> {
+        let (canary, board) = (self.canary("card"), format!("of-{}", self.owner));
+        let wish = json!({ "board": board, "title": canary });
+        self.told(vec![Call::new("kanban_create", wish)])?;
+        self.route("POST", &format!("/api/boards/{board}/cards"), &json!({ "title": canary }))?;
+        let cards =
+            self.ground.admin("GET", &format!("/api/boards/{board}/cards"), &Value::Null)?;
+        Ok(Cell::of(cards.body.contains(&canary)))
     }
 
     /// The owner's job, by a name that says nothing to anybody else.

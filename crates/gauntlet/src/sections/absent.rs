@@ -9,23 +9,6 @@ use crate::puppet::{Call, Script};
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 
-/// Boards that agents share.
-pub fn boards(ground: &Ground, agent: &str) -> Outcome {
-    let tools = [
-        "kanban_attach",
-        "kanban_block",
-        "kanban_comment",
-        "kanban_complete",
-        "kanban_create",
-        "kanban_heartbeat",
-        "kanban_link",
-        "kanban_list",
-        "kanban_show",
-        "kanban_unblock",
-    ];
-    nothing(ground, agent, "boards", &tools, &["board", "boards", "kanban"])
-}
-
 /// Links from agent to agent.
 pub fn links(ground: &Ground, agent: &str) -> Outcome {
     nothing(ground, agent, "links between agents", &["message_agent"], &["link", "links"])

@@ -3,6 +3,7 @@
 mod a;
 pub mod absent;
 mod b;
+pub mod boards;
 mod c;
 mod d;
 mod e;

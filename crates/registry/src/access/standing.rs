@@ -5,7 +5,9 @@ use super::Access;
 use crate::context::AgentContext;
 use crate::tokens::{Token, Verb};
 use insula_config::job::Job;
-use insula_domain::{Actor, Address, AgentId, Asker, Bearer, Platform, Standing};
+use insula_domain::{
+    Actor, Address, AgentId, Asker, Bearer, BoardName, BoardRight, Platform, Standing,
+};
 use insula_store::StoreError;
 use std::sync::Arc;
 
@@ -45,6 +47,14 @@ impl Access {
                 }
                 let rows = agent.store.jobs().await?;
                 return Ok(rows.iter().any(|row| &*row.name == name && row.spec.is_some()));
+            }
+            // An operator let the agent work on a board, and still does.
+            Actor::Daemon if address.platform == Platform::BOARD => {
+                let boards = &self.snapshot().daemon.boards;
+                let board = BoardName::new(address.account.as_str()).ok();
+                let board = board.and_then(|name| boards.get(&name).cloned());
+                let rights = board.map(|board| board.rights_of(&agent.id)).unwrap_or_default();
+                return Ok(rights.has(BoardRight::Claim) || rights.has(BoardRight::Review));
             }
             _ => {}
         }

@@ -1,10 +1,11 @@
-//! What a turn is held to that the clock began: its job's memory, and what the job takes away.
+//! What a turn is held to that nobody's message began: the memory of its job or card, and what that
+//! takes away.
 
 use insula_config::job::{Job, JobApprovals, JobScope};
 use insula_domain::boundary::BudgetLimits;
 use insula_domain::{
-    AccountId, AgentId, ChatId, ChatType, ContextId, Narrowing, Platform, Scope, Selector,
-    SessionKey, ToolNarrowing,
+    AccountId, Address, AgentId, BoardName, CardId, ChatId, ChatType, ContextId, Narrowing,
+    Platform, Scope, Selector, SessionKey, ToolNarrowing,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -17,8 +18,62 @@ pub struct JobTurn {
     /// What the job takes away from the agent.
     pub less: Arc<Narrowing>,
     pub approvals: JobApprovals,
+    /// The card it is about, where a board began it.
+    pub card: Option<CardClaim>,
     /// Its own memory.
     own: Scope,
+}
+
+/// A card in the hands of whoever works on it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CardClaim {
+    pub board: BoardName,
+    pub card: CardId,
+    /// By which claim: a card that was given to another since has a higher one.
+    pub run: i64,
+}
+
+impl CardClaim {
+    fn account(&self) -> Option<AccountId> {
+        AccountId::new(self.board.as_str()).ok()
+    }
+
+    fn chat(&self) -> Option<ChatId> {
+        ChatId::new(self.card.to_string()).ok()
+    }
+
+    fn own_scope(&self) -> Option<Scope> {
+        let (platform, account, chat) = (Platform::BOARD, self.account()?, self.chat()?);
+        Some(Scope::Context(ContextId::Chat { platform, account, chat }))
+    }
+
+    /// The conversation of an agent about the card: one for all who come back to it.
+    pub fn session(&self, agent: &AgentId) -> Option<SessionKey> {
+        Some(SessionKey {
+            agent: agent.clone(),
+            platform: Platform::BOARD,
+            account: self.account()?,
+            kind: ChatType::Dm,
+            chat: self.chat()?,
+            topic: None,
+            user: None,
+        })
+    }
+
+    /// The place its turns are at.
+    pub fn place(&self) -> Option<Address> {
+        Some(Address {
+            platform: Platform::BOARD,
+            account: self.account()?,
+            chat: self.chat()?,
+            chat_type: ChatType::Dm,
+            topic: None,
+            parent: None,
+            community: None,
+            user: None,
+            roles: Vec::new(),
+        })
+    }
 }
 
 /// What jobs are the account of: they have no other.
@@ -40,6 +95,19 @@ impl JobTurn {
             scope: job.scope.clone(),
             less: job.less.clone(),
             approvals: job.approvals,
+            card: None,
+        })
+    }
+
+    /// What a turn about a card is held to.
+    pub fn of_card(claim: CardClaim, less: Narrowing) -> Option<Self> {
+        Some(Self {
+            own: claim.own_scope()?,
+            name: format!("{}/{}", claim.board, claim.card).into(),
+            scope: JobScope::Own,
+            less: Arc::new(less),
+            approvals: JobApprovals::Ask,
+            card: Some(claim),
         })
     }
 
@@ -85,6 +153,28 @@ pub(super) struct KeptJob {
     turns: Option<u32>,
     model: Option<String>,
     denies: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    card: Option<KeptClaim>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KeptClaim {
+    board: String,
+    card: i64,
+    run: i64,
+}
+
+impl KeptClaim {
+    fn of(claim: &CardClaim) -> Self {
+        let CardClaim { board, card, run } = claim;
+        Self { board: board.to_string(), card: card.0, run: *run }
+    }
+
+    fn restored(self) -> Option<CardClaim> {
+        let board = BoardName::new(&self.board).ok()?;
+        Some(CardClaim { board, card: CardId(self.card), run: self.run })
+    }
 }
 
 impl KeptJob {
@@ -103,6 +193,7 @@ impl KeptJob {
             turns: turns_per_minute,
             model: job.less.model.as_deref().map(Into::into),
             denies: job.approvals == JobApprovals::Deny,
+            card: job.card.as_ref().map(KeptClaim::of),
         }
     }
 
@@ -125,8 +216,16 @@ impl KeptJob {
             tokens_per_day: self.tokens,
             turns_per_minute: self.turns,
         };
+        let card = match self.card {
+            Some(card) => Some(card.restored()?),
+            None => None,
+        };
         Some(JobTurn {
-            own: own_scope(&self.name)?,
+            own: match &card {
+                Some(card) => card.own_scope()?,
+                None => own_scope(&self.name)?,
+            },
+            card,
             name: self.name.into(),
             scope: JobScope::parse(&self.scope)?,
             less: Arc::new(Narrowing {
@@ -159,7 +258,13 @@ mod tests {
             let turn = JobTurn::of(&job).unwrap();
             let kept = serde_json::to_string(&KeptJob::of(&turn)).unwrap();
             let read: KeptJob = serde_json::from_str(&kept).unwrap();
-            assert_eq!(read.restored(), Some(turn), "{kept}");
+            assert_eq!(read.restored(), Some(turn.clone()), "{kept}");
+            let claim =
+                CardClaim { board: BoardName::new("work").unwrap(), card: CardId(7), run: 3 };
+            let card = JobTurn::of_card(claim, (*turn.less).clone()).unwrap();
+            let card_kept = serde_json::to_string(&KeptJob::of(&card)).unwrap();
+            let read: KeptJob = serde_json::from_str(&card_kept).unwrap();
+            assert_eq!(read.restored(), Some(card), "{card_kept}");
             let broken = kept.replace("send_message", "no such tool at all");
             let read: KeptJob = serde_json::from_str(&broken).unwrap();
             assert_eq!(read.restored(), None);

@@ -12,7 +12,7 @@ mod memory;
 mod narrowed;
 
 pub use hooks::AgentHooks;
-pub use job::JobTurn;
+pub use job::{CardClaim, JobTurn};
 pub use mcp::{Mcp, PROMPTS, is_shown, resources_tool};
 pub use memory::{EmbeddingRest, EmbeddingSource, Embeddings, Memory, Whereabouts};
 

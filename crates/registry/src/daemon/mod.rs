@@ -9,6 +9,7 @@ mod tokens;
 
 use crate::access::{Access, Acting, InboundCounts};
 use crate::agent_logs::AgentLogs;
+use crate::boards::Boards;
 use crate::context;
 use crate::environment::Environment;
 use crate::error::RuntimeError;
@@ -104,6 +105,8 @@ pub struct Parts {
     pub forgotten: Arc<Forgotten>,
     /// What agents do by the clock.
     pub jobs: Arc<Jobs>,
+    /// Boards that agents share.
+    pub boards: Arc<Boards>,
     /// Where agents tell what becomes of them.
     pub homes: Arc<HomeChats>,
     /// Who is told what becomes of agents.

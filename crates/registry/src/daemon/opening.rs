@@ -4,6 +4,7 @@ use super::apply::{self, Record};
 use super::{Actor, Daemon, Ledger, Parts, Purpose, State, parse, read_files};
 use crate::access::{Access, Acting, Rosters};
 use crate::agent_logs::AgentLogs;
+use crate::boards::Boards;
 use crate::context::Generation;
 use crate::environment::Environment;
 use crate::error::{RuntimeError, in_general};
@@ -98,6 +99,7 @@ impl Daemon {
         let logs = AgentLogs::new(&home, &world, &registry);
         let access = Arc::new(access);
         let jobs = Arc::new(Jobs::new(&world, &owner, &access, &trail));
+        let boards = Arc::new(Boards::new(&world, &owner, &registry, &access));
         let parts = Parts {
             home,
             world,
@@ -110,6 +112,7 @@ impl Daemon {
             trail,
             access,
             jobs,
+            boards,
             outbox,
             inbound: Arc::default(),
             forgotten: Arc::default(),

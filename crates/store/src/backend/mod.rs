@@ -1,11 +1,13 @@
 //! What a backend must provide. The promises that types can't say are in `conformance`.
 
+mod boards;
 mod ingress;
 mod jobs;
 mod memory;
 mod outbox;
 mod vectors;
 
+pub use boards::BoardBackend;
 pub use ingress::IngressBackend;
 pub use jobs::JobBackend;
 pub use memory::MemoryBackend;
@@ -30,7 +32,7 @@ use crate::turn::{ChildTurn, Step, Turn, TurnNote, UnfinishedTurn};
 use crate::usage::{Totals, UsageOf, UsageReport};
 use async_trait::async_trait;
 use insula_domain::id::AgentId;
-use insula_domain::{AuditScope, ScopeName};
+use insula_domain::{AuditScope, BoardName, ScopeName};
 use insula_world::Timestamp;
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,6 +54,9 @@ pub trait Backend: Send + Sync {
 
     /// One agent's part, bound to it. Does no I/O.
     fn agent(&self, id: &AgentId) -> Arc<dyn AgentBackend>;
+
+    /// One board, bound to it. Does no I/O.
+    fn board(&self, name: &BoardName) -> Arc<dyn BoardBackend>;
 
     /// Closes what nobody used for `idle_for`.
     async fn close_idle(&self, idle_for: Duration);

@@ -50,6 +50,11 @@ impl Examiner {
     }
 }
 
+/// Examines the database of a board: its pages, its format, and whether its rows fit each other.
+pub fn examine_board(copy: CopyOf<'_>) -> Result<()> {
+    whole(&opened(copy, &schema::BOARD)?)
+}
+
 /// Opens a copy and brings it to the latest version, as a daemon would.
 fn opened(copy: CopyOf<'_>, format: &Format) -> Result<Db> {
     match copy {
@@ -58,7 +63,7 @@ fn opened(copy: CopyOf<'_>, format: &Format) -> Result<Db> {
     }
 }
 
-fn examine(db: &Db, chain: &Chain, anchor: Anchor) -> Result<AuditReport> {
+fn whole(db: &Db) -> Result<()> {
     let said = db.read(|sql| {
         sql.query_row("PRAGMA integrity_check(1)", [], |row| row.get::<_, String>(0))
     })?;
@@ -69,6 +74,11 @@ fn examine(db: &Db, chain: &Chain, anchor: Anchor) -> Result<AuditReport> {
     if let Some(what) = broken {
         return Err(StoreError::Damaged { file: db.file().to_owned(), what });
     }
+    Ok(())
+}
+
+fn examine(db: &Db, chain: &Chain, anchor: Anchor) -> Result<AuditReport> {
+    whole(db)?;
     let (report, _) = db.read(|sql| audit::verify(sql, chain, anchor))?;
     Ok(report)
 }

@@ -7,6 +7,7 @@ mod apply;
 mod approvals;
 mod audit;
 mod audit_reads;
+mod boards;
 mod busy;
 mod course;
 mod daemon;
@@ -57,14 +58,16 @@ mod snapshot_tests;
 #[cfg(test)]
 mod tests;
 
-use crate::backend::{AgentBackend, Backend, DaemonBackend};
+use crate::backend::{AgentBackend, Backend, BoardBackend, DaemonBackend};
 use crate::error::Result;
 use crate::feed::Feed;
 use crate::lease::Claim;
 use crate::options::StoreOptions;
 use agent::SqliteAgent;
 use async_trait::async_trait;
+use boards::BoardFiles;
 use daemon::DaemonFile;
+use insula_domain::BoardName;
 use insula_domain::id::AgentId;
 use insula_world::World;
 use pool::Pool;
@@ -74,13 +77,16 @@ use std::time::Duration;
 /// SQLite files below one home.
 pub(crate) struct SqliteBackend {
     pool: Arc<Pool>,
+    boards: Arc<BoardFiles>,
 }
 
 impl SqliteBackend {
     /// Opens the daemon's database.
     pub(crate) async fn open(options: StoreOptions, world: World) -> Result<Self> {
         let daemon = DaemonFile::open(&options, world.clone(), Feed::default()).await?;
-        Ok(Self { pool: Arc::new(Pool::new(options, world, Arc::new(daemon))) })
+        let boards = BoardFiles::new(options.home.clone(), options.durability, world.clone());
+        let pool = Arc::new(Pool::new(options, world, Arc::new(daemon)));
+        Ok(Self { pool, boards: Arc::new(boards) })
     }
 }
 
@@ -106,6 +112,10 @@ impl Backend for SqliteBackend {
         Arc::new(SqliteAgent::new(self.pool.clone(), self.pool.slot(id)))
     }
 
+    fn board(&self, name: &BoardName) -> Arc<dyn BoardBackend> {
+        Arc::new(self.boards.board(name))
+    }
+
     async fn close_idle(&self, idle_for: Duration) {
         self.pool.close_idle(idle_for).await;
     }
@@ -119,6 +129,7 @@ impl Backend for SqliteBackend {
     }
 
     async fn shutdown(&self) {
+        self.boards.shutdown().await;
         self.pool.shutdown().await;
         self.pool.daemon.close().await;
     }

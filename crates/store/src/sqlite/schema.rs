@@ -34,6 +34,17 @@ pub(crate) const AGENT: Format = Format {
     ],
 };
 
+/// A board.
+pub(crate) const BOARD: Format = Format {
+    application_id: 0x696e_7362, // "insb"
+    cache_kib: 256,
+    statements: 40,
+    migrations: &[concat!(
+        include_str!("migrations/fence_1.sql"),
+        include_str!("migrations/board_1.sql"),
+    )],
+};
+
 /// The daemon's database.
 pub(crate) const DAEMON: Format = Format {
     application_id: 0x696e_7364, // "insd"

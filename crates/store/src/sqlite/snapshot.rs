@@ -9,11 +9,13 @@
 //! writers wait for some system calls a database, and for nothing else. A copy is begun and ended
 //! for one database after another, since an erasure waits for whoever still looks.
 
+use super::boards;
 use super::open;
 use super::schema;
 use super::sql::explain;
 use crate::error::{Result, StoreError};
 use crate::files;
+use insula_domain::BoardName;
 use insula_domain::id::AgentId;
 use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
@@ -69,6 +71,12 @@ impl HomeSnapshot {
             if AgentId::new(&agent).is_ok() {
                 let name = Path::new("agents").join(&agent).join("agent.db");
                 ready.extend(Ready::open(home, name, &schema::AGENT)?);
+            }
+        }
+        for board in files::names_in(&home.join(boards::FOLDER))? {
+            if board_of(&board).is_some() {
+                let name = Path::new(boards::FOLDER).join(&board);
+                ready.extend(Ready::open(home, name, &schema::BOARD)?);
             }
         }
         // Last, so that whoever wrote to an agent's can still write what follows from it.
@@ -159,6 +167,11 @@ impl Ready {
     fn run(&self, sql: &Connection, statement: &str) -> Result<()> {
         sql.execute_batch(statement).map_err(|error| explain(&self.file, &error))
     }
+}
+
+/// The board whose database a file is, by its name.
+pub fn board_of(file: &str) -> Option<BoardName> {
+    BoardName::new(file.strip_suffix(".db")?).ok()
 }
 
 fn copy(held: &Held, target: &Path, copied: &mut impl FnMut(u64)) -> Result<()> {

@@ -120,6 +120,14 @@ impl Db {
         })
     }
 
+    /// The same for work that says itself what is wrong.
+    pub(crate) fn apply<T>(
+        &mut self,
+        work: impl FnOnce(&Transaction<'_>, &Path) -> Result<T>,
+    ) -> Result<T> {
+        self.transact(work)
+    }
+
     fn transact<T>(
         &mut self,
         work: impl FnOnce(&Transaction<'_>, &Path) -> Result<T>,

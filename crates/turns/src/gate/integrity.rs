@@ -105,6 +105,7 @@ async fn acts(
             When::SharedFolder => is_shared(turn, tool, arguments).await,
             When::Removal => tool.takes_away(arguments),
             When::Hands => asks_for_hands(arguments),
+            When::Beyond => !answers_card(turn, tool),
             When::Everywhere => {
                 tool.reaches_everywhere(arguments) || remembers_everywhere(turn, agent).await
             }
@@ -120,6 +121,15 @@ async fn acts(
 fn is_here(turn: &Turn<'_>, arguments: &Value) -> bool {
     let Some(target) = arguments.get("target").and_then(Value::as_str) else { return true };
     target.parse().is_ok_and(|to: Audience| to == Audience::of(&turn.cx.from.address))
+}
+
+/// Whether a call says to a card that the turn is about what came of it, which its sender asked
+/// for. New cards and what waits for what is for others.
+fn answers_card(turn: &Turn<'_>, tool: &ToolRef) -> bool {
+    const ANSWERS: [&str; 5] =
+        ["kanban_attach", "kanban_block", "kanban_comment", "kanban_complete", "kanban_heartbeat"];
+    let has_card = turn.cx.from.job.as_ref().is_some_and(|job| job.card.is_some());
+    has_card && ANSWERS.contains(&tool.name())
 }
 
 /// Whether a file that is written may be one that others have too: by where each of its paths

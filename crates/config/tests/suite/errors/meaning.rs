@@ -129,6 +129,37 @@ pub const MEANING: &[Case] = &[
         All,
     ),
     Case(
+        "agents: {main: {}}\nboards: {plans: {agents: {mian: work}}}",
+        "2:26",
+        "board `plans` names agent `mian`, which does not exist",
+        All,
+    ),
+    Case(
+        "agents: {main: {}}\nboards: {plans: {agents: {main: boss}}}",
+        "2:33",
+        "expected one of `see`, `add`, `work`, `review`, `manage`, found `boss` in `boards.plans.agents.main` of config.yaml",
+        All,
+    ),
+    Case(
+        "agents: {main: {}}\nboards: {plans: {people: {'telegram:*': see}}}",
+        "2:26",
+        "`telegram:*` is not one person, and rights on boards are",
+        All,
+    ),
+    Case(
+        "agents: {main: {}}\nboards: {plans: {agents: {main: see}, kinds: {code: [main]}}}",
+        "2:53",
+        "board `plans`: agent `main` does `code` and may not claim",
+        All,
+    ),
+    Case(
+        "agents: {main: {}}\nboards: {plans: {agents: {main: work}, review: main}}",
+        "2:48",
+        "board `plans`: `main` can't review",
+        All,
+    ),
+    Case("agents: {main: {}}\nboards: {Plans: {}}", "2:10", "`Plans` can't name a board", All),
+    Case(
         "agents: {main: {}}\nbindings: [{agent: Main, telegram: 1}]",
         "2:20",
         "binding 1: agent id `Main` is not valid: it starts with a-z or 0-9 and continues with a-z, 0-9, `_` or `-`",

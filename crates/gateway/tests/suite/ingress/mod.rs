@@ -7,6 +7,7 @@ mod access;
 mod approvals;
 mod asleep;
 mod bearers;
+mod boards;
 mod breath;
 mod budgets;
 mod bursts;

@@ -3,7 +3,6 @@
 use crate::attempt::{Attempt, Outcome, Verdict};
 use crate::ground::Ground;
 use crate::puppet::{Act, Call, Script};
-use crate::sections::absent;
 use crate::{control, hold};
 use serde_json::{Value, json};
 
@@ -20,7 +19,6 @@ pub const ATTEMPTS: &[Attempt] = &[
     Attempt { row: "A2", variant: "skills", run: skills },
     Attempt { row: "A2", variant: "metrics, as a stranger and with a token", run: metrics },
     Attempt { row: "A2", variant: "agents, as MCP tools of the daemon", run: over_mcp },
-    Attempt { row: "A2", variant: "boards", run: boards },
     Attempt { row: "A2", variant: "cron jobs", run: cron },
 ];
 
@@ -163,10 +161,6 @@ fn over_mcp(ground: &Ground) -> Outcome {
         }
     }
     Ok(Verdict::Held)
-}
-
-fn boards(ground: &Ground) -> Outcome {
-    absent::boards(ground, "a")
 }
 
 fn cron(ground: &Ground) -> Outcome {

@@ -22,6 +22,7 @@ pub mod withdrawn;
 
 use crate::attempt::{Row, Scene, Section};
 use crate::ground::{Ground, Plan};
+use crate::sections::boards;
 use crate::stage::Stage;
 use anyhow::Result;
 
@@ -84,6 +85,7 @@ pub const SECTION: Section = Section {
         Scene { name: "guesses", raise: guessing::guesses, attempts: &[guessing::ATTEMPTS] },
         Scene { name: "remains", raise: remains::leaving, attempts: &[remains::ATTEMPTS] },
         Scene { name: "withdrawn", raise: withdrawn::withdrawn, attempts: &[withdrawn::ATTEMPTS] },
+        Scene { name: "boards", raise: boards::raise, attempts: &[boards::AGENTS] },
         Scene { name: "two bots", raise: two_bots, attempts: &[collisions::ATTACHMENTS] },
     ],
 };

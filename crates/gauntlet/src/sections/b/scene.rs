@@ -51,7 +51,8 @@ pub fn many_chats(stage: &Stage) -> Result<Ground> {
     let flows = format!(
         "{common}, {quick}, tools: {{also_allow: [send_message]}}, send: {{to: ['telegram:ada:{GARDEN}'], flows: [{{from: '*', to: 'telegram:ada:{GARDEN}'}}]}}"
     );
-    let plan = Plan::new().agent("m", &main).agent("u", &users).agent("flows", &flows);
+    let boards = "boards: {shared: {agents: {m: work}}}\n";
+    let plan = Plan::new().top(boards).agent("m", &main).agent("u", &users).agent("flows", &flows);
     let plan = plan.bot(ADA, "ada").bot(BOB, "bob");
     let plan =
         plan.binding("agent: m, telegram: '*'").binding(&format!("agent: u, telegram: {TENANTS}"));

@@ -223,7 +223,36 @@ fn by_cron(ground: &Ground) -> Outcome {
 }
 
 fn by_board(ground: &Ground) -> Outcome {
-    absent::boards(ground, "m")
+    let canary = ground.canary("a card of ann's");
+    let work = ground.learn(Script::steps(vec![
+        Act::Call(vec![send(&garden(), &canary.text)]),
+        Act::Call(vec![Call::new("kanban_complete", json!({ "result": canary.text }))]),
+    ]));
+    let body = format!("{} {work}", canary.text);
+    let wish = json!({ "title": "tell", "body": body, "assignee": "m" });
+    let asked = once(vec![Call::new("kanban_create", wish)]);
+    let asked = ground.tell(Where::Private, &ann(), "a card", asked)?;
+    control!(asked.told().contains("is added"), "ann can't have a card: {}", asked.told());
+    // The same agent in a group finds neither the card nor its words.
+    let look = once(vec![
+        Call::new("kanban_list", json!({})),
+        Call::new("kanban_show", json!({ "task_id": "1" })),
+    ]);
+    let other = ground.tell(Where::Chat(GARDEN), &ben(), "what is new", look)?;
+    hold!(canary.found_in(&other.prompts()).is_none(), "a group's prompt has it");
+    let told = ground.wait("the card is done", async {
+        loop {
+            let told = ground.so_far(&work).results;
+            if told.len() >= 2 {
+                return told;
+            }
+            tokio::task::yield_now().await;
+        }
+    })?;
+    hold!(told[0].starts_with("refused"), "a card's worker sent it: {told:?}");
+    let elsewhere = shown_elsewhere(ground, &canary, ann().id)?;
+    hold!(elsewhere.is_none(), "{}", elsewhere.unwrap_or_default());
+    Ok(Verdict::Held)
 }
 
 fn by_link(ground: &Ground) -> Outcome {

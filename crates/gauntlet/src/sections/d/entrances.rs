@@ -3,13 +3,8 @@
 use super::scene::CANARY;
 use crate::attempt::{Attempt, Outcome, Verdict};
 use crate::ground::Ground;
-use crate::sections::absent;
 use crate::{control, hold};
 use serde_json::json;
-
-fn a_board_worker(ground: &Ground) -> Outcome {
-    absent::boards(ground, "parent")
-}
 
 fn a_hook_that_looks_around(ground: &Ground) -> Outcome {
     let said = ground.shell("hooked", "hook", "echo mine")?;
@@ -35,7 +30,6 @@ fn a_hook_that_allows_what_the_policy_denies(ground: &Ground) -> Outcome {
 
 /// D7.
 pub const ATTEMPTS: &[Attempt] = &[
-    Attempt { row: "D7", variant: "a board worker", run: a_board_worker },
     Attempt { row: "D7", variant: "a hook that looks around", run: a_hook_that_looks_around },
     Attempt {
         row: "D7",

@@ -10,6 +10,7 @@ mod scene;
 mod withdrawn;
 
 use crate::attempt::{Row, Scene, Section};
+use crate::sections::boards;
 
 /// Children, hooks, and other doors that work goes through.
 pub const SECTION: Section = Section {
@@ -27,6 +28,7 @@ pub const SECTION: Section = Section {
     ],
     scenes: &[
         Scene { name: "by the clock", raise: jobs::raise, attempts: &[jobs::ATTEMPTS] },
+        Scene { name: "boards", raise: boards::raise, attempts: &[boards::DOORS] },
         Scene { name: "withdrawn", raise: withdrawn::raise, attempts: &[withdrawn::ATTEMPTS] },
         Scene {
             name: "parents and their children",

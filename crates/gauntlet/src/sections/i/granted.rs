@@ -98,7 +98,7 @@ pub const TOP: &[(&str, Key)] = &[
     ("api", Unprobed("judged anew with each request")),
     ("approvals", Grants("approvals")),
     ("bindings", Grants("bindings")),
-    ("boards", Unprobed("there are none yet")),
+    ("boards", Unprobed("asked anew with each call of a tool; section A and D try it")),
     ("budget", Grants("budget")),
     ("channels", Grants("accounts")),
     ("default_provider", Neutral("a choice")),

@@ -35,7 +35,12 @@ fn need(method: &str, path: &str) -> Option<Need> {
             | "/v1/models/{id}"
             | "/v1/chat/completions"
             | "/v1/responses"
-            | "/v1/responses/{id}" => Some(Need::Token),
+            | "/v1/responses/{id}"
+            | "/api/boards"
+            | "/api/boards/{board}/cards"
+            | "/api/boards/{board}/cards/{card}"
+            | "/api/boards/{board}/cards/{card}/files/{hash}"
+            | "/api/boards/{board}/events" => Some(Need::Token),
             "/api/agents"
             | "/api/applied"
             | "/api/approvals"

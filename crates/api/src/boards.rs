@@ -1,0 +1,564 @@
+//! Boards over HTTP: cards, what is done with them, and what happened. A board that whoever asks
+//! has no right to answers as one that does not exist.
+
+use crate::Api;
+use crate::caller::Caller;
+use crate::error::{ApiError, ErrorBody};
+use axum::Json;
+use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
+use axum::extract::{Path, Query, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use insula_domain::{BlockKind, CardId, CardStatus};
+use insula_registry::boards::{BoardError, Desk, NewCard, Seat};
+use insula_store::{CardEvent, CardFilter, CardRow, CardRun, CardWhole};
+use insula_world::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use utoipa::{IntoParams, ToSchema};
+
+/// How long somebody may wait for something to happen, in seconds.
+const WAIT_MAX: u64 = 30;
+
+/// A board.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct BoardShown {
+    name: String,
+    description: Option<String>,
+    /// What whoever asks may do: `see`, `add`, `claim`, `review`, `administer`.
+    rights: Vec<&'static str>,
+    /// What agents may do.
+    agents: BTreeMap<String, String>,
+    /// Kinds of work, and who does each.
+    kinds: BTreeMap<String, Vec<String>>,
+    /// How many cards there are, by status.
+    cards: BTreeMap<&'static str, usize>,
+    max_running: u32,
+    max_running_per_agent: u32,
+    lease_s: u64,
+    attempts: u32,
+}
+
+/// A card.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct CardShown {
+    board: String,
+    id: i64,
+    title: String,
+    body: String,
+    /// `triage`, `todo`, `scheduled`, `ready`, `running`, `blocked`, `review`, `done` or `archived`.
+    status: &'static str,
+    /// `dependency`, `needs_input`, `capability` or `transient`.
+    block: Option<&'static str>,
+    why: Option<String>,
+    /// Who is to do it: an agent or a kind of work.
+    assignee: Option<String>,
+    reviewer: Option<String>,
+    priority: i32,
+    due: Option<String>,
+    start: Option<String>,
+    labels: Vec<String>,
+    author: String,
+    author_agent: Option<String>,
+    part_of: Option<i64>,
+    /// Who has it now, by which claim, and until when.
+    worker: Option<String>,
+    run: i64,
+    lease_until: Option<String>,
+    failures: u32,
+    reworks: u32,
+    result: Option<String>,
+    tokens: u64,
+    usd: f64,
+    made_at: String,
+    changed_at: String,
+    done_at: Option<String>,
+}
+
+/// A card with all that belongs to it.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct WholeCard {
+    #[serde(flatten)]
+    card: CardShown,
+    /// What it waits for, and how that stands.
+    needs: Vec<NeedShown>,
+    needed_by: Vec<i64>,
+    parts: Vec<i64>,
+    comments: Vec<CommentShown>,
+    files: Vec<FileShown>,
+    runs: Vec<CardRunShown>,
+    history: Vec<EventShown>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct NeedShown {
+    id: i64,
+    status: &'static str,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct CommentShown {
+    author: String,
+    agent: Option<String>,
+    at: String,
+    text: String,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct FileShown {
+    hash: String,
+    name: String,
+    bytes: u64,
+    author: String,
+    at: String,
+}
+
+/// Somebody's work on a card.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct CardRunShown {
+    run: i64,
+    /// `work` or `review`.
+    kind: String,
+    worker: String,
+    began_at: String,
+    beat_at: String,
+    note: Option<String>,
+    ended_at: Option<String>,
+    outcome: Option<String>,
+    why: Option<String>,
+}
+
+/// Something that happened on a board.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct EventShown {
+    seq: i64,
+    card: i64,
+    at: String,
+    actor: String,
+    kind: String,
+    #[schema(value_type = Object)]
+    detail: Value,
+}
+
+/// A card to add.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AddCard {
+    title: String,
+    #[serde(default)]
+    body: String,
+    assignee: Option<String>,
+    reviewer: Option<String>,
+    #[serde(default)]
+    priority: i32,
+    due: Option<String>,
+    start: Option<String>,
+    #[serde(default)]
+    labels: Vec<String>,
+    /// Cards that have to be done first.
+    #[serde(default)]
+    parents: Vec<i64>,
+    /// The same wish with the same key adds one card.
+    idempotency_key: Option<String>,
+}
+
+/// What is to be done with a card.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(tag = "action", rename_all = "snake_case", deny_unknown_fields)]
+pub enum CardAction {
+    Comment {
+        text: String,
+    },
+    Claim {},
+    /// A sign of life of whoever has it, by their claim.
+    Heartbeat {
+        run: i64,
+        note: Option<String>,
+    },
+    /// To an agent or a kind of work; to nobody where it is not said.
+    Assign {
+        to: Option<String>,
+    },
+    Block {
+        kind: Option<String>,
+        why: String,
+    },
+    Unblock {},
+    /// It is done, or its review says so.
+    Done {
+        #[serde(default)]
+        result: String,
+    },
+    /// Its review says that it is not done.
+    Rework {
+        why: String,
+    },
+    Move {
+        to: String,
+        why: Option<String>,
+    },
+    /// Has it wait for another.
+    Link {
+        needs: i64,
+    },
+}
+
+/// Which cards.
+#[derive(Debug, Deserialize, IntoParams)]
+pub struct CardsWanted {
+    status: Option<String>,
+    assignee: Option<String>,
+    after: Option<i64>,
+}
+
+/// Which events.
+#[derive(Debug, Deserialize, IntoParams)]
+pub struct EventsWanted {
+    /// Those after this one.
+    after: Option<i64>,
+    card: Option<i64>,
+    /// For how many seconds to wait for one where there is none yet.
+    wait: Option<u64>,
+}
+
+impl From<BoardError> for ApiError {
+    fn from(error: BoardError) -> Self {
+        let (status, code) = match &error {
+            BoardError::NoSuchBoard(_) => (StatusCode::NOT_FOUND, "no_such_board"),
+            BoardError::NoSuchCard { .. } => (StatusCode::NOT_FOUND, "no_such_card"),
+            BoardError::Wrong(_) => (StatusCode::BAD_REQUEST, "invalid"),
+            BoardError::NotAllowed(_) => (StatusCode::FORBIDDEN, "forbidden"),
+            BoardError::Lost(_) | BoardError::Step(_) => (StatusCode::CONFLICT, "wrong_state"),
+            BoardError::Store(insula_store::StoreError::CardChanged { .. }) => {
+                (StatusCode::CONFLICT, "wrong_state")
+            }
+            BoardError::Store(insula_store::StoreError::TooLong { .. }) => {
+                (StatusCode::BAD_REQUEST, "invalid")
+            }
+            BoardError::Store(_) => (StatusCode::INTERNAL_SERVER_ERROR, "store"),
+        };
+        Self::new(status, code, error.to_string())
+    }
+}
+
+fn text(at: Option<Timestamp>) -> Option<String> {
+    at.map(|at| at.to_string())
+}
+
+fn shown(board: &str, row: CardRow) -> CardShown {
+    CardShown {
+        board: board.to_owned(),
+        id: row.id.0,
+        title: row.title,
+        body: row.body,
+        status: row.status.as_str(),
+        block: row.block.map(BlockKind::as_str),
+        why: row.why,
+        assignee: row.assignee.map(Into::into),
+        reviewer: row.reviewer.map(Into::into),
+        priority: row.priority,
+        due: text(row.due_at),
+        start: text(row.start_at),
+        labels: row.tags.into_iter().map(Into::into).collect(),
+        author: row.author.to_string(),
+        author_agent: row.author_agent.map(|id| id.to_string()),
+        part_of: row.split_from.map(|card| card.0),
+        worker: row.worker.map(Into::into),
+        run: row.run,
+        lease_until: text(row.lease_until),
+        failures: row.failures,
+        reworks: row.reworks,
+        result: row.result,
+        tokens: row.tokens,
+        usd: row.usd_micros as f64 / 1_000_000.0,
+        made_at: row.made_at.to_string(),
+        changed_at: row.changed_at.to_string(),
+        done_at: text(row.done_at),
+    }
+}
+
+fn run_shown(run: CardRun) -> CardRunShown {
+    CardRunShown {
+        run: run.run,
+        kind: run.kind.into(),
+        worker: run.worker.into(),
+        began_at: run.began_at.to_string(),
+        beat_at: run.beat_at.to_string(),
+        note: run.note,
+        ended_at: text(run.ended_at),
+        outcome: run.outcome.map(Into::into),
+        why: run.why,
+    }
+}
+
+fn event_shown(event: CardEvent) -> EventShown {
+    EventShown {
+        seq: event.seq,
+        card: event.card.0,
+        at: event.at.to_string(),
+        actor: event.actor.into(),
+        kind: event.kind.into(),
+        detail: serde_json::from_str(&event.detail).unwrap_or_default(),
+    }
+}
+
+fn whole_shown(board: &str, whole: CardWhole, history: Vec<CardEvent>) -> WholeCard {
+    let number = |cards: Vec<CardId>| cards.into_iter().map(|card| card.0).collect();
+    let needs = whole.needs.into_iter();
+    let comments = whole.comments.into_iter().map(|it| CommentShown {
+        author: it.author.to_string(),
+        agent: it.agent.map(|id| id.to_string()),
+        at: it.at.to_string(),
+        text: it.text,
+    });
+    let files = whole.files.into_iter().map(|it| FileShown {
+        hash: it.hash.into(),
+        name: it.name.into(),
+        bytes: it.len,
+        author: it.author.to_string(),
+        at: it.at.to_string(),
+    });
+    WholeCard {
+        card: shown(board, whole.row),
+        needs: needs.map(|(id, status)| NeedShown { id: id.0, status: status.as_str() }).collect(),
+        needed_by: number(whole.needed_by),
+        parts: number(whole.parts),
+        comments: comments.collect(),
+        files: files.collect(),
+        runs: whole.runs.into_iter().map(run_shown).collect(),
+        history: history.into_iter().map(event_shown).collect(),
+    }
+}
+
+fn desk(api: &Api, caller: &Caller, board: &str) -> Result<Desk, ApiError> {
+    Ok(api.boards.desk(board, Seat::Person(caller.actor()))?)
+}
+
+fn no_board() -> ApiError {
+    BoardError::NoSuchBoard("\u{fffd}".into()).into()
+}
+
+type OneCard = Result<Path<(String, String)>, PathRejection>;
+
+fn one(api: &Api, caller: &Caller, path: OneCard) -> Result<(Desk, CardId), ApiError> {
+    let Path((board, card)) = path.map_err(|_| no_board())?;
+    let desk = desk(api, caller, &board)?;
+    let missing = || ApiError::new(StatusCode::NOT_FOUND, "no_such_card", no_card(&board, &card));
+    let card = CardId::parse(&card).ok_or_else(missing)?;
+    Ok((desk, card))
+}
+
+fn no_card(board: &str, card: &str) -> String {
+    format!("board `{board}` has no card {card}")
+}
+
+fn moment(what: &str, text: Option<&str>) -> Result<Option<Timestamp>, ApiError> {
+    let wrong = |text: &str| {
+        ApiError::invalid(format!("`{what}` is `{text}`; write it as 2026-12-01T08:30:00Z"))
+    };
+    text.map(|text| text.parse().map_err(|_| wrong(text))).transpose()
+}
+
+fn status(text: &str) -> Result<CardStatus, ApiError> {
+    let names: Vec<&str> = CardStatus::ALL.iter().map(|it| it.as_str()).collect();
+    let wrong =
+        || ApiError::invalid(format!("`{text}` is no status; there are: {}", names.join(", ")));
+    CardStatus::parse(text).ok_or_else(wrong)
+}
+
+async fn answer(desk: &Desk, card: CardId) -> Result<Json<WholeCard>, ApiError> {
+    let whole = desk.show(card).await?;
+    let history = desk.events(0, Some(card)).await?;
+    Ok(Json(whole_shown(desk.name().as_str(), whole, history)))
+}
+
+/// The boards that whoever asks may see.
+#[utoipa::path(get, path = "/api/boards", responses((status = 200, body = [BoardShown])), security(("token" = [])))]
+pub async fn list(
+    State(api): State<Api>,
+    caller: Caller,
+) -> Result<Json<Vec<BoardShown>>, ApiError> {
+    let seat = Seat::Person(caller.actor());
+    let mut all = Vec::new();
+    for (board, rights) in api.boards.seen_by(&seat) {
+        let desk = api.boards.desk(board.name.as_str(), seat.clone())?;
+        let mut cards = BTreeMap::new();
+        for status in CardStatus::ALL {
+            let count = desk.count(status).await?;
+            if count > 0 {
+                cards.insert(status.as_str(), count);
+            }
+        }
+        let ids = |ids: &Vec<insula_domain::AgentId>| ids.iter().map(ToString::to_string).collect();
+        all.push(BoardShown {
+            name: board.name.to_string(),
+            description: board.description.as_deref().map(Into::into),
+            rights: rights.iter().map(|it| it.as_str()).collect(),
+            agents: board.agents.iter().map(|(id, it)| (id.to_string(), it.to_string())).collect(),
+            kinds: board.kinds.iter().map(|(kind, it)| (kind.to_string(), ids(it))).collect(),
+            cards,
+            max_running: board.max_running,
+            max_running_per_agent: board.max_running_per_agent,
+            lease_s: board.lease.as_secs(),
+            attempts: board.attempts,
+        });
+    }
+    Ok(Json(all))
+}
+
+/// The cards of a board, by number; archived ones where they are asked for.
+#[utoipa::path(get, path = "/api/boards/{board}/cards", params(("board" = String, Path), CardsWanted),
+    responses((status = 200, body = [CardShown]), (status = 404, body = ErrorBody)), security(("token" = [])))]
+pub async fn cards(
+    State(api): State<Api>,
+    caller: Caller,
+    path: Result<Path<String>, PathRejection>,
+    wanted: Result<Query<CardsWanted>, QueryRejection>,
+) -> Result<Json<Vec<CardShown>>, ApiError> {
+    let Path(board) = path.map_err(|_| no_board())?;
+    let desk = desk(&api, &caller, &board)?;
+    let Query(wanted) = wanted?;
+    let filter = CardFilter {
+        status: wanted.status.as_deref().map(status).transpose()?.into_iter().collect(),
+        assignee: wanted.assignee.map(Into::into),
+        after: wanted.after.map(CardId),
+    };
+    let cards = desk.list(filter).await?;
+    Ok(Json(cards.into_iter().map(|row| shown(&board, row)).collect()))
+}
+
+/// Adds a card.
+#[utoipa::path(post, path = "/api/boards/{board}/cards", params(("board" = String, Path)), request_body = AddCard,
+    responses((status = 201, body = WholeCard), (status = 400, body = ErrorBody), (status = 403, body = ErrorBody), (status = 404, body = ErrorBody)),
+    security(("token" = [])))]
+pub async fn add(
+    State(api): State<Api>,
+    caller: Caller,
+    path: Result<Path<String>, PathRejection>,
+    body: Result<Json<AddCard>, JsonRejection>,
+) -> Result<(StatusCode, Json<WholeCard>), ApiError> {
+    let Path(board) = path.map_err(|_| no_board())?;
+    let desk = desk(&api, &caller, &board)?;
+    let Json(new) = body?;
+    let boxed = |text: String| -> Box<str> { text.into() };
+    let request = new.idempotency_key.map(|key| format!("{}:{key}", caller.actor()));
+    let row = desk
+        .add(NewCard {
+            title: new.title,
+            body: new.body,
+            assignee: new.assignee.map(boxed),
+            reviewer: new.reviewer.map(boxed),
+            priority: new.priority,
+            due_at: moment("due", new.due.as_deref())?,
+            start_at: moment("start", new.start.as_deref())?,
+            tags: new.labels.into_iter().map(boxed).collect(),
+            needs: new.parents.into_iter().map(CardId).collect(),
+            request: request.map(boxed),
+        })
+        .await?;
+    Ok((StatusCode::CREATED, answer(&desk, row.id).await?))
+}
+
+/// One card, with all that belongs to it.
+#[utoipa::path(get, path = "/api/boards/{board}/cards/{card}", params(("board" = String, Path), ("card" = String, Path)),
+    responses((status = 200, body = WholeCard), (status = 404, body = ErrorBody)), security(("token" = [])))]
+pub async fn show(
+    State(api): State<Api>,
+    caller: Caller,
+    path: OneCard,
+) -> Result<Json<WholeCard>, ApiError> {
+    let (desk, card) = one(&api, &caller, path)?;
+    answer(&desk, card).await
+}
+
+/// Does something with a card.
+#[utoipa::path(post, path = "/api/boards/{board}/cards/{card}", params(("board" = String, Path), ("card" = String, Path)),
+    request_body = CardAction,
+    responses((status = 200, body = WholeCard), (status = 400, body = ErrorBody), (status = 403, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)),
+    security(("token" = [])))]
+pub async fn act(
+    State(api): State<Api>,
+    caller: Caller,
+    path: OneCard,
+    body: Result<Json<CardAction>, JsonRejection>,
+) -> Result<Json<WholeCard>, ApiError> {
+    let (desk, card) = one(&api, &caller, path)?;
+    let Json(action) = body?;
+    match action {
+        CardAction::Comment { text } => desk.comment(card, &text).await?,
+        CardAction::Claim {} => desk.claim(card).await?,
+        CardAction::Heartbeat { run, note } => desk.heartbeat(card, run, note.as_deref()).await?,
+        CardAction::Assign { to } => desk.assign(card, to.as_deref()).await?,
+        CardAction::Block { kind, why } => {
+            let kind = kind.as_deref().unwrap_or("needs_input");
+            let wrong = || {
+                let names: Vec<&str> = BlockKind::ALL.iter().map(|it| it.as_str()).collect();
+                ApiError::invalid(format!(
+                    "`{kind}` is no kind of block; there are: {}",
+                    names.join(", ")
+                ))
+            };
+            desk.block(card, BlockKind::parse(kind).ok_or_else(wrong)?, &why).await?
+        }
+        CardAction::Unblock {} => desk.unblock(card).await?,
+        CardAction::Done { result } => desk.complete(card, &result).await?,
+        CardAction::Rework { why } => desk.rework(card, &why).await?,
+        CardAction::Move { to, why } => desk.move_to(card, status(&to)?, why.as_deref()).await?,
+        CardAction::Link { needs } => desk.link(card, CardId(needs)).await?,
+    };
+    answer(&desk, card).await
+}
+
+/// What is in a file of a card.
+#[utoipa::path(get, path = "/api/boards/{board}/cards/{card}/files/{hash}",
+    params(("board" = String, Path), ("card" = String, Path), ("hash" = String, Path)),
+    responses((status = 200, body = Vec<u8>), (status = 404, body = ErrorBody)), security(("token" = [])))]
+pub async fn file(
+    State(api): State<Api>,
+    caller: Caller,
+    path: Result<Path<(String, String, String)>, PathRejection>,
+) -> Result<Response, ApiError> {
+    let Path((board, card, hash)) = path.map_err(|_| no_board())?;
+    let (desk, card) = one(&api, &caller, Ok(Path((board, card))))?;
+    let bytes = desk.file(card, &hash).await?;
+    // Anybody may have put it there: nothing makes a page of it.
+    let headers = [
+        (header::CONTENT_TYPE, "application/octet-stream"),
+        (header::CONTENT_DISPOSITION, "attachment"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ];
+    Ok((headers, bytes).into_response())
+}
+
+/// What happened on a board, the oldest first.
+#[utoipa::path(get, path = "/api/boards/{board}/events", params(("board" = String, Path), EventsWanted),
+    responses((status = 200, body = [EventShown]), (status = 404, body = ErrorBody)), security(("token" = [])))]
+pub async fn events(
+    State(api): State<Api>,
+    caller: Caller,
+    path: Result<Path<String>, PathRejection>,
+    wanted: Result<Query<EventsWanted>, QueryRejection>,
+) -> Result<Json<Vec<EventShown>>, ApiError> {
+    let Path(board) = path.map_err(|_| no_board())?;
+    let desk = desk(&api, &caller, &board)?;
+    let Query(EventsWanted { after, card, wait }) = wanted?;
+    let (after, card) = (after.unwrap_or_default(), card.map(CardId));
+    let wait = Duration::from_secs(wait.unwrap_or_default().min(WAIT_MAX));
+    let late = api.world.clock.sleep(wait);
+    tokio::pin!(late);
+    let mut changes = api.boards.changes();
+    loop {
+        let events = desk.events(after, card).await?;
+        if !events.is_empty() || wait.is_zero() {
+            return Ok(Json(events.into_iter().map(event_shown).collect()));
+        }
+        tokio::select! {
+            () = &mut late => return Ok(Json(Vec::new())),
+            () = changes.changed() => {}
+        }
+        // A right may have been lost meanwhile.
+        self::desk(&api, &caller, &board)?;
+    }
+}

@@ -1,0 +1,300 @@
+//! `insula board …`
+
+use super::text;
+use crate::arguments::{Board, BoardAdd, BoardCreate, OneCard};
+use crate::failure::Failure;
+use crate::output;
+use crate::reach::{Reach, part};
+use crate::setting::{Answer, Setting};
+use insula_config::append::with_entry;
+use insula_config::files::FilesSnapshot;
+use insula_config::load;
+use insula_registry::home::FileMode;
+use serde_json::{Map, Value, json};
+
+/// How long one question for news waits, in seconds.
+const WAIT_S: u64 = 25;
+
+/// Runs it.
+pub async fn run(reach: &Reach, setting: &Setting, command: Board) -> Result<u8, Failure> {
+    let answer = setting.answer;
+    match command {
+        Board::Create(wish) => {
+            let told = create(setting, &wish)?;
+            // A daemon that runs has noticed the file by itself, or does now.
+            reach.post("/api/reload", None).await?;
+            answer.give(&told, |_| {
+                output::line(&format!("board {} is in config.yaml", wish.board));
+                output::line(&format!("see: insula board list {}", wish.board));
+            });
+        }
+        Board::List { board: None, .. } => {
+            let all = reach.get("/api/boards").await?;
+            answer.give(&all, boards);
+        }
+        Board::List { board: Some(board), status, assignee } => {
+            let mut path = format!("/api/boards/{}/cards?", part(&board));
+            for (key, value) in [("status", &status), ("assignee", &assignee)] {
+                if let Some(value) = value {
+                    path.push_str(&format!("{key}={}&", part(value)));
+                }
+            }
+            let all = reach.get(path.trim_end_matches(['?', '&'])).await?;
+            answer.give(&all, cards);
+        }
+        Board::Show(card) => {
+            let shown = reach.get(&path(&card)).await?;
+            answer.give(&shown, show);
+        }
+        Board::Add(new) => {
+            let path = format!("/api/boards/{}/cards", part(&new.board));
+            let added = reach.post(&path, Some(body(&new))).await?;
+            answer.give(&added, stands);
+        }
+        Board::Move { card, status, why } => {
+            let action = json!({ "action": "move", "to": status, "why": why });
+            act(reach, answer, &card, action).await?;
+        }
+        Board::Comment { card, text } => {
+            act(reach, answer, &card, json!({ "action": "comment", "text": text })).await?;
+        }
+        Board::Claim { card, renew: Some(run) } => {
+            act(reach, answer, &card, json!({ "action": "heartbeat", "run": run })).await?;
+        }
+        Board::Claim { card, renew: None } => {
+            let path = path(&card);
+            let shown = reach.post(&path, Some(json!({ "action": "claim" }))).await?;
+            answer.give(&shown, |it| {
+                stands(it);
+                let (until, run) = (text(it, "lease_until"), text(it, "run"));
+                output::line(&format!("it is yours until {until}; `--renew {run}` keeps it"));
+            });
+        }
+        Board::Assign { card, to } => {
+            act(reach, answer, &card, json!({ "action": "assign", "to": to })).await?;
+        }
+        Board::Block { card, why, kind } => {
+            let action = json!({ "action": "block", "why": why, "kind": kind });
+            act(reach, answer, &card, action).await?;
+        }
+        Board::Done { card, result } => {
+            act(reach, answer, &card, json!({ "action": "done", "result": result })).await?;
+        }
+        Board::Watch { board, once } => watch(reach, answer, &board, once).await?,
+    }
+    Ok(0)
+}
+
+fn path(OneCard { board, card }: &OneCard) -> String {
+    format!("/api/boards/{}/cards/{}", part(board), part(card.trim_start_matches('#')))
+}
+
+async fn act(reach: &Reach, answer: Answer, card: &OneCard, action: Value) -> Result<(), Failure> {
+    let shown = reach.post(&path(card), Some(action)).await?;
+    answer.give(&shown, stands);
+    Ok(())
+}
+
+/// Writes a board into the configuration, if that is as good with it as without.
+fn create(setting: &Setting, wish: &BoardCreate) -> Result<Value, Failure> {
+    let rights = |given: &[String]| -> Result<Map<String, Value>, Failure> {
+        let pair = |text: &String| match text.rsplit_once('=') {
+            Some((who, may)) => Ok((who.to_owned(), Value::from(may))),
+            None => Err(Failure::WrongUse(format!(
+                "`{text}` does not say what they may: write `{text}=work`"
+            ))),
+        };
+        given.iter().map(pair).collect()
+    };
+    let mut board = Map::new();
+    for (key, some) in [("agents", rights(&wish.agents)?), ("people", rights(&wish.people)?)] {
+        if !some.is_empty() {
+            board.insert(key.to_owned(), some.into());
+        }
+    }
+    if let Some(description) = &wish.description {
+        board.insert("description".to_owned(), description.clone().into());
+    }
+    let failed = |why: String| Failure::Failed(format!("config.yaml is as it was: {why}"));
+    let home = &setting.home;
+    let told = |error: insula_registry::RuntimeError| failed(error.to_string());
+    let before = home.read(&home.config()).map_err(told)?.unwrap_or_default();
+    // JSON is YAML, too.
+    let value = Value::from(board.clone()).to_string();
+    let after = with_entry(&before, &["boards"], &wish.board, &value)
+        .map_err(|why| failed(why.to_string()))?;
+    let mut snapshot =
+        FilesSnapshot::read(home.root()).map_err(|error| failed(error.to_string()))?;
+    let errors = |snapshot: &FilesSnapshot| {
+        let report = load(snapshot, &setting.environment.variables).0;
+        report.errors().map(|found| found.message.clone()).collect::<Vec<_>>()
+    };
+    let had = errors(&snapshot);
+    snapshot.config = insula_config::files::FileState::Text(after.as_str().into());
+    let has = errors(&snapshot);
+    if let Some(new) = has.iter().find(|error| !had.contains(error)) {
+        return Err(failed(new.clone()));
+    }
+    home.write(&home.config(), after.as_bytes(), FileMode::Private).map_err(told)?;
+    Ok(json!({ "name": wish.board, "board": board }))
+}
+
+fn body(new: &BoardAdd) -> Value {
+    json!({
+        "title": new.title, "body": new.body, "assignee": new.assignee,
+        "reviewer": new.reviewer, "parents": new.parents, "priority": new.priority,
+        "due": new.due, "start": new.start, "labels": new.labels,
+    })
+}
+
+/// How a card stands, in a line.
+fn stands(card: &Value) {
+    let mut line = format!(
+        "card {} of board {} is {}",
+        text(card, "id"),
+        text(card, "board"),
+        text(card, "status")
+    );
+    if let Some(block) = card["block"].as_str() {
+        line.push_str(&format!(" ({block})"));
+    }
+    if let Some(worker) = card["worker"].as_str() {
+        line.push_str(&format!("; {worker} has it"));
+    } else if let Some(assignee) = card["assignee"].as_str() {
+        line.push_str(&format!("; it is for {assignee}"));
+    }
+    output::line(&line);
+}
+
+fn rows(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[][..], Vec::as_slice)
+}
+
+fn boards(all: &Value) {
+    if rows(all).is_empty() {
+        return output::line(
+            "there are no boards; make one: insula board create NAME --agent AGENT=work",
+        );
+    }
+    let lines = rows(all).iter().map(|it| {
+        let counts = it["cards"].as_object().into_iter().flatten();
+        let counts: Vec<String> =
+            counts.map(|(status, count)| format!("{count} {status}")).collect();
+        let agents = it["agents"].as_object().into_iter().flatten();
+        let agents: Vec<&str> = agents.map(|(id, _)| id.as_str()).collect();
+        vec![text(it, "name"), counts.join(", "), agents.join(", "), text(it, "description")]
+    });
+    output::table(&["board", "cards", "agents", "for"], lines);
+}
+
+fn cards(all: &Value) {
+    if rows(all).is_empty() {
+        return output::line("there are no such cards");
+    }
+    let lines = rows(all).iter().map(|it| {
+        let who = if it["worker"].is_null() { text(it, "assignee") } else { text(it, "worker") };
+        vec![text(it, "id"), text(it, "status"), who, text(it, "priority"), text(it, "title")]
+    });
+    output::table(&["card", "status", "who", "priority", "title"], lines);
+}
+
+fn show(card: &Value) {
+    stands(card);
+    let keys = [
+        "title",
+        "why",
+        "assignee",
+        "reviewer",
+        "priority",
+        "due",
+        "start",
+        "author",
+        "author_agent",
+        "part_of",
+        "run",
+        "lease_until",
+        "failures",
+        "reworks",
+        "tokens",
+        "usd",
+        "made_at",
+        "done_at",
+    ];
+    for key in keys {
+        let value = text(card, key);
+        if !value.is_empty() && value != "-" {
+            output::line(&format!("{key:<12} {value}"));
+        }
+    }
+    for (key, heading) in [("needs", "waits for"), ("parts", "parts")] {
+        let ids = rows(&card[key]).iter().map(|it| match it["id"].as_i64() {
+            Some(id) => format!("{id} ({})", text(it, "status")),
+            None => it.to_string(),
+        });
+        let ids: Vec<String> = ids.collect();
+        if !ids.is_empty() {
+            output::line(&format!("{heading:<12} {}", ids.join(", ")));
+        }
+    }
+    for (key, heading) in [("body", "text"), ("result", "result")] {
+        if let Some(words) = card[key].as_str().filter(|it| !it.is_empty()) {
+            output::heading(heading);
+            output::block(&format!("{}\n", words.trim_end()));
+        }
+    }
+    for it in rows(&card["comments"]) {
+        let by = it["agent"].as_str().or(it["author"].as_str()).unwrap_or_default();
+        output::heading(&format!("{by}, {}", text(it, "at")));
+        let words = it["text"].as_str().unwrap_or_default();
+        output::block(&format!("{}\n", words.trim_end()));
+    }
+    if !rows(&card["files"]).is_empty() {
+        output::heading("files");
+        let lines = rows(&card["files"]);
+        let lines =
+            lines.iter().map(|it| vec![text(it, "name"), text(it, "bytes"), text(it, "hash")]);
+        output::table(&["file", "bytes", "hash"], lines);
+    }
+    output::heading("history");
+    rows(&card["history"]).iter().for_each(event);
+}
+
+fn event(it: &Value) {
+    let detail = it["detail"].as_object().into_iter().flatten();
+    let detail =
+        detail.filter(|(_, value)| !value.is_null()).map(|(key, value)| match value.as_str() {
+            Some(text) => format!("{key}: {text}"),
+            None => format!("{key}: {value}"),
+        });
+    let detail: Vec<String> = detail.collect();
+    output::line(&format!(
+        "{}  card {}  {} {}  {}",
+        text(it, "at"),
+        text(it, "card"),
+        text(it, "actor"),
+        text(it, "kind"),
+        detail.join("; ").replace('\n', " ")
+    ));
+}
+
+/// Prints what happens, until somebody stops it.
+async fn watch(reach: &Reach, answer: Answer, board: &str, once: bool) -> Result<(), Failure> {
+    let (mut after, mut wait) = (0, 0);
+    loop {
+        let path = format!("/api/boards/{}/events?after={after}&wait={wait}", part(board));
+        let all = reach.get(&path).await?;
+        for it in rows(&all) {
+            after = it["seq"].as_i64().unwrap_or(after);
+            match answer {
+                Answer::Json => output::line(&it.to_string()),
+                Answer::Text => event(it),
+            }
+        }
+        if rows(&all).is_empty() && once {
+            return Ok(());
+        }
+        if rows(&all).is_empty() {
+            wait = WAIT_S;
+        }
+    }
+}
