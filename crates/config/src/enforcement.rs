@@ -36,8 +36,7 @@ pub static UNENFORCED: &[Unenforced] = &[
 ];
 
 /// Settings that are read and checked, and have no effect yet.
-pub static WITHOUT_EFFECT: &[(&str, &str)] =
-    &[("links", "agents can't ask each other yet"), ("boards", "boards are not built yet")];
+pub static WITHOUT_EFFECT: &[(&str, &str)] = &[("boards", "boards are not built yet")];
 
 /// The restrictions in `node` that nothing enforces: their paths and places.
 pub fn unenforced(node: &Node) -> Vec<(String, &Node)> {

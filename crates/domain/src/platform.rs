@@ -23,6 +23,7 @@ pub const PLATFORMS: &[&str] = &[
     "imessage",
     "irc",
     "line",
+    "link",
     "matrix",
     "mattermost",
     "nextcloud",
@@ -54,6 +55,8 @@ impl Platform {
     pub const CLI: Self = Self("cli");
     /// What nobody says: turns that the clock begins.
     pub const CRON: Self = Self("cron");
+    /// What another agent says: turns that a link begins.
+    pub const LINK: Self = Self("link");
 
     /// Finds a platform by name.
     pub fn new(text: &str) -> Result<Self, IdError> {

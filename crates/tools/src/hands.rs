@@ -3,6 +3,7 @@
 
 pub use crate::output::HandError;
 
+use crate::agents::Agents;
 use crate::delegate::Delegate;
 use crate::files::Files;
 use crate::memory::Memory;
@@ -41,6 +42,8 @@ pub struct Hands<'h> {
     pub memory: Option<&'h dyn Memory>,
     /// Messages to other conversations, where the agent may send any.
     pub outbox: Option<&'h dyn Outbox>,
+    /// Other agents, where links lead to any.
+    pub agents: Option<&'h dyn Agents>,
     /// What the agent does by the clock.
     pub schedules: Option<&'h dyn Schedules>,
     /// Who reads in quarantine.
@@ -63,6 +66,7 @@ impl<'h> Hands<'h> {
             delegate: None,
             memory: None,
             outbox: None,
+            agents: None,
             schedules: None,
             reader: None,
             pictures: None,
@@ -104,6 +108,11 @@ impl Hands<'_> {
     /// The outbox, or why there is none.
     pub(crate) fn outbox(&self) -> Result<&dyn Outbox, HandError> {
         self.outbox.ok_or_else(|| HandError("nothing is sent from here".to_owned()))
+    }
+
+    /// Other agents, or why there are none.
+    pub(crate) fn agents(&self) -> Result<&dyn Agents, HandError> {
+        self.agents.ok_or_else(|| HandError("no other agent is reached from here".to_owned()))
     }
 
     /// The jobs, or why there are none.

@@ -4,6 +4,7 @@
 //! agent, session and scope before the tool sees them. It knows no store, no other agent and
 //! no file system outside of those handles, and there is nothing it could name one by.
 
+pub mod agents;
 mod clarify;
 pub mod cronjob;
 pub mod delegate;
@@ -15,6 +16,7 @@ mod image_generate;
 mod mcp;
 pub mod memory;
 pub mod mend;
+mod message_agent;
 mod nearest;
 mod outbox;
 mod output;
@@ -42,6 +44,7 @@ mod web_search;
 pub mod workspace;
 mod write_file;
 
+pub use agents::Agents;
 pub use clarify::Clarify;
 pub use cronjob::CronJob;
 pub use delegate::Delegate;
@@ -53,6 +56,7 @@ pub use image_generate::ImageGenerate;
 pub use mcp::{McpResources, McpTool, RESOURCES, words_of};
 pub use memory::Memory;
 pub use mend::Habits;
+pub use message_agent::{Handoff, MessageAgent, Notify};
 pub use nearest::nearest;
 pub use outbox::Outbox;
 pub use output::{HandError, Output, Picture, Piece, QuotedSource, ToolError};
@@ -280,8 +284,11 @@ pub const BUILT_IN: &[&dyn Tool] = &[
     &CronJob,
     &DelegateTask,
     &ExecuteCode,
+    &Handoff,
     &ImageGenerate,
     &MemorySearch,
+    &MessageAgent,
+    &Notify,
     &Patch,
     &Process,
     &ReadFile,

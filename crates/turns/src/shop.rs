@@ -4,6 +4,7 @@ use crate::approvals::Approvals;
 use crate::budget::Budgets;
 use crate::course::FailureCounts;
 use crate::history::WindowCache;
+use crate::host::Host;
 use crate::messages::outputs_of;
 use crate::redaction::Redaction;
 use crate::subagents::Gauge;
@@ -17,6 +18,7 @@ use insula_config::model::ModelRef;
 use insula_models::{Chain, Link, RetryPolicy, ToolSchema, Transport};
 use insula_registry::context::AgentContext;
 use insula_registry::forgotten::Forgotten;
+use insula_registry::handoffs::Handoffs;
 use insula_registry::jobs::Jobs;
 use insula_registry::lives::Lives;
 use insula_registry::providers;
@@ -27,7 +29,7 @@ use insula_store::Store;
 use insula_tools::Tool;
 use insula_world::World;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The tools that any agent could have.
 pub type Tools = &'static [&'static dyn Tool];
@@ -42,6 +44,7 @@ pub(crate) struct Shop {
     pub(crate) access: Arc<Access>,
     pub(crate) trail: Trail,
     pub(crate) jobs: Arc<Jobs>,
+    pub(crate) handoffs: Arc<Handoffs>,
     pub(crate) forgotten: Arc<Forgotten>,
     /// What the hands of tools are made of.
     pub(crate) caps: Capabilities,
@@ -62,6 +65,8 @@ pub(crate) struct Shop {
     /// Whom operators' notices go by.
     pub(crate) lives: Arc<Lives>,
     pub(crate) subagents: Gauge,
+    /// Who runs turns of other agents, set by whoever runs this one's.
+    pub(crate) host: OnceLock<Arc<dyn Host>>,
 }
 
 struct Built {
@@ -103,6 +108,7 @@ impl Shop {
             approvals: Approvals::new(parts),
             lives: parts.lives.clone(),
             subagents: Gauge::default(),
+            host: OnceLock::new(),
             world: parts.world.clone(),
             env: parts.env.clone(),
             store: parts.store.clone(),
@@ -111,6 +117,7 @@ impl Shop {
             access: parts.access.clone(),
             trail: parts.trail.clone(),
             jobs: parts.jobs.clone(),
+            handoffs: parts.handoffs.clone(),
             forgotten: parts.forgotten.clone(),
             caps: caps.clone(),
             transport,

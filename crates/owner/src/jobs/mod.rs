@@ -13,6 +13,7 @@ use insula_capabilities::{Capabilities, Opened};
 use insula_domain::AgentId;
 use insula_registry::access::Access;
 use insula_registry::context::AgentContext;
+use insula_registry::handoffs::Handoffs;
 use insula_registry::home_chats::HomeChats;
 use insula_registry::jobs::{JobView, Jobs};
 use insula_registry::trail::Trail;
@@ -47,6 +48,7 @@ pub struct Clockwork {
     access: Arc<Access>,
     jobs: Arc<Jobs>,
     homes: Arc<HomeChats>,
+    handoffs: Arc<Handoffs>,
     trail: Trail,
     caps: Capabilities,
     engine: Engine,
@@ -83,6 +85,7 @@ impl Clockwork {
             access: parts.access.clone(),
             jobs: parts.jobs.clone(),
             homes: parts.homes.clone(),
+            handoffs: parts.handoffs.clone(),
             trail: parts.trail.clone(),
             caps: opened.capabilities.clone(),
             engine,
@@ -104,6 +107,9 @@ impl Clockwork {
         }
         loop {
             changes.mark_unchanged();
+            if let Err(error) = self.handoffs.tidy(&self.registry.snapshot()).await {
+                tracing::error!(%error, "conversations whose link is gone can't be handed back");
+            }
             self.learn().await;
             let pause = match self.begin_due().await {
                 Ok(pause) => pause,

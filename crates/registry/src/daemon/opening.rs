@@ -7,6 +7,7 @@ use crate::agent_logs::AgentLogs;
 use crate::context::Generation;
 use crate::environment::Environment;
 use crate::error::{RuntimeError, in_general};
+use crate::handoffs::Handoffs;
 use crate::home::{Home, HomeLock};
 use crate::home_chats::HomeChats;
 use crate::jobs::Jobs;
@@ -81,6 +82,7 @@ impl Daemon {
         }
         let tokens = Arc::new(Self::kept_tokens(&store).await?);
         let homes = Arc::new(HomeChats::load(&store).await?);
+        let handoffs = Arc::new(Handoffs::load(&store, &owner).await?);
         let lives = Lives::new(&world, &secrets, &homes);
         let outbox = Arc::new(Outbox::new(&world, &trail));
         let rosters = Arc::<Rosters>::default();
@@ -92,9 +94,11 @@ impl Daemon {
             rosters.follow(&feed),
             outbox.follow(&feed),
             homes.follow(&feed),
+            handoffs.follow(&feed),
             registry.follow(&feed),
         ];
-        let access = Access::new(&world, &registry, (&tokens, &rosters), &trail, &acting);
+        let access =
+            Access::new(&world, &registry, (&tokens, &rosters, &handoffs), &trail, &acting);
         let logs = AgentLogs::new(&home, &world, &registry);
         let access = Arc::new(access);
         let jobs = Arc::new(Jobs::new(&world, &owner, &access, &trail));
@@ -113,6 +117,7 @@ impl Daemon {
             outbox,
             inbound: Arc::default(),
             forgotten: Arc::default(),
+            handoffs,
             homes,
             lives,
             logs,
