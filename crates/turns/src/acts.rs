@@ -64,7 +64,7 @@ pub fn possible(agent: &AgentContext, boundary: &Boundary, tool: &str) -> Vec<Po
     let act = |effect: &Effect| match effect {
         // What another agent is asked or told takes along whose words it is of; the people of a
         // conversation are handed over as they are.
-        Effect::Send if spec.name == "handoff" => some(Act::Send, When::Always),
+        Effect::Send if spec.name == "handoff" => some(Act::Send, When::Elsewhere),
         Effect::Send if LinkKind::of_tool(spec.name).is_some() => None,
         Effect::Send => some(Act::Send, When::Elsewhere),
         Effect::RunProgram | Effect::RunCode if !reaches(agent, boundary) => None,

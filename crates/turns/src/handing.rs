@@ -5,7 +5,7 @@ use crate::seen::text_of;
 use crate::shop::Shop;
 use crate::turn::TurnContext;
 use insula_domain::marks::plain;
-use insula_domain::{Actor, Address, Label, Link, SessionKey};
+use insula_domain::{Actor, Address, Audience, Label, Link, SessionKey};
 use insula_registry::context::AgentContext;
 use insula_store::{
     About, AgentCommand, DeliveryDestination, Enqueue, Lane, NewMessage, OpenSession,
@@ -76,7 +76,9 @@ impl<'c> Handing<'c> {
             return Err(ToolError::Refused(why.to_owned()));
         };
         let name = from.identity.name.to_string();
-        let is_told = shop.access.hearers(&from).may_hear(&cx.seen.label());
+        // What was said here goes back to where it was said.
+        let seen = cx.seen.label().without(&Audience::of(&cx.from.address));
+        let is_told = shop.access.hearers(&from).may_hear(&seen);
         if is_told {
             self.tell(&from, summary, "link.back").await?;
         }

@@ -11,7 +11,7 @@ use insula_testkit::{Home, run_bare};
 use serde_json::{Value, json};
 
 /// Every command there is.
-const COMMANDS: [&str; 127] = [
+const COMMANDS: [&str; 128] = [
     "",
     "up",
     "stop",
@@ -49,6 +49,7 @@ const COMMANDS: [&str; 127] = [
     "context",
     "context show",
     "tools",
+    "explain",
     "mcp",
     "mcp list",
     "mcp test",
@@ -207,6 +208,7 @@ fn wrong_use_exits_with_2_and_says_how_it_is_used() {
         &["route", "explain"],
         &["route", "explain", "--platform", "telegram"],
         &["tools"],
+        &["explain", "main"],
         &["audit"],
         &["audit", "tail", "--lines", "many"],
         &["up", "--listen", "here"],
@@ -265,7 +267,7 @@ fn without_a_name_the_home_is_a_folder_of_the_users() {
 #[test]
 fn every_listing_has_json_with_and_without_a_daemon() {
     let home = configured("agents: {main: {default: true}, broken: {tolls: 1}}\n");
-    let listings: [(&str, &[&str]); 15] = [
+    let listings: [(&str, &[&str]); 16] = [
         ("agents list", &[]),
         (
             "agents show main",
@@ -291,6 +293,10 @@ fn every_listing_has_json_with_and_without_a_daemon() {
             ],
         ),
         ("tools main", &[]),
+        (
+            "explain main call terminal",
+            &["agent", "verb", "what", "as", "allowed", "rule", "places", "change", "notes"],
+        ),
         ("turns list main", &[]),
         ("status", &["version", "pid", "listen", "ready", "agents", "accounts"]),
         ("reload", &["added", "changed", "removed", "failed", "report"]),

@@ -26,11 +26,6 @@ pub fn boards(ground: &Ground, agent: &str) -> Outcome {
     nothing(ground, agent, "boards", &tools, &["board", "boards", "kanban"])
 }
 
-/// Links from agent to agent.
-pub fn links(ground: &Ground, agent: &str) -> Outcome {
-    nothing(ground, agent, "links between agents", &["message_agent"], &["link", "links"])
-}
-
 /// Whether a tool is shown to an agent's model, by the request that its model is sent.
 pub fn is_exposed(ground: &Ground, agent: &str, tool: &str) -> Result<bool> {
     let turn = ground.turn(agent, "tools", Script::say("x"))?;

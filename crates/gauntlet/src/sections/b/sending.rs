@@ -208,7 +208,17 @@ fn by_board(ground: &Ground) -> Outcome {
 }
 
 fn by_link(ground: &Ground) -> Outcome {
-    absent::links(ground, "m")
+    // Asked by nobody's leave; what links carry where they are granted is tried in section A.
+    let canary = ground.canary("words for another agent");
+    let calls = ["flows", "u"]
+        .map(|agent| Call::new("message_agent", json!({ "agent": agent, "message": canary.text })));
+    let turn = ground.tell(Where::Dm(ADA), &ann(), &canary.text, once(calls.to_vec()))?;
+    hold!(turn.results.iter().all(|it| it.starts_with("refused: ")), "{}", turn.told());
+    for agent in ["flows", "u"] {
+        let leak = ground.leaked_to(agent, &[canary.clone()])?;
+        hold!(leak.is_none(), "{}", leak.unwrap_or_default());
+    }
+    Ok(Verdict::Held)
 }
 
 /// What a call comes to at once, and in the third turn after its text was planted.
