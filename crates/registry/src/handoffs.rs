@@ -2,9 +2,8 @@
 //! conversations and agents, never as words: whoever finds the way for a message asks here.
 
 use crate::error::RuntimeError;
-use crate::registry::Snapshot;
 use arc_swap::ArcSwap;
-use insula_domain::{AgentId, LinkKind, SessionKey};
+use insula_domain::{AgentId, SessionKey};
 use insula_store::{DaemonCommand, Feed, FeedChange, LeaseHolder, Store, StoreError, Subscription};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -98,15 +97,14 @@ impl Handoffs {
         Ok(was)
     }
 
-    /// Ends those whose link is gone: one that comes back later begins nothing by itself.
-    pub async fn tidy(&self, now: &Snapshot) -> Result<(), StoreError> {
+    /// Ends those between agents that are linked no more: a link that comes back later begins
+    /// nothing by itself.
+    pub async fn tidy(
+        &self,
+        are_linked: impl Fn(&AgentId, &AgentId) -> bool,
+    ) -> Result<(), StoreError> {
         let is_linked = |key: &str, to: &AgentId| {
-            let from = key.parse::<SessionKey>().map(|key| key.agent);
-            from.is_ok_and(|from| {
-                // One that does not serve at the moment keeps what it handed over.
-                let context = now.agents.get(&from).and_then(|entry| entry.state.context());
-                context.is_some_and(|it| it.boundary.links.find(to, LinkKind::Handoff).is_some())
-            })
+            key.parse::<SessionKey>().is_ok_and(|from| are_linked(&from.agent, to))
         };
         if self.known.load().iter().all(|(key, to)| is_linked(key, to)) {
             return Ok(());
@@ -133,4 +131,21 @@ fn read(kept: Option<&str>) -> Known {
         kept.and_then(|kept| serde_json::from_str(kept).ok()).unwrap_or_default();
     let known = kept.into_iter().filter_map(|(key, to)| Some((key, AgentId::new(&to).ok()?)));
     known.filter(|(key, _)| key.parse::<SessionKey>().is_ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_is_read_back_and_nothing_else_hands_over() {
+        let key = "agent:a:telegram:main:dm:5:user:5";
+        let kept = format!("{{\"{key}\": \"b\", \"nonsense\": \"b\", \"{key}:x\": \"no agent\"}}");
+        let known = read(Some(&kept));
+        assert_eq!(known.len(), 1);
+        assert_eq!(known[key].as_str(), "b");
+        for broken in [None, Some(""), Some("[]"), Some("{\"a\": 1}")] {
+            assert!(read(broken).is_empty(), "{broken:?}");
+        }
+    }
 }

@@ -134,7 +134,12 @@ impl<'c> Handing<'c> {
             AgentCommand::Append { session, messages: vec![message] },
             AgentCommand::Audit(record),
         ];
-        other.store.commit(batch).await.map(drop).map_err(store)
+        let done = other.store.commit(batch).await.map_err(store)?;
+        // What it remembers of the conversation is without this.
+        if let Some(session) = done.session() {
+            shop.windows.take(other, session);
+        }
+        Ok(())
     }
 
     /// A line that the people of the chat read.

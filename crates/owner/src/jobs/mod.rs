@@ -13,7 +13,6 @@ use insula_capabilities::{Capabilities, Opened};
 use insula_domain::AgentId;
 use insula_registry::access::Access;
 use insula_registry::context::AgentContext;
-use insula_registry::handoffs::Handoffs;
 use insula_registry::home_chats::HomeChats;
 use insula_registry::jobs::{JobView, Jobs};
 use insula_registry::trail::Trail;
@@ -48,7 +47,6 @@ pub struct Clockwork {
     access: Arc<Access>,
     jobs: Arc<Jobs>,
     homes: Arc<HomeChats>,
-    handoffs: Arc<Handoffs>,
     trail: Trail,
     caps: Capabilities,
     engine: Engine,
@@ -85,7 +83,6 @@ impl Clockwork {
             access: parts.access.clone(),
             jobs: parts.jobs.clone(),
             homes: parts.homes.clone(),
-            handoffs: parts.handoffs.clone(),
             trail: parts.trail.clone(),
             caps: opened.capabilities.clone(),
             engine,
@@ -107,7 +104,7 @@ impl Clockwork {
         }
         loop {
             changes.mark_unchanged();
-            if let Err(error) = self.handoffs.tidy(&self.registry.snapshot()).await {
+            if let Err(error) = self.access.tidy_handoffs().await {
                 tracing::error!(%error, "conversations whose link is gone can't be handed back");
             }
             self.learn().await;

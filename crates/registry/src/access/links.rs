@@ -5,6 +5,7 @@ use crate::context::{AgentContext, linked_from};
 use crate::registry::{AgentState, Snapshot};
 use crate::tokens::Verb;
 use insula_domain::{Address, AgentId, Audience, Hearers, Link, LinkKind, Match};
+use insula_store::StoreError;
 use std::sync::Arc;
 
 impl Snapshot {
@@ -67,6 +68,17 @@ impl Access {
             hearers.add_anywhere();
         }
         hearers
+    }
+
+    /// Ends handovers between agents that are linked no more.
+    pub async fn tidy_handoffs(&self) -> Result<(), StoreError> {
+        let now = self.snapshot();
+        let are_linked = |from: &AgentId, to: &AgentId| {
+            // One that is paused keeps what it handed over.
+            let context = now.agents.get(from).and_then(|entry| entry.state.context());
+            context.is_some_and(|it| it.boundary.links.find(to, LinkKind::Handoff).is_some())
+        };
+        self.handoffs.tidy(are_linked).await
     }
 
     /// Who answers at an address instead of the agent that it leads to, while a link allows that.
