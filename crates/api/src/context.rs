@@ -7,7 +7,7 @@ use crate::id::{Id, live};
 use axum::Json;
 use axum::extract::State;
 use insula_config::settings::Setting;
-use insula_domain::AgentId;
+use insula_domain::Link;
 use insula_domain::boundary::Boundary;
 use insula_registry::AgentContext;
 use serde_json::{Value, json};
@@ -93,6 +93,18 @@ fn hooks(context: &AgentContext) -> Value {
     })
 }
 
+fn link(link: &Link) -> Value {
+    let Link { to, kind, timeout_ms, max_depth, budget, carry } = link;
+    json!({
+        "to": to.as_str(),
+        "as": kind.as_str(),
+        "timeout_ms": timeout_ms,
+        "max_depth": max_depth,
+        "budget": crate::usage::limits(budget),
+        "carry": carry.iter().map(ToString::to_string).collect::<Vec<_>>(),
+    })
+}
+
 fn boundary(boundary: &Boundary) -> Value {
     let Boundary {
         isolation,
@@ -105,7 +117,7 @@ fn boundary(boundary: &Boundary) -> Value {
         approvals,
         integrity,
         spawn,
-        send,
+        links,
         messages,
     } = boundary;
     json!({
@@ -161,7 +173,7 @@ fn boundary(boundary: &Boundary) -> Value {
             "wall_clock_ms": spawn.wall_clock_ms,
             "models": spawn.models,
         },
-        "send": send.iter().map(AgentId::as_str).collect::<Vec<_>>(),
+        "links": links.iter().map(link).collect::<Vec<_>>(),
         "messages": {
             "to": messages.to.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "flows": messages.flows.iter()

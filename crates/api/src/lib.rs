@@ -14,6 +14,7 @@ mod context;
 mod deliveries;
 mod error;
 mod events;
+mod explain;
 mod files;
 mod front;
 mod grants;
@@ -143,6 +144,7 @@ pub fn router(state: Api) -> Router {
         .route("/agents/{id}/grants/{grant}", delete(grants::revoke))
         .route("/agents/{id}/context", get(context::context))
         .route("/agents/{id}/tools", get(tools::tools))
+        .route("/agents/{id}/explain", post(explain::explain))
         .route("/agents/{id}/mcp", get(mcp_servers::list))
         .route("/agents/{id}/mcp/{server}/test", post(mcp_servers::test))
         .route("/agents/{id}/mcp/{server}/restart", post(mcp_servers::restart))

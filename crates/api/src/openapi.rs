@@ -1,9 +1,9 @@
 //! The description of an owner's routes, for the one of the whole API.
 
 use crate::{
-    approvals, audit, audit_export, boards, context, deliveries, events, files, grants, jobs, mcp,
-    mcp_servers, memory, messages, pairing, restart, secrets, sessions, skills, tools, turns,
-    usage, v1,
+    approvals, audit, audit_export, boards, context, deliveries, events, explain, files, grants,
+    jobs, mcp, mcp_servers, memory, messages, pairing, restart, secrets, sessions, skills, tools,
+    turns, usage, v1,
 };
 use utoipa::OpenApi;
 
@@ -64,6 +64,7 @@ use utoipa::OpenApi;
     grants::list,
     grants::revoke,
     context::context,
+    explain::explain,
     tools::tools,
     mcp::message,
     mcp::end,

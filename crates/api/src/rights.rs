@@ -184,6 +184,7 @@ mod tests {
             (&post, "/api/agents/{id}/pairing", Some(Verb::Approve)),
             (&delete, "/api/agents/{id}/pairing/{who}", Some(Verb::Approve)),
             (&get, "/api/pairing", None),
+            (&post, "/api/agents/{id}/explain", None),
             (&get, "/api/jobs", None),
             (&get, "/api/agents/{id}/jobs", Some(Verb::Read)),
             (&post, "/api/agents/{id}/jobs", Some(Verb::Manage)),

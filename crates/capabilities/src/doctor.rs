@@ -12,7 +12,7 @@ mod skills;
 pub use searches::searches;
 
 use crate::Capabilities;
-use insula_config::enforcement::{UNENFORCED, WITHOUT_EFFECT};
+use insula_config::enforcement::UNENFORCED;
 use insula_config::render;
 use insula_registry::registry::AgentState;
 use insula_registry::secrets::GUESSABLE;
@@ -64,7 +64,7 @@ pub async fn examine(caps: &Capabilities) -> Vec<DoctorFinding> {
     findings.push(flush(caps).await);
     findings.push(descriptors(caps));
     findings.push(secrets(caps));
-    findings.extend(without_effect(caps));
+    findings.extend(refused(caps));
     findings.extend(tools(caps));
     findings.extend(hooks::examine(caps));
     findings.extend(failures::examine(caps).await);
@@ -226,30 +226,13 @@ fn tools(caps: &Capabilities) -> Option<DoctorFinding> {
     (!idle.is_empty()).then(|| finding("tools", Status::Off, detail))
 }
 
-/// Settings somebody wrote that do nothing yet, with who wrote them.
-fn without_effect(caps: &Capabilities) -> Vec<DoctorFinding> {
+/// Restrictions that fail their agent.
+fn refused(caps: &Capabilities) -> Option<DoctorFinding> {
     let snapshot = caps.registry.snapshot();
-    let uses = |setting: &str| -> usize {
-        let under = |path: &str| {
-            path == setting || path.strip_prefix(setting).is_some_and(|rest| rest.starts_with('.'))
-        };
-        let contexts = snapshot.agents.values().filter_map(|entry| entry.state.context());
-        contexts.filter(|context| context.config.settings.iter().any(|s| under(&s.path))).count()
-    };
-    let mut findings = Vec::new();
-    for (setting, why) in WITHOUT_EFFECT {
-        let count = uses(setting);
-        if count > 0 {
-            findings.push(finding(&format!("setting `{setting}`"), Status::Off, *why));
-        }
-    }
     let refused = snapshot.agents.values().any(|entry| {
         matches!(&entry.state, AgentState::Failed(reason) if reason.contains("does not enforce"))
     });
-    if refused {
-        let names: Vec<&str> = UNENFORCED.iter().map(|rule| rule.path).collect();
-        let detail = format!("fail their agent until they are enforced: {}", names.join(", "));
-        findings.push(finding("restrictions", Status::Bad, detail));
-    }
-    findings
+    let names: Vec<&str> = UNENFORCED.iter().map(|rule| rule.path).collect();
+    let detail = format!("fail their agent until they are enforced: {}", names.join(", "));
+    refused.then(|| finding("restrictions", Status::Bad, detail))
 }

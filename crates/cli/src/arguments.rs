@@ -79,6 +79,11 @@ pub enum Command {
     Context(Context),
     /// Show an agent's tools, and why each is in or out
     Tools(Tools),
+    /// Say whether an agent, or somebody by it, can do something, by which rule, and what to change
+    #[command(
+        after_help = "What can be asked:\n  read PATH, write PATH    a file: in its workspace, by its full path, or as AGENT/path\n  call TOOL                a tool\n  send PLACE               say something there, such as telegram:main:-100\n  ask|notify|handoff AGENT reach another agent by a link\n  remember, schedule       keep something, do something by the clock\n  connect HOST             reach a host\n  see AGENT                what it can see of another agent\n  talk                     whether who is named by --as may talk to it\n\nExamples:\n  insula explain coder call terminal\n  insula explain coder read support/workspace/notes.md\n  insula explain coder send telegram:main:-100 --as telegram:5"
+    )]
+    Explain(ExplainAgent),
     /// Work with the Model Context Protocol: an agent's servers, and an agent as a server
     #[command(subcommand)]
     Mcp(Mcp),
@@ -204,6 +209,21 @@ pub struct ModelTry {
     /// The server at this address and no other, such as http://127.0.0.1:8080
     #[arg(long, value_name = "URL")]
     pub url: Option<String>,
+}
+
+/// A question about what an agent can do.
+#[derive(Debug, Args)]
+pub struct ExplainAgent {
+    /// The agent's id
+    pub agent: String,
+    /// What it would do: read, write, call, send, ask, notify, handoff, remember, schedule, connect, see or talk
+    pub verb: String,
+    /// With what: a path, a tool, a place, an agent or a host
+    #[arg(allow_hyphen_values = true)]
+    pub what: Option<String>,
+    /// For whom: somebody as `telegram:5`, or a place as `telegram:main:-100`
+    #[arg(long = "as", value_name = "WHO", allow_hyphen_values = true)]
+    pub by: Option<String>,
 }
 
 /// Show an agent's tools.

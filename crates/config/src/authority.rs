@@ -208,7 +208,13 @@ impl Authority {
             self.grant("pictures by", images.model.to_string());
         }
         boundary.secrets.iter().for_each(|name| self.grant("secret", &**name));
-        boundary.send.iter().for_each(|agent| self.grant("link to", agent.as_str()));
+        for link in boundary.links.iter() {
+            self.grant(&format!("link: {}", link.kind), link.to.as_str());
+            for source in &link.carry {
+                let from = format!("{source} over the {} link to {}", link.kind, link.to);
+                self.grant("words that may go along", from);
+            }
+        }
         boundary.messages.to.iter().for_each(|to| self.grant("sending to", to.to_string()));
         for flow in &boundary.messages.flows {
             self.grant("flow of words", format!("{} to {}", flow.from, flow.to));

@@ -35,9 +35,6 @@ pub static UNENFORCED: &[Unenforced] = &[
     nobody_asks("hooks.cron:run"),
 ];
 
-/// Settings that are read and checked, and have no effect yet.
-pub static WITHOUT_EFFECT: &[(&str, &str)] = &[("links", "agents can't ask each other yet")];
-
 /// The restrictions in `node` that nothing enforces: their paths and places.
 pub fn unenforced(node: &Node) -> Vec<(String, &Node)> {
     let mut found = Vec::new();

@@ -23,7 +23,7 @@ const PAUSE_AFTER: u32 = 5;
 /// What no job does, whatever its tools are.
 pub const WITHOUT_EFFECTS: [Effect; 2] = [Effect::AskUser, Effect::Schedule];
 /// The tools by which an agent says something elsewhere.
-const SENDING: [&str; 2] = ["send_message", "message_agent"];
+const SENDING: [&str; 4] = ["send_message", "message_agent", "notify", "handoff"];
 const LOOK_AROUND: &str = "Look around: is there something that you should do or say now, from what you know and what you were asked to keep an eye on? If nothing is worth saying, answer [SILENT].";
 
 /// A job of `cron.<name>` or one that is added. What is wrong with it was said by its shape, or

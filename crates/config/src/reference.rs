@@ -1,6 +1,6 @@
 //! The reference page of every key, out of the same tables the check uses.
 
-use crate::enforcement::{UNENFORCED, WITHOUT_EFFECT};
+use crate::enforcement::UNENFORCED;
 use crate::schema::{AGENT, BINDING, MATCH, MOVED, TOP};
 use crate::shape::{Field, Object, Shape, quoted};
 use insula_domain::platform::PLATFORMS;
@@ -118,10 +118,6 @@ impl Page {
         );
         for rule in UNENFORCED {
             let _ = writeln!(self.out, "- `{}`{}", rule.path, rule.when);
-        }
-        self.out.push_str("\nThese are read and checked, and have no effect yet:\n\n");
-        for (path, why) in WITHOUT_EFFECT {
-            let _ = writeln!(self.out, "- `{path}`: {why}");
         }
     }
 }

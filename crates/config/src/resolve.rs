@@ -8,6 +8,7 @@ mod embeddings;
 mod hooks;
 mod images;
 mod jobs;
+mod links;
 mod logs;
 mod mcp;
 mod people;
@@ -36,8 +37,8 @@ use crate::yaml::{Layer, Node};
 use insula_domain::boundary::SpawnLimits;
 use insula_domain::expr::Expression;
 use insula_domain::{
-    AgentId, BoardName, BoardRights, Boundary, MemoryScope, Metadata, Possible, SCOPE_VARIABLES,
-    ScopeRule, Switch, ToolPolicy, ToolTable,
+    AgentId, BoardName, BoardRights, Boundary, LinkKind, MemoryScope, Metadata, Possible,
+    SCOPE_VARIABLES, ScopeRule, Switch, ToolPolicy, ToolTable,
 };
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -124,7 +125,7 @@ pub fn resolve(
     let memory_on = reader.memory_switch();
     let mcp_servers = reader.mcp_servers(&tools);
     let hooks = reader.hooks();
-    let send = reader.links();
+    let links = reader.links();
     let people = reader.people();
     let zones = Arc::new(reader.zones(&people));
     let admins = reader.admins(&people);
@@ -135,7 +136,8 @@ pub fn resolve(
     let possible = Possible {
         memory: switch(memory_on),
         boards: switch(around.boards_of(id).next().is_some()),
-        links: switch(!send.is_empty()),
+        asking: switch(links.of(LinkKind::Ask).next().is_some()),
+        notifying: switch(links.of(LinkKind::Notify).next().is_some()),
         delegation: switch(
             reader.number("subagents.max_depth", SpawnLimits::default().max_depth) > 0,
         ),
@@ -156,8 +158,9 @@ pub fn resolve(
     reader.warn_of_impossible_tools(&table);
     let rules = reader.argument_rules();
     reader.warn_of_idle_targets(&table, &messages);
+    reader.warn_of_idle_links(&table, &links);
     reader.warn_of_silences((&tools, &table), &mcp_servers, &messages);
-    let boundary = Boundary { rules, messages, ..reader.boundary(table, &models, send) };
+    let boundary = Boundary { rules, messages, ..reader.boundary(table, &models, links) };
     reader.warn_of_unreachable_servers(&mcp_servers, &boundary.network);
     reader.warn_of_nothing_to_read(&boundary);
     reader.warn_of_shared_direct_chats();

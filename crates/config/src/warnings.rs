@@ -5,7 +5,6 @@ use crate::agent::AgentConfig;
 use crate::bindings::Written;
 use crate::daemon::DaemonConfig;
 use crate::diagnostic::{Diagnostic, FindingOwner, LoadReport};
-use crate::enforcement::WITHOUT_EFFECT;
 use crate::model::{Lack, ModelRef, Providers};
 use crate::resolve::silences::{THEIR_NUMBER, is_name_on_telegram};
 use crate::schema::{AccountKeys, CONNECTED};
@@ -87,12 +86,6 @@ pub fn shared(report: &mut LoadReport, daemon: &DaemonConfig, top: &Node) {
             format!("`listen: {}` is open to every network of this machine", daemon.listen);
         let help = "`127.0.0.1` keeps it here; others reach it better by a tunnel, or a proxy that asks who they are";
         report.push(Diagnostic::warning(&FindingOwner::Shared, node.span, message).help(help));
-    }
-    for (path, why) in WITHOUT_EFFECT {
-        if let Some(node) = top.get(path).filter(|node| !node.entries().is_empty()) {
-            let message = format!("`{path}` has no effect: {why}");
-            report.push(Diagnostic::warning(&FindingOwner::Shared, node.span, message));
-        }
     }
 }
 

@@ -4,7 +4,7 @@
 //! else, so no decision looks into a text.
 
 use crate::address::Address;
-use crate::id::{RoleId, UserId};
+use crate::id::{AgentId, RoleId, UserId};
 use crate::platform::Platform;
 use crate::principal::Principal;
 use std::cmp::Ordering;
@@ -16,6 +16,8 @@ use std::sync::Arc;
 const TOKEN: &str = "api:";
 /// What that of an MCP server begins with.
 const SERVER: &str = "mcp:";
+/// What that of another agent begins with.
+const AGENT: &str = "agent:";
 
 /// Who does or says something. Two are the same if they are called the same: the roles somebody has
 /// where they speak are no part of who they are.
@@ -48,6 +50,8 @@ pub enum Actor {
     Token(Bearer),
     /// An MCP server of the agent's, which its conversations have in common.
     Server(Arc<str>),
+    /// Another agent of the same daemon, that a link leads from.
+    Agent(Arc<str>),
     /// Somebody on a platform. What they may do is looked up at the agent they act on.
     User(Arc<PlatformIdentity>),
     /// A name that says nothing: what an older version wrote, or nobody.
@@ -87,6 +91,19 @@ impl Actor {
         Self::Server(format!("{SERVER}{name}").into())
     }
 
+    /// The agent of this id.
+    pub fn agent(id: &AgentId) -> Self {
+        Self::Agent(format!("{AGENT}{id}").into())
+    }
+
+    /// The agent that it is, if it is one.
+    pub fn as_agent(&self) -> Option<AgentId> {
+        match self {
+            Self::Agent(text) => AgentId::new(text.strip_prefix(AGENT)?).ok(),
+            _ => None,
+        }
+    }
+
     /// Somebody on a platform, with no roles that anybody knows of.
     pub fn user(platform: Platform, user: UserId) -> Self {
         Self::with_roles(platform, user, Box::default())
@@ -111,10 +128,10 @@ impl Actor {
         self.as_str().split_once(':').map(|(_, user)| user)
     }
 
-    /// Whether they came by a chat that is led to an agent. Who comes by a token or the command
-    /// line names the agent.
+    /// Whether they came by a chat that is led to an agent. Who comes by a token, a link or the
+    /// command line names the agent.
     pub fn is_led(&self) -> bool {
-        !matches!(self, Self::Token(_) | Self::CommandLine)
+        !matches!(self, Self::Token(_) | Self::CommandLine | Self::Agent(_))
     }
 
     /// As rows and records call them.
@@ -133,7 +150,7 @@ impl Actor {
             Self::Model => "model",
             Self::Token(bearer) => &bearer.0,
             Self::User(identity) => &identity.text,
-            Self::Server(text) | Self::Other(text) => text,
+            Self::Server(text) | Self::Agent(text) | Self::Other(text) => text,
         }
     }
 }
@@ -163,6 +180,9 @@ impl From<&str> for Actor {
         }
         if text.strip_prefix(SERVER).is_some_and(|name| !name.is_empty()) {
             return Self::Server(text.into());
+        }
+        if text.strip_prefix(AGENT).is_some_and(|id| AgentId::new(id).is_ok()) {
+            return Self::Agent(text.into());
         }
         let parts = text.split_once(':').and_then(|(platform, user)| {
             Some((Platform::new(platform).ok()?, UserId::new(user).ok()?))
@@ -256,6 +276,7 @@ mod tests {
             Actor::Model,
             Actor::token("t1"),
             Actor::server("files"),
+            Actor::agent(&AgentId::new("helper").unwrap()),
             ann,
             Actor::Other("".into()),
         ] {
@@ -265,7 +286,17 @@ mod tests {
 
     #[test]
     fn nobody_becomes_the_command_line_or_a_token_by_their_name() {
-        for text in ["cli:ann", "cli:", "api:", "API:t", "cli:local ", "nowhere:1", "ann"] {
+        for text in [
+            "cli:ann",
+            "cli:",
+            "api:",
+            "API:t",
+            "cli:local ",
+            "nowhere:1",
+            "ann",
+            "agent:",
+            "agent:A B",
+        ] {
             assert!(matches!(Actor::from(text), Actor::Other(_)), "{text}");
         }
         let staff = RoleId::new("staff").unwrap();

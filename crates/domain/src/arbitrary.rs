@@ -156,11 +156,13 @@ pub fn switch() -> impl Strategy<Value = Switch> {
 }
 
 pub fn possible() -> impl Strategy<Value = Possible> {
-    (switch(), switch(), switch(), switch(), switch(), switch(), switch(), switch()).prop_map(
+    let links = (switch(), switch());
+    (switch(), switch(), links, switch(), switch(), switch(), switch(), switch()).prop_map(
         |(memory, boards, links, delegation, mcp, search, images, sending)| Possible {
             memory,
             boards,
-            links,
+            asking: links.0,
+            notifying: links.1,
             delegation,
             mcp,
             search,

@@ -3,8 +3,9 @@
 //! It is a plain value. Nothing here enforces anything; the gate does, from this.
 
 use crate::argument::ArgumentRules;
-use crate::id::AgentId;
 use crate::integrity::{Integrity, Source, SourceKind};
+pub use crate::limits::BudgetLimits;
+use crate::link::Links;
 use crate::network::NetworkGrants;
 use crate::opaque::OpaqueRule;
 use crate::policy::Switch;
@@ -37,8 +38,8 @@ pub struct Boundary {
     pub integrity: IntegrityRule,
     /// Which children it may have.
     pub spawn: SpawnLimits,
-    /// Which agents it may ask.
-    pub send: BTreeSet<AgentId>,
+    /// Which agents it may ask, tell, or hand a conversation to.
+    pub links: Links,
     /// Where it may send messages, and which.
     pub messages: SendGrants,
 }
@@ -184,15 +185,6 @@ pub struct Budget {
     pub per_user: BudgetLimits,
     /// In each scope.
     pub per_context: BudgetLimits,
-}
-
-/// What may be spent. Absent: no limit at this level, others may still hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct BudgetLimits {
-    /// Millionths of a dollar in a day.
-    pub usd_micros_per_day: Option<u64>,
-    pub tokens_per_day: Option<u64>,
-    pub turns_per_minute: Option<u32>,
 }
 
 /// Who has to agree to what is dangerous.
@@ -380,7 +372,7 @@ impl Boundary {
             approvals,
             integrity,
             spawn,
-            send,
+            links,
             messages,
         } = self;
         let beyond = [
@@ -395,7 +387,7 @@ impl Boundary {
                 approvals.exceeds(&parent.approvals) || integrity.exceeds(&parent.integrity),
             ),
             (Axis::Spawn, spawn.exceeds(&parent.spawn)),
-            (Axis::Send, !send.is_subset(&parent.send) || messages.exceeds(&parent.messages)),
+            (Axis::Send, links.exceeds(&parent.links) || messages.exceeds(&parent.messages)),
         ];
         beyond.into_iter().filter(|(_, beyond)| *beyond).map(|(axis, _)| axis)
     }
@@ -411,14 +403,6 @@ impl FileGrants {
             || *workspace_mode > parent.workspace_mode
             || !shared.iter().all(granted)
             || *stale_writes > parent.stale_writes
-    }
-}
-
-/// The smaller of two limits, where absent is no limit.
-fn tighter<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (a, b) => a.or(b),
     }
 }
 
@@ -445,25 +429,6 @@ impl Budget {
         own.exceeds(&parent.own)
             || per_user.exceeds(&parent.per_user)
             || per_context.exceeds(&parent.per_context)
-    }
-}
-
-impl BudgetLimits {
-    /// What both allow.
-    #[must_use]
-    pub fn at_most(&self, other: &Self) -> Self {
-        let Self { usd_micros_per_day, tokens_per_day, turns_per_minute } = *self;
-        Self {
-            usd_micros_per_day: tighter(usd_micros_per_day, other.usd_micros_per_day),
-            tokens_per_day: tighter(tokens_per_day, other.tokens_per_day),
-            turns_per_minute: tighter(turns_per_minute, other.turns_per_minute),
-        }
-    }
-
-    /// Each limit that `parent` has must be there and no greater, so adding the parent's
-    /// limits must change nothing.
-    fn exceeds(&self, parent: &Self) -> bool {
-        self.at_most(parent) != *self
     }
 }
 

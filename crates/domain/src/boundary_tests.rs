@@ -86,7 +86,7 @@ fn bounded() -> Boundary {
         approvals: ApprovalRule::default(),
         integrity: IntegrityRule::default(),
         spawn: SpawnLimits::default(),
-        send: BTreeSet::new(),
+        links: Links::default(),
         messages: SendGrants { to: vec!["telegram:a:1".parse().unwrap()], flows: Vec::new() },
     }
 }

@@ -9,6 +9,7 @@ use crate::boundary::{
     SharedPath, SpawnLimits,
 };
 use crate::host::HostPattern;
+use crate::link::Links;
 use crate::policy::{Switch, ToolNarrowing};
 use crate::selector::Selector;
 use crate::send::SendGrants;
@@ -196,7 +197,7 @@ impl Boundary {
             approvals,
             integrity: self.integrity.clone(),
             spawn,
-            send: BTreeSet::new(),
+            links: Links::default(),
             messages: SendGrants::default(),
         })
     }

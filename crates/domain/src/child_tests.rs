@@ -6,6 +6,7 @@ use crate::arbitrary::{
 };
 use crate::boundary::{ApprovalRule, Axis, Budget, StaleWrites, WorkspaceScope};
 use crate::id::AgentId;
+use crate::link::{Link, LinkKind};
 use crate::network::NetworkGrants;
 use crate::opaque::OpaqueRule;
 use crate::policy::{Possible, ToolPolicy};
@@ -88,6 +89,17 @@ fn spawn() -> impl Strategy<Value = SpawnLimits> {
     )
 }
 
+fn link(to: &str) -> Link {
+    Link {
+        to: AgentId::new(to).unwrap(),
+        kind: LinkKind::Ask,
+        timeout_ms: 1,
+        max_depth: 1,
+        budget: BudgetLimits::default(),
+        carry: Vec::new(),
+    }
+}
+
 pub(crate) fn boundary() -> impl Strategy<Value = Boundary> {
     let tools =
         (policy(), possible()).prop_map(|(policy, possible)| ToolTable::build(&policy, &possible));
@@ -116,7 +128,7 @@ pub(crate) fn boundary() -> impl Strategy<Value = Boundary> {
                 to: send.iter().map(|id| format!("cli:{id}:x").parse().unwrap()).collect(),
                 flows: Vec::new(),
             },
-            send: send.iter().map(|id| AgentId::new(id).unwrap()).collect(),
+            links: Links::new(send.iter().map(|id| link(id))),
         },
     )
 }
@@ -192,7 +204,7 @@ proptest! {
         // And by asking, not only by comparing the two descriptions.
         prop_assert!(tools_in(&child.tools).is_subset(&tools_in(&parent.tools)));
         prop_assert!(hosts_in(&child.network).iter().all(|it| parent.network.allows(it)));
-        prop_assert!(child.send.is_empty());
+        prop_assert!(child.links.is_empty());
         prop_assert!(child.spawn.max_depth < parent.spawn.max_depth);
         let Ok(grandchild) = child.child(&second) else { return Ok(()) };
         prop_assert_eq!(grandchild.exceeds(&child), None);
@@ -243,7 +255,7 @@ proptest! {
             (Axis::Budget, Boundary { budget: b.budget, ..a.clone() }),
             (Axis::Approvals, Boundary { approvals: b.approvals, ..a.clone() }),
             (Axis::Spawn, Boundary { spawn: b.spawn.clone(), ..a.clone() }),
-            (Axis::Send, Boundary { send: b.send.clone(), ..a.clone() }),
+            (Axis::Send, Boundary { links: b.links.clone(), ..a.clone() }),
             (Axis::Send, Boundary { messages: b.messages.clone(), ..a.clone() }),
         ] {
             prop_assert!(mixed.exceeds(&a).is_none_or(|it| it == axis));
@@ -256,14 +268,15 @@ fn full() -> Boundary {
     let possible = Possible {
         memory: on,
         boards: on,
-        links: on,
+        asking: on,
+        notifying: on,
         delegation: on,
         mcp: on,
         search: on,
         images: on,
         sending: on,
     };
-    let named = ["send_message", "message_agent"];
+    let named = ["send_message", "message_agent", "notify", "handoff"];
     let policy = ToolPolicy {
         also_allow: named.iter().map(|it| Selector::parse(it).unwrap()).collect(),
         ..ToolPolicy::default()
@@ -290,7 +303,7 @@ fn full() -> Boundary {
             models: BTreeSet::from(["m/1".into()]),
             ..SpawnLimits::default()
         },
-        send: BTreeSet::from([AgentId::new("ann").unwrap()]),
+        links: Links::new([link("ann")]),
         messages: SendGrants { to: vec!["telegram:a:*".parse().unwrap()], flows: Vec::new() },
     }
 }
@@ -306,17 +319,16 @@ fn exactly_the_tools_of_the_design_fall_out_of_a_child() {
     };
     assert_eq!(
         gone(Role::Leaf),
-        "clarify cronjob delegate_task execute_code kanban_attach kanban_block kanban_comment \
-         kanban_complete kanban_create kanban_heartbeat kanban_link kanban_unblock memory \
-         memory_search message_agent \
-         send_message session_search skill_manage"
+        "clarify cronjob delegate_task execute_code handoff kanban_attach kanban_block \
+         kanban_comment kanban_complete kanban_create kanban_heartbeat kanban_link \
+         kanban_unblock memory memory_search message_agent notify send_message session_search \
+         skill_manage"
     );
     assert_eq!(
         gone(Role::Orchestrator),
-        "clarify cronjob execute_code kanban_attach kanban_block kanban_comment kanban_complete \
-         kanban_create kanban_heartbeat kanban_link kanban_unblock memory memory_search \
-         message_agent send_message \
-         session_search skill_manage"
+        "clarify cronjob execute_code handoff kanban_attach kanban_block kanban_comment \
+         kanban_complete kanban_create kanban_heartbeat kanban_link kanban_unblock memory \
+         memory_search message_agent notify send_message session_search skill_manage"
     );
     let leaf = parent.child(&ChildRequest::default()).unwrap();
     assert!(MCP_NAMES.iter().all(|it| parent.tools.verdict(it).is_in()));
@@ -435,7 +447,7 @@ fn every_field_of_every_axis_is_compared() {
         (Axis::Spawn, Box::new(|it| it.spawn.max_iterations += 1)),
         (Axis::Spawn, Box::new(|it| it.spawn.wall_clock_ms += 1)),
         (Axis::Spawn, Box::new(|it| it.spawn.models.extend(["m/2".into()]))),
-        (Axis::Send, Box::new(|it| it.send.extend(AgentId::new("eve")))),
+        (Axis::Send, Box::new(|it| it.links = Links::new([link("ann"), link("eve")]))),
     ];
     for (place, (axis, change)) in changes.into_iter().enumerate() {
         let mut wider = base.clone();

@@ -194,13 +194,32 @@ impl Label {
         to: &Audience,
         is_granted: impl Fn(Option<&Audience>) -> bool,
     ) -> Flow<'_> {
+        self.held_to(|source| {
+            source.is_some_and(|source| source.includes(to)) || is_granted(source)
+        })
+    }
+
+    /// Whether every source is fine; of an unknown one (`None`) that is asked too.
+    pub fn held_to(&self, is_fine: impl Fn(Option<&Audience>) -> bool) -> Flow<'_> {
         let Sources::Known(audiences) = &self.audiences else {
-            return if is_granted(None) { Flow::Allowed } else { Flow::Unknown };
+            return if is_fine(None) { Flow::Allowed } else { Flow::Unknown };
         };
-        match audiences.iter().find(|source| !source.includes(to) && !is_granted(Some(source))) {
+        match audiences.iter().find(|source| !is_fine(Some(source))) {
             Some(source) => Flow::Refused { source },
             None => Flow::Allowed,
         }
+    }
+
+    /// The same without one place: for whoever asked there and hears it anyway.
+    #[must_use]
+    pub fn without(&self, place: &Audience) -> Self {
+        let audiences = match &self.audiences {
+            Sources::Known(audiences) => {
+                Sources::Known(audiences.iter().filter(|it| *it != place).cloned().collect())
+            }
+            Sources::Unknown => Sources::Unknown,
+        };
+        Self { audiences, integrity: self.integrity.clone() }
     }
 }
 

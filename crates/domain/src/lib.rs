@@ -32,6 +32,8 @@ pub mod host;
 pub mod id;
 pub mod integrity;
 pub mod label;
+mod limits;
+pub mod link;
 mod lookup;
 pub mod marks;
 pub mod narrowing;
@@ -82,6 +84,7 @@ pub use host::{Host, HostError, HostPattern, PUBLIC_WEB, Scheme, parse_authority
 pub use id::{AccountId, AgentId, ChatId, GuildId, IdError, PersonId, RoleId, TopicId, UserId};
 pub use integrity::{Integrity, IntegrityError, Source, SourceKind};
 pub use label::{Audience, Flow, Label, LabelError};
+pub use link::{Hearers, Hops, Link, LinkKind, Linking, Links};
 pub use narrowing::{GroupNarrowing, Narrowing};
 pub use network::{HostCredential, NetworkGrants};
 pub use opaque::OpaqueRule;

@@ -24,6 +24,7 @@ pub const PLATFORMS: &[&str] = &[
     "imessage",
     "irc",
     "line",
+    "link",
     "matrix",
     "mattermost",
     "nextcloud",
@@ -57,6 +58,8 @@ impl Platform {
     pub const CRON: Self = Self("cron");
     /// The same of boards: turns that a card begins. The account is the board.
     pub const BOARD: Self = Self("board");
+    /// What another agent says: turns that a link begins.
+    pub const LINK: Self = Self("link");
 
     /// Finds a platform by name.
     pub fn new(text: &str) -> Result<Self, IdError> {

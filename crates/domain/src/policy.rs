@@ -91,8 +91,10 @@ pub struct Possible {
     pub memory: Switch,
     /// A board is granted to it.
     pub boards: Switch,
-    /// It has a link to another agent.
-    pub links: Switch,
+    /// It has a link by which it asks another agent.
+    pub asking: Switch,
+    /// It has one by which it tells another agent something.
+    pub notifying: Switch,
     /// It may have children.
     pub delegation: Switch,
     /// It has an MCP server.

@@ -95,6 +95,17 @@ pub enum FlowSource {
     Places(ChatSelector),
 }
 
+impl FlowSource {
+    /// Whether a source is one of them; `None` is one of which nothing is known.
+    pub fn covers(&self, source: Option<&Audience>) -> bool {
+        match (self, source) {
+            (Self::Anywhere, _) => true,
+            (Self::Places(places), Some(source)) => places.has(source),
+            (Self::Places(_), None) => false,
+        }
+    }
+}
+
 impl fmt::Display for FlowSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -121,12 +132,7 @@ pub struct FlowGrant {
 
 impl FlowGrant {
     fn covers(&self, source: Option<&Audience>, to: &Audience) -> bool {
-        let is_from = match (&self.from, source) {
-            (FlowSource::Anywhere, _) => true,
-            (FlowSource::Places(places), Some(source)) => places.has(source),
-            (FlowSource::Places(_), None) => false,
-        };
-        is_from && self.to.has(to)
+        self.from.covers(source) && self.to.has(to)
     }
 }
 

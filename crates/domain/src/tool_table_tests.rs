@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 const ALL_ON: Possible = Possible {
     memory: Switch::On,
     boards: Switch::On,
-    links: Switch::On,
+    asking: Switch::On,
+    notifying: Switch::On,
     delegation: Switch::On,
     mcp: Switch::On,
     search: Switch::On,
@@ -183,6 +184,8 @@ fn every_verdict_says_why() {
         ("memory", false, "memory is off"),
         ("kanban_show", false, "no board is granted to this agent"),
         ("message_agent", false, "no link to another agent"),
+        ("notify", false, "no link to another agent"),
+        ("handoff", false, "needs a grant by name"),
         ("delegate_task", false, "this agent may have no children"),
         (
             "browser_click",
@@ -244,7 +247,7 @@ fn a_group_or_a_profile_never_grants_what_must_be_named() {
         ToolPolicy { allow: Some(list(&["group:messaging"])), ..ToolPolicy::default() },
     ] {
         let table = ToolTable::build(&policy, &ALL_ON);
-        for name in ["send_message", "message_agent"] {
+        for name in ["send_message", "message_agent", "notify", "handoff"] {
             assert_eq!(table.verdict(name), ToolVerdict::Out(Rule::NeedsGrant));
         }
     }

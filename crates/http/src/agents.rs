@@ -54,6 +54,27 @@ pub struct AgentShown {
     /// Where it tells what becomes of it; absent where it tells nobody.
     #[serde(skip_serializing_if = "Option::is_none")]
     home: Option<HomeView>,
+    /// The agents it may reach, and how; absent where there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    links: Vec<LinkView>,
+}
+
+/// A link to another agent.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct LinkView {
+    to: String,
+    /// `ask`, `notify` or `handoff`.
+    #[serde(rename = "as")]
+    kind: &'static str,
+}
+
+impl LinkView {
+    fn all(server: &Server, agent: &AgentId) -> Vec<Self> {
+        let snapshot = server.registry.snapshot();
+        let context = snapshot.agents.get(agent).and_then(|entry| entry.state.context());
+        let links = context.iter().flat_map(|it| it.boundary.links.iter());
+        links.map(|it| Self { to: it.to.to_string(), kind: it.kind.as_str() }).collect()
+    }
 }
 
 fn agent_id(text: &str) -> Result<AgentId, ApiError> {
@@ -77,6 +98,7 @@ pub async fn shown(State(server): State<Server>, Id(id): Id) -> Result<Json<Agen
     Ok(Json(AgentShown {
         row,
         home: Some(HomeView::of(&server, &agent)).filter(|home| home.chat.is_some()),
+        links: LinkView::all(&server, &agent),
     }))
 }
 

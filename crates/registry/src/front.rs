@@ -89,9 +89,11 @@ impl Front {
         self.registry.changes()
     }
 
-    /// The agent that answers at an address.
+    /// The agent that answers at an address: the one it leads to, or whom that one handed the
+    /// conversation to.
     pub fn route(&self, address: &Address) -> Result<AgentId, RouteRefusal> {
-        self.registry.snapshot().route(address).map(|found| found.context.id.clone())
+        let found = self.registry.snapshot().route(address)?.context;
+        Ok(self.access.handed_to(&found, address).unwrap_or_else(|| found.id.clone()))
     }
 
     /// The agent of this name, if a rule for the address leads to it, it can be reached from

@@ -18,6 +18,7 @@ pub mod error;
 pub mod events;
 pub mod forgotten;
 mod front;
+pub mod handoffs;
 pub mod home;
 pub mod home_chats;
 pub mod jobs;

@@ -3,6 +3,7 @@
 use crate::context::{AgentContext, Generation};
 use crate::error::RuntimeError;
 use crate::events::{AgentEvent, Hub};
+use crate::handoffs;
 use crate::signal::{Changes, Signal};
 use crate::tokens;
 use arc_swap::ArcSwap;
@@ -125,7 +126,9 @@ impl Registry {
         let registry = self.clone();
         feed.subscribe(move |change| match change {
             FeedChange::Access(_) => registry.tell_of_change(),
-            FeedChange::Value { key, .. } if &**key == tokens::KEPT => registry.tell_of_change(),
+            FeedChange::Value { key, .. } if [tokens::KEPT, handoffs::KEPT].contains(&&**key) => {
+                registry.tell_of_change();
+            }
             _ => {}
         })
     }

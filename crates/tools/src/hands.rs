@@ -3,6 +3,7 @@
 
 pub use crate::output::HandError;
 
+use crate::agents::Agents;
 use crate::boards::Boards;
 use crate::delegate::Delegate;
 use crate::files::Files;
@@ -42,6 +43,8 @@ pub struct Hands<'h> {
     pub memory: Option<&'h dyn Memory>,
     /// Messages to other conversations, where the agent may send any.
     pub outbox: Option<&'h dyn Outbox>,
+    /// Other agents, where links lead to any.
+    pub agents: Option<&'h dyn Agents>,
     /// What the agent does by the clock.
     pub schedules: Option<&'h dyn Schedules>,
     /// The boards of the agent.
@@ -66,6 +69,7 @@ impl<'h> Hands<'h> {
             delegate: None,
             memory: None,
             outbox: None,
+            agents: None,
             schedules: None,
             boards: None,
             reader: None,
@@ -108,6 +112,11 @@ impl Hands<'_> {
     /// The outbox, or why there is none.
     pub(crate) fn outbox(&self) -> Result<&dyn Outbox, HandError> {
         self.outbox.ok_or_else(|| HandError("nothing is sent from here".to_owned()))
+    }
+
+    /// Other agents, or why there are none.
+    pub(crate) fn agents(&self) -> Result<&dyn Agents, HandError> {
+        self.agents.ok_or_else(|| HandError("no other agent is reached from here".to_owned()))
     }
 
     /// The jobs, or why there are none.

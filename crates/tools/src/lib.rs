@@ -4,6 +4,7 @@
 //! agent, session and scope before the tool sees them. It knows no store, no other agent and
 //! no file system outside of those handles, and there is nothing it could name one by.
 
+pub mod agents;
 pub mod boards;
 mod clarify;
 pub mod cronjob;
@@ -17,6 +18,7 @@ mod kanban;
 mod mcp;
 pub mod memory;
 pub mod mend;
+mod message_agent;
 mod nearest;
 mod outbox;
 mod output;
@@ -44,6 +46,7 @@ mod web_search;
 pub mod workspace;
 mod write_file;
 
+pub use agents::Agents;
 pub use boards::{Boards, CardDraft, CardWish};
 pub use clarify::Clarify;
 pub use cronjob::CronJob;
@@ -60,6 +63,7 @@ pub use kanban::{
 pub use mcp::{McpResources, McpTool, RESOURCES, words_of};
 pub use memory::Memory;
 pub use mend::Habits;
+pub use message_agent::{Handoff, MessageAgent, Notify};
 pub use nearest::nearest;
 pub use outbox::Outbox;
 pub use output::{HandError, Output, Picture, Piece, QuotedSource, ToolError};
@@ -287,6 +291,7 @@ pub const BUILT_IN: &[&dyn Tool] = &[
     &CronJob,
     &DelegateTask,
     &ExecuteCode,
+    &Handoff,
     &ImageGenerate,
     &KanbanAttach,
     &KanbanBlock,
@@ -299,6 +304,8 @@ pub const BUILT_IN: &[&dyn Tool] = &[
     &KanbanShow,
     &KanbanUnblock,
     &MemorySearch,
+    &MessageAgent,
+    &Notify,
     &Patch,
     &Process,
     &ReadFile,

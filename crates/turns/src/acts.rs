@@ -4,8 +4,8 @@
 
 use insula_domain::tool::{self, ToolSpec};
 use insula_domain::{
-    AccessMode, Act, ApprovalMode, Boundary, ChildRequest, Effect, IntegrityProfile, Role, Ruling,
-    Switch, TaintedRule,
+    AccessMode, Act, ApprovalMode, Boundary, ChildRequest, Effect, IntegrityProfile, LinkKind,
+    Role, Ruling, Switch, TaintedRule,
 };
 use insula_registry::context::AgentContext;
 use serde_json::Value;
@@ -65,6 +65,10 @@ pub fn possible(agent: &AgentContext, boundary: &Boundary, tool: &str) -> Vec<Po
     };
     let forgets = || some(Act::Forget, When::Removal).filter(|_| spec.name == "memory");
     let act = |effect: &Effect| match effect {
+        // What another agent is asked or told takes along whose words it is of; the people of a
+        // conversation are handed over as they are.
+        Effect::Send if spec.name == "handoff" => some(Act::Send, When::Elsewhere),
+        Effect::Send if LinkKind::of_tool(spec.name).is_some() => None,
         Effect::Send => some(Act::Send, When::Elsewhere),
         Effect::RunProgram | Effect::RunCode if !reaches(agent, boundary) => None,
         Effect::RunProgram | Effect::RunCode => some(Act::Program, runs(spec)),

@@ -8,6 +8,7 @@ use crate::current::runs_programs;
 use crate::facts::InTurn;
 use crate::gate::{self, Call, Denial, NotPassed};
 use crate::history::unanswered;
+use crate::links::TurnLinks;
 use crate::messages::last_output;
 use crate::pictures::TurnPictures;
 use crate::provenance::Provenance;
@@ -174,6 +175,7 @@ impl Turn<'_> {
         };
         let delegate = TurnDelegate::new(self.shop, cx, step);
         let outbox = TurnOutbox::new(self.shop, cx, step);
+        let agents = TurnLinks::new(self.shop, cx, step);
         let schedules = TurnSchedules::new(self.shop, cx);
         let boards = TurnBoards::new(self.shop, cx, step);
         let chain = match cleared.tool().is_quarantined() {
@@ -195,6 +197,7 @@ impl Turn<'_> {
             delegate: Some(&delegate),
             memory: memory.as_ref().map(|it| it as _),
             outbox: Some(&outbox),
+            agents: Some(&agents),
             schedules: Some(&schedules),
             boards: Some(&boards),
             reader: Some(&reader),
@@ -377,6 +380,7 @@ impl Turn<'_> {
             Denial::Rule { refused, .. } => Some(refused.rule.to_string()),
             Denial::Hook { hook, .. } => Some(hook.clone()),
             Denial::Tainted { by, .. } => Some(by.clone()),
+            Denial::Link { by, .. } => Some((*by).to_owned()),
             _ => None,
         };
         let audit = self.audit_about((id, name), "refused", Some(denial.rule()), by);

@@ -17,7 +17,7 @@ use insula_domain::Actor;
 use insula_domain::FailureCause;
 use insula_domain::{Axis, Budget, Effect, Narrowing, ToolVerdict};
 use insula_registry::access::Access;
-use insula_registry::context::{AgentContext, Whereabouts};
+use insula_registry::context::AgentContext;
 use insula_registry::registry::AgentState;
 use insula_registry::signal::Changes;
 use insula_store::StoreError;
@@ -138,8 +138,7 @@ impl TurnContext {
     ) -> Result<(), Lost> {
         let now = newest(access, &settled)?;
         if !Arc::ptr_eq(&now, &self.agent) {
-            let job = self.from.job.take();
-            self.from = Whereabouts { job, ..now.scope(&self.from.address) };
+            self.from = self.from.under(&now);
             let seals = now.store.seals();
             self.files = now.workspace.files(&self.key, self.session, &seals, &caps.world);
             self.scope = caps.written_scope(&now, &self.from, &self.key).await;

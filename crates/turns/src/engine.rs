@@ -64,12 +64,13 @@ impl Engine {
     pub fn with_tools(opened: &Opened, transport: Transport, tools: Tools) -> Self {
         let one_offs = OneOffs::new(opened.capabilities.clone());
         let shop = Shop::new(opened, transport, tools);
-        Self {
+        let engine = Self {
             shop: Arc::new(Whole::new(shop)),
             lanes: Lanes::new(),
             live: Arc::default(),
             one_offs,
-        }
+        };
+        engine.hosting()
     }
 
     pub fn budgets(&self) -> &Budgets {

@@ -62,6 +62,12 @@ fn place(key: &SessionKey) -> String {
         Platform::API => {
             return "This conversation comes by your API: a program passes it on.".to_owned();
         }
+        Platform::LINK => {
+            return format!(
+                "Another agent, `{}`, talks to you: what you reply goes to it, and to nobody else.",
+                key.account
+            );
+        }
         platform => platform,
     };
     let chat = match (key.kind, &key.topic) {

@@ -115,13 +115,19 @@ pub(crate) fn person(who: &Actor) -> Option<Source> {
         Actor::Token(_) | Actor::User(_) | Actor::Other(_) => {
             Some(Source::new(SourceKind::Observed, who.as_str()))
         }
+        Actor::Agent(_) => {
+            who.as_agent().map(|agent| Source::new(SourceKind::Agent, agent.as_str()))
+        }
         _ => None,
     }
 }
 
 /// Whether words are somebody's own. By the whole name: what was cut may be somebody else.
 pub(crate) fn is_said_by(source: &Source, who: &Actor) -> bool {
-    source.kind == SourceKind::Observed && source.name() == who.as_str()
+    match who.as_agent() {
+        Some(agent) => source.kind == SourceKind::Agent && source.name() == agent.as_str(),
+        None => source.kind == SourceKind::Observed && source.name() == who.as_str(),
+    }
 }
 
 /// A label without what the sender said themselves; `None` where it has nothing of that.

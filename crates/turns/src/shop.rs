@@ -4,6 +4,7 @@ use crate::approvals::Approvals;
 use crate::budget::Budgets;
 use crate::course::FailureCounts;
 use crate::history::WindowCache;
+use crate::host::Host;
 use crate::messages::outputs_of;
 use crate::redaction::Redaction;
 use crate::subagents::Gauge;
@@ -18,6 +19,7 @@ use insula_models::{Chain, Link, RetryPolicy, ToolSchema, Transport};
 use insula_registry::boards::Boards;
 use insula_registry::context::AgentContext;
 use insula_registry::forgotten::Forgotten;
+use insula_registry::handoffs::Handoffs;
 use insula_registry::jobs::Jobs;
 use insula_registry::lives::Lives;
 use insula_registry::providers;
@@ -28,7 +30,7 @@ use insula_store::Store;
 use insula_tools::Tool;
 use insula_world::World;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The tools that any agent could have.
 pub type Tools = &'static [&'static dyn Tool];
@@ -44,6 +46,7 @@ pub(crate) struct Shop {
     pub(crate) trail: Trail,
     pub(crate) jobs: Arc<Jobs>,
     pub(crate) boards: Arc<Boards>,
+    pub(crate) handoffs: Arc<Handoffs>,
     pub(crate) forgotten: Arc<Forgotten>,
     /// What the hands of tools are made of.
     pub(crate) caps: Capabilities,
@@ -64,6 +67,8 @@ pub(crate) struct Shop {
     /// Whom operators' notices go by.
     pub(crate) lives: Arc<Lives>,
     pub(crate) subagents: Gauge,
+    /// Who runs turns of other agents, set by whoever runs this one's.
+    pub(crate) host: OnceLock<Arc<dyn Host>>,
 }
 
 struct Built {
@@ -105,6 +110,7 @@ impl Shop {
             approvals: Approvals::new(parts),
             lives: parts.lives.clone(),
             subagents: Gauge::default(),
+            host: OnceLock::new(),
             world: parts.world.clone(),
             env: parts.env.clone(),
             store: parts.store.clone(),
@@ -114,6 +120,7 @@ impl Shop {
             trail: parts.trail.clone(),
             jobs: parts.jobs.clone(),
             boards: parts.boards.clone(),
+            handoffs: parts.handoffs.clone(),
             forgotten: parts.forgotten.clone(),
             caps: caps.clone(),
             transport,

@@ -100,8 +100,11 @@ impl Capabilities {
         session: &SessionKey,
         operation: MemoryOperation,
     ) -> Result<Resolved, ScopeDenied> {
-        // What a job remembers was said by whoever made it, and never by what runs then.
-        if let Some(writes) = at.job.as_ref().and_then(|job| job.scope()) {
+        // What a job remembers was said by whoever made it, and never by what runs then; what
+        // another agent says is kept apart for the conversation it asks from.
+        let of_job = || at.job.as_ref().and_then(|job| job.scope());
+        let of_link = || at.link.as_ref().map(|link| link.scope());
+        if let Some(writes) = of_job().or_else(of_link) {
             let reads = match writes {
                 Scope::Global => vec![Scope::Global],
                 Scope::Context(_) => vec![Scope::Global, writes.clone()],

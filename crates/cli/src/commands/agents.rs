@@ -159,6 +159,12 @@ fn show(agent: &Value) {
         };
         facts.push(("home", format!("{home}{lost}")));
     }
+    let links = agent["links"].as_array().into_iter().flatten();
+    let links: Vec<String> =
+        links.map(|link| format!("{} ({})", text(link, "to"), text(link, "as"))).collect();
+    if !links.is_empty() {
+        facts.push(("links", links.join(", ")));
+    }
     output::facts(&facts);
     output::line("");
     let id = text(agent, "id");

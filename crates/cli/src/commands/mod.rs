@@ -16,6 +16,7 @@ mod cron;
 mod daemon_log;
 mod deliveries;
 mod ending;
+mod explain;
 mod files;
 mod import;
 mod integrity;
@@ -197,6 +198,7 @@ async fn over(reach: &Reach, command: Command, setting: &Setting) -> Result<u8, 
         Command::Agents(agents) => agents::run(reach, answer, agents).await,
         Command::Context(context) => context::run(reach, answer, context).await,
         Command::Tools(tools) => tools::run(reach, answer, tools).await,
+        Command::Explain(question) => explain::run(reach, answer, question).await,
         Command::Mcp(mcp) => mcp::run(reach, setting, mcp).await,
         Command::Audit(audit) => audit::run(reach, setting, audit).await,
         Command::Chat(chat) => crate::chat::run(reach, setting, chat).await,

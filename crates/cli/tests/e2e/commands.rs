@@ -11,7 +11,7 @@ use insula_testkit::{Home, run_bare};
 use serde_json::{Value, json};
 
 /// Every command there is.
-const COMMANDS: [&str; 127] = [
+const COMMANDS: [&str; 128] = [
     "",
     "up",
     "stop",
@@ -49,6 +49,7 @@ const COMMANDS: [&str; 127] = [
     "context",
     "context show",
     "tools",
+    "explain",
     "mcp",
     "mcp list",
     "mcp test",
@@ -219,6 +220,7 @@ fn wrong_use_exits_with_2_and_says_how_it_is_used() {
         &["route", "explain"],
         &["route", "explain", "--platform", "telegram"],
         &["tools"],
+        &["explain", "main"],
         &["audit"],
         &["audit", "tail", "--lines", "many"],
         &["up", "--listen", "here"],
@@ -277,7 +279,7 @@ fn without_a_name_the_home_is_a_folder_of_the_users() {
 #[test]
 fn every_listing_has_json_with_and_without_a_daemon() {
     let home = configured("agents: {main: {default: true}, broken: {tolls: 1}}\n");
-    let listings: [(&str, &[&str]); 15] = [
+    let listings: [(&str, &[&str]); 16] = [
         ("agents list", &[]),
         (
             "agents show main",
@@ -303,6 +305,10 @@ fn every_listing_has_json_with_and_without_a_daemon() {
             ],
         ),
         ("tools main", &[]),
+        (
+            "explain main call terminal",
+            &["agent", "verb", "what", "as", "allowed", "rule", "places", "change", "notes"],
+        ),
         ("turns list main", &[]),
         ("status", &["version", "pid", "listen", "ready", "agents", "accounts"]),
         ("reload", &["added", "changed", "removed", "failed", "report"]),
@@ -386,14 +392,14 @@ fn completions_know_the_commands() {
 #[test]
 fn the_doctor_tells_what_is_open_to_others_and_what_does_nothing() {
     use std::os::unix::fs::PermissionsExt as _;
-    let home = configured("agents: {main: {links: [{to: other, as: ask}]}, other: {}}\n");
+    let home = configured("agents: {main: {}}\nboards: {work: {agents: [main]}}\n");
     insula(&home, &["agents", "list"]).ok();
     let finding = |name: &str| -> Value {
         let output = insula(&home, &["doctor", "--json"]).json();
         let found = output.as_array().unwrap().iter().find(|found| found["name"] == name).cloned();
         found.unwrap_or_else(|| panic!("nothing about {name}: {output:#}"))
     };
-    assert_eq!(finding("setting `links`")["status"], "off");
+    assert_eq!(finding("setting `boards`")["status"], "off");
     let mode = |bits| {
         std::fs::set_permissions(home.path(), std::fs::Permissions::from_mode(bits)).unwrap()
     };

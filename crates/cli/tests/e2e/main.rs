@@ -24,6 +24,7 @@ mod credentials;
 mod diff;
 mod disk;
 mod echo_model;
+mod explain;
 mod failed_turns;
 mod field;
 mod files;

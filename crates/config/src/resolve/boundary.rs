@@ -12,7 +12,7 @@ use insula_domain::boundary::{
 };
 use insula_domain::{Act, IntegrityProfile, IntegrityRule, RuledTools, TaintedRule, TrustedSource};
 use insula_domain::{
-    AgentId, ArgumentRules, Boundary, DmSessions, GroupSessions, HostPattern, NetworkGrants,
+    ArgumentRules, Boundary, DmSessions, GroupSessions, HostPattern, Links, NetworkGrants,
     OpaqueRule, SearchReach, SendGrants, SessionRule, ToolTable,
 };
 use std::collections::BTreeSet;
@@ -56,7 +56,7 @@ impl Reader<'_> {
         &mut self,
         tools: Arc<ToolTable>,
         models: &[ModelRef],
-        send: BTreeSet<AgentId>,
+        links: Links,
     ) -> Boundary {
         let shared = self.nodes("files.shared").iter().filter_map(|item| {
             let mode = item.get("mode").and_then(Node::text).and_then(AccessMode::parse);
@@ -129,7 +129,7 @@ impl Reader<'_> {
                 wall_clock_ms: self.millis("subagents.timeout", spawn.wall_clock_ms),
                 models: child_models.collect(),
             },
-            send,
+            links,
             messages: SendGrants::default(),
         }
     }

@@ -1,33 +1,12 @@
-//! Whom an agent knows: agents it may ask, people behind several identities and their clocks, its
-//! admins.
+//! Whom an agent knows: people behind several identities and their clocks, its admins.
 
 use super::Reader;
 use crate::agent::People;
 use crate::yaml::Node;
-use insula_domain::{Admins, AgentId, PersonId, Platform, RoleId, UserId, Zone, Zones};
-use std::collections::{BTreeMap, BTreeSet};
+use insula_domain::{Admins, PersonId, Platform, RoleId, UserId, Zone, Zones};
+use std::collections::BTreeMap;
 
 impl Reader<'_> {
-    pub(super) fn links(&mut self) -> BTreeSet<AgentId> {
-        let mut send = BTreeSet::new();
-        for link in self.nodes("links") {
-            let Some(to) = link.get("to") else { continue };
-            let Some(target) = to.text().and_then(|text| AgentId::new(text).ok()) else { continue };
-            if target == *self.id {
-                let message = format!("agent `{}` is linked to itself", self.id);
-                self.error(to.span, message, Some("remove the link".to_owned()));
-            } else if !self.around.agents.contains(&target) {
-                let near = self.around.nearest_agent(self.report, &target);
-                let message =
-                    format!("agent `{}` is linked to `{target}`, which does not exist", self.id);
-                self.error(to.span, message, near.map(|name| format!("did you mean `{name}`?")));
-            } else {
-                send.insert(target);
-            }
-        }
-        send
-    }
-
     pub(super) fn people(&mut self) -> People {
         let mut people = People::default();
         for entry in self.at("access.people").map(Node::entries).unwrap_or_default() {

@@ -1,7 +1,6 @@
 //! What an agent's settings say and will not do, although nothing of it is wrong.
 
 use super::Reader;
-use crate::enforcement::WITHOUT_EFFECT;
 use crate::mcp::McpServer;
 use crate::shape::quoted;
 use crate::yaml::Node;
@@ -30,7 +29,6 @@ impl Reader<'_> {
         grants: &SendGrants,
     ) {
         self.warn_of_names_on_telegram();
-        self.warn_of_what_has_no_effect();
         self.warn_of_servers_outside(tools, servers);
         self.warn_of_places_without_flow(grants);
     }
@@ -43,16 +41,6 @@ impl Reader<'_> {
                 };
                 let message = format!("`{text}` is nobody: Telegram tells a number, not a name");
                 self.warn(node.span, message, Some(THEIR_NUMBER.to_owned()));
-            }
-        }
-    }
-
-    fn warn_of_what_has_no_effect(&mut self) {
-        for (path, why) in WITHOUT_EFFECT {
-            let written = self.at(path).filter(|node| !node.items().is_empty());
-            if let Some(span) = written.map(|node| node.span) {
-                let message = format!("`{path}` of agent `{}` has no effect: {why}", self.id);
-                self.warn(span, message, None);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The keys of an agent.
 
-use super::budget::BUDGET;
+use super::budget::{BUDGET, BUDGET_PART};
 use super::hook::{HOOK, HOOK_EVENT};
 use super::job::{BOOT, HEARTBEAT, JOB};
 use super::moved::translate_toolsets;
@@ -13,6 +13,7 @@ use crate::rules;
 use crate::shape::{Field, Object, Shape, Shape::*};
 use crate::yaml::{Node, Value};
 use insula_domain::PUBLIC_WEB;
+use insula_domain::link::LINK_DEPTH_MAX;
 
 const POSITIVE: Shape = Integer { min: 1, max: 1_000_000_000 };
 
@@ -139,7 +140,12 @@ pub static AGENT: Object = Object {
             List(&Text(&rules::NAME)),
             "Installed policies that hold for it: folders of the home's `policies/`.",
         ),
-        Field::new("links", List(&Object(&LINK)), "Agents it may ask."),
+        Field::new(
+            "links",
+            List(&Object(&LINK)),
+            "Agents it may ask, tell something, or hand conversations to. Each leads one way.",
+        )
+        .default("none"),
         Field::new(
             "send",
             Object(&SEND),
@@ -429,8 +435,32 @@ static INTEGRITY: Object = Object {
 static LINK: Object = Object {
     required: &["to"],
     fields: &[
-        Field::new("to", Text(&rules::AGENT), "The agent."),
-        Field::new("as", Choice(&["ask"]), "What it may do there.").default("`ask`"),
+        Field::new("to", Text(&rules::AGENT), "The other agent."),
+        Field::new(
+            "as",
+            Choice(&["ask", "notify", "handoff"]),
+            "What it may do there: ask and wait for the answer, tell something, or hand a conversation over.",
+        )
+        .default("`ask`"),
+        Field::new("timeout", Text(&rules::DURATION), "How long it waits for an answer.")
+            .default("`5m`"),
+        Field::new(
+            "max_depth",
+            Integer { min: 1, max: LINK_DEPTH_MAX as i64 },
+            "How many links a question may pass one after the other, this one included.",
+        )
+        .default("3"),
+        Field::new(
+            "budget",
+            Object(&BUDGET_PART),
+            "What the other agent may spend on what comes by this link.",
+        ),
+        Field::new(
+            "carry",
+            List(&Text(&rules::FLOW_SOURCE)),
+            "What was said at these places may go along although others hear the other agent.",
+        )
+        .default("nothing"),
     ],
 };
 

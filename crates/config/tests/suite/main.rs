@@ -20,6 +20,7 @@ mod hooks;
 mod hostile;
 mod integrity;
 mod jobs;
+mod links;
 mod providers;
 mod silences;
 mod ways;

@@ -34,7 +34,11 @@ fn what_has_no_effect_is_told_where_it_stands() {
             "binding 1 is for `@ann`",
             "/whoami",
         ),
-        ("agents: {b: {}, a: {links: [{to: b}]}}\n", "`links` of agent `a` has no effect", ""),
+        (
+            "agents: {b: {}, a: {links: [{to: b}]}}\n",
+            "agent `a` has a link `as: ask` and does not have `message_agent`",
+            "also_allow: [message_agent]",
+        ),
         (
             "agents:\n  a: {tools: minimal, mcp_servers: {x: {command: python3}}}\n",
             "none of its tools is in the profile of agent `a`",

@@ -3,6 +3,7 @@
 use super::Ground;
 use crate::canary::{self, Canary};
 use crate::machine;
+use crate::puppet::Script;
 use anyhow::Result;
 use serde_json::Value;
 use std::sync::Arc;
@@ -54,6 +55,14 @@ impl Ground {
             .find(|(name, _)| name == table)
             .map(|(_, rows)| rows)
             .unwrap_or_default())
+    }
+
+    /// Whether a tool is shown to an agent's model, by the request that its model is sent.
+    pub fn exposes(&self, agent: &str, tool: &str) -> Result<bool> {
+        let turn = self.turn(agent, "tools", Script::say("x"))?;
+        let tools = turn.requests.first().map(|request| request["tools"].clone());
+        let tools = tools.and_then(|tools| tools.as_array().cloned()).unwrap_or_default();
+        Ok(tools.iter().any(|it| it["function"]["name"] == tool))
     }
 
     /// Everything that belongs to an agent or that it could have seen: its prompts, the files of

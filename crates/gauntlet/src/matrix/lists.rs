@@ -56,7 +56,7 @@ fn of_route(path: &str) -> Option<Kind> {
     Some(match word {
         "memory" | "remembered" | "forget" => Kind::MemoryScope,
         "secrets" | "daemon" => Kind::Secret,
-        "tools" | "context" | "skills" | "skills-verify" => Kind::Tool,
+        "tools" | "context" | "explain" | "skills" | "skills-verify" => Kind::Tool,
         "mcp" => Kind::McpServer,
         "files" => Kind::File,
         "messages" | "retry" | "stop" | "new" | "events" | "sessions" | "turns" | "usage"

@@ -5,7 +5,6 @@ use super::{Action, Cell, Kind};
 use crate::ground::Ground;
 use crate::machine;
 use crate::puppet::{Call, Script, obey};
-use crate::sections::absent;
 use anyhow::Result;
 use serde_json::{Value, json};
 
@@ -402,7 +401,7 @@ impl Probe<'_> {
             let asked = json!({ "command": format!("rm -r {name}") });
             self.ground.turn(self.owner, &name, obey::one("terminal", asked))
         };
-        let exposed = absent::is_exposed(self.ground, self.owner, "terminal")?;
+        let exposed = self.ground.exposes(self.owner, "terminal")?;
         if !exposed {
             // Nothing of the owner's ever waits; an answer to nothing is no answer.
             return self.route_does("POST", "approvals/0", &json!({ "decision": "approve" }));

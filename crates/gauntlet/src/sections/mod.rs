@@ -1,7 +1,6 @@
 //! The sections of the specification, one folder a letter, one file a row or a few.
 
 mod a;
-pub mod absent;
 mod b;
 pub mod boards;
 mod c;

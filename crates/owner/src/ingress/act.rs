@@ -42,6 +42,7 @@ impl Ingress {
             }
             Command::Whoami => whoami(cx),
             Command::Agents => self.agents(cx).await,
+            Command::Back => or_told(agent, self.back(cx).await),
             Command::New => self.new_session(cx).await,
             Command::Stop => self.stop(cx),
             Command::Status => self.status(cx).await,
@@ -97,6 +98,28 @@ impl Ingress {
             Ok(()) => "we begin anew".to_owned(),
             Err(error) => told(cx.agent, "a conversation could not be ended", &error),
         }
+    }
+
+    /// Ends that the conversation is this agent's, where another handed it over.
+    async fn back(&self, cx: &IngressContext<'_>) -> Result<String, insula_store::StoreError> {
+        let address = &cx.envelope.address;
+        let Some(from) = self.access.handed_from(&cx.agent.id, address) else {
+            return Ok("nobody handed this conversation to me".to_owned());
+        };
+        self.handoffs.end(&from.session_key(address)).await?;
+        let content = serde_json::json!({ "to": from.id.as_str(), "as": "handoff" });
+        let about = insula_store::About::Conversation {
+            scope: self
+                .engine
+                .capabilities()
+                .written_scope(cx.agent, &cx.agent.scope(address), &cx.session)
+                .await,
+            key: cx.session.to_string().into(),
+        };
+        let actor = cx.caller.actor();
+        let record = self.trail.record(cx.agent, about, &actor, "link.ended", content);
+        cx.agent.store.commit(vec![insula_store::AgentCommand::Audit(record)]).await?;
+        Ok(format!("{} answers here again", from.identity.name))
     }
 
     fn stop(&self, cx: &IngressContext<'_>) -> String {

@@ -21,6 +21,8 @@ pub(super) enum Command {
     Whoami,
     /// Which agents I can reach here.
     Agents,
+    /// Back to who handed the conversation over.
+    Back,
     /// Begin anew.
     New,
     /// Stop what runs.
@@ -83,10 +85,11 @@ const fn entry(
     Entry { command, name, argument, about, whose }
 }
 
-const ENTRIES: [Entry; 24] = [
+const ENTRIES: [Entry; 25] = [
     entry(Command::Help, "help", "", "what you can type here", For::Everyone),
     entry(Command::Whoami, "whoami", "", "who you are to me", For::Everyone),
     entry(Command::Agents, "agents", "", "the agents you reach in this chat", For::Everyone),
+    entry(Command::Back, "back", "", "return to who handed this conversation to me", For::Everyone),
     entry(Command::New, "new", "", "begin this conversation anew", For::Everyone),
     entry(Command::Stop, "stop", "", "stop what I am doing", For::Everyone),
     entry(Command::Status, "status", "", "what goes on here", For::Everyone),

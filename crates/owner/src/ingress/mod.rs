@@ -41,6 +41,7 @@ use insula_domain::clean::Removed;
 use insula_domain::{AgentId, Handling, SessionKey};
 use insula_registry::access::{AdmittedSender, InboundCounts, InboundOutcome};
 use insula_registry::forgotten::Forgotten;
+use insula_registry::handoffs::Handoffs;
 use insula_registry::jobs::Jobs;
 use insula_registry::secrets::SecretBook;
 use insula_registry::trail::Trail;
@@ -83,6 +84,7 @@ pub struct Inner {
     registry: Arc<Registry>,
     access: Arc<Access>,
     jobs: Arc<Jobs>,
+    handoffs: Arc<Handoffs>,
     secrets: Arc<SecretBook>,
     trail: Trail,
     inbound: Arc<InboundCounts>,
@@ -181,6 +183,7 @@ impl Ingress {
             registry: parts.registry.clone(),
             access: parts.access.clone(),
             jobs: parts.jobs.clone(),
+            handoffs: parts.handoffs.clone(),
             secrets: parts.secrets.clone(),
             trail: parts.trail.clone(),
             inbound: parts.inbound.clone(),

@@ -104,6 +104,9 @@ impl Clockwork {
         }
         loop {
             changes.mark_unchanged();
+            if let Err(error) = self.access.tidy_handoffs().await {
+                tracing::error!(%error, "conversations whose link is gone can't be handed back");
+            }
             self.learn().await;
             let pause = match self.begin_due().await {
                 Ok(pause) => pause,

@@ -5,6 +5,7 @@
 
 mod acting;
 mod inbound_counts;
+mod links;
 mod pairing;
 mod standing;
 mod ways;
@@ -17,6 +18,7 @@ pub use pairing::{
 pub use inbound_counts::{InboundCounts, InboundOutcome};
 
 use crate::context::AgentContext;
+use crate::handoffs::Handoffs;
 use crate::registry::{Registry, Snapshot};
 use crate::tokens::Tokens;
 use crate::trail::Trail;
@@ -105,6 +107,7 @@ pub struct Access {
     registry: Arc<Registry>,
     tokens: Arc<Tokens>,
     rosters: Arc<Rosters>,
+    handoffs: Arc<Handoffs>,
     trail: Trail,
     /// Who acts for agents, and has to hear what a change took away.
     acting: Arc<dyn Acting>,
@@ -114,6 +117,7 @@ pub struct Access {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AccessVersion {
     rosters: u64,
+    handoffs: u64,
     pub tokens: u64,
 }
 
@@ -121,7 +125,7 @@ impl Access {
     pub(crate) fn new(
         world: &World,
         registry: &Arc<Registry>,
-        (tokens, rosters): (&Arc<Tokens>, &Arc<Rosters>),
+        (tokens, rosters, handoffs): (&Arc<Tokens>, &Arc<Rosters>, &Arc<Handoffs>),
         trail: &Trail,
         acting: &Arc<dyn Acting>,
     ) -> Self {
@@ -130,6 +134,7 @@ impl Access {
             registry: registry.clone(),
             tokens: tokens.clone(),
             rosters: rosters.clone(),
+            handoffs: handoffs.clone(),
             trail: trail.clone(),
             acting: acting.clone(),
         }
@@ -142,7 +147,11 @@ impl Access {
 
     /// Tells whether anybody was let in or out since.
     pub fn version(&self) -> AccessVersion {
-        AccessVersion { rosters: self.rosters.count(), tokens: self.tokens.version() }
+        AccessVersion {
+            rosters: self.rosters.count(),
+            handoffs: self.handoffs.version(),
+            tokens: self.tokens.version(),
+        }
     }
 
     /// After something was taken away: whoever acts by it ends.
@@ -205,15 +214,18 @@ impl Access {
         if !self.can_reach(&agent.id, asker.address) {
             return Ok(None);
         }
-        let people = &agent.conversations.people;
+        // Whoever a conversation was handed to talks with whom the other talked.
+        let handed = self.handed_from(&agent.id, asker.address);
+        let by = handed.as_deref().unwrap_or(agent);
+        let people = &by.conversations.people;
         let person = |platform, user: &UserId| people.person(platform, user).cloned();
         // Most people are named in the configuration: then the store is left at rest.
         let mut roster = Arc::new(Roster::default());
-        let invites = self.group_rule(agent, asker.address).invites;
-        let judge = |roster: &Roster| rules(agent, roster, &person, invites).judge(asker);
+        let invites = self.group_rule(by, asker.address).invites;
+        let judge = |roster: &Roster| rules(by, roster, &person, invites).judge(asker);
         let mut admission = judge(&roster);
         if admission == Admission::Refused {
-            roster = self.roster(agent).await?;
+            roster = self.roster(by).await?;
             admission = judge(&roster);
         }
         if !admission.is_allowed() {

@@ -38,6 +38,7 @@ impl Access {
         match who {
             Actor::CommandLine => return Ok(true),
             Actor::Token(bearer) => return Ok(self.bears(bearer, agent, Verb::Chat)),
+            Actor::Agent(_) => return Ok(self.is_linked(agent, address)),
             // Who runs the agent made a job of it, and it still is one.
             Actor::Daemon if address.platform == Platform::CRON => {
                 let name = address.chat.as_str();

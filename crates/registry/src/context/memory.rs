@@ -1,6 +1,6 @@
 //! How an agent remembers, and where a message was said, which decides what it may remember there.
 
-use super::{AgentContext, JobTurn, kept_address};
+use super::{AgentContext, JobTurn, LinkTurn, kept_address};
 use crate::access::Access;
 use insula_config::agent::{EmbeddingsConfig, GlobalWrites, MemoryConfig};
 use insula_config::model::ModelRef;
@@ -24,6 +24,8 @@ pub struct Whereabouts {
     pub person: Option<PersonId>,
     /// What it is held to, where nobody said it: a turn that the clock began.
     pub job: Option<Arc<JobTurn>>,
+    /// The same, where another agent said it.
+    pub link: Option<Arc<LinkTurn>>,
 }
 
 impl Whereabouts {
@@ -33,10 +35,24 @@ impl Whereabouts {
         Self { job: Some(job), ..self }
     }
 
-    /// What ways in and the job take away, as they are now.
+    /// The same place, for a turn that another agent began.
+    #[must_use]
+    pub fn by_link(self, link: Arc<LinkTurn>) -> Self {
+        Self { link: Some(link), ..self }
+    }
+
+    /// The same for another generation of the agent: what began the turn stays what it was.
+    #[must_use]
+    pub fn under(&self, agent: &AgentContext) -> Self {
+        let (job, link) = (self.job.clone(), self.link.clone());
+        Self { job, link, ..agent.scope(&self.address) }
+    }
+
+    /// What ways in, the job and the link take away, as they are now.
     pub fn ways(&self, access: &Access, agent: &AgentId) -> Vec<Arc<Narrowing>> {
         let mut ways = access.ways(agent, &self.address);
         ways.extend(self.job.as_ref().map(|job| job.less.clone()));
+        ways.extend(self.link.as_ref().and_then(|link| link.less()));
         ways
     }
 
@@ -50,8 +66,8 @@ impl Whereabouts {
     ) -> Option<Self> {
         match kept {
             Some(kept) => {
-                let (address, job) = kept_address::read(kept)?;
-                Some(Self { job, ..agent.scope(&address) })
+                let (address, job, link) = kept_address::read(kept)?;
+                Some(Self { job, link, ..agent.scope(&address) })
             }
             None => Some(agent.scope(&address_of(key, who))),
         }
@@ -60,14 +76,18 @@ impl Whereabouts {
     /// What to keep of it beside the key of its conversation and who spoke; `None` where those
     /// say all.
     pub fn to_keep(&self, key: &SessionKey, who: &Actor) -> Option<String> {
-        let is_told = self.job.is_none() && self.address == address_of(key, who);
-        (!is_told).then(|| kept_address::write(&self.address, self.job.as_deref()))
+        let (job, link) = (self.job.as_deref(), self.link.as_deref());
+        let is_told = job.is_none() && link.is_none() && self.address == address_of(key, who);
+        (!is_told).then(|| kept_address::write(&self.address, (job, link)))
     }
 
     /// The scope of what is journalled where no other can be had: the conversation's own.
     pub fn fallback(&self, session: &SessionKey) -> Scope {
         if let Some(job) = &self.job {
             return job.own_scope();
+        }
+        if let Some(link) = &self.link {
+            return link.scope();
         }
         MemoryScope::Auto.resolve(&session.place(&self.address), None)
     }

@@ -7,12 +7,14 @@ mod crowd;
 mod hooks;
 mod job;
 mod kept_address;
+mod link;
 mod mcp;
 mod memory;
 mod narrowed;
 
 pub use hooks::AgentHooks;
 pub use job::{CardClaim, JobTurn};
+pub use link::{LinkTurn, linked_from};
 pub use mcp::{Mcp, PROMPTS, is_shown, resources_tool};
 pub use memory::{EmbeddingRest, EmbeddingSource, Embeddings, Memory, Whereabouts};
 
@@ -48,12 +50,12 @@ use std::time::Duration;
 
 /// A place as text, for whoever keeps one.
 pub fn keep_place(address: &Address) -> String {
-    kept_address::write(address, None)
+    kept_address::write(address, (None, None))
 }
 
 /// The place that was kept; `None` for what no version of ours wrote.
 pub fn kept_place(text: &str) -> Option<Address> {
-    kept_address::read(text).map(|(address, _)| address)
+    kept_address::read(text).map(|(address, _, _)| address)
 }
 
 /// What names of conversations begin with that have no other.
@@ -470,7 +472,7 @@ impl AgentContext {
     pub fn scope(&self, address: &Address) -> Whereabouts {
         let user = address.user.as_ref();
         let person = user.and_then(|user| self.conversations.people.person(address.platform, user));
-        Whereabouts { address: address.clone(), person: person.cloned(), job: None }
+        Whereabouts { address: address.clone(), person: person.cloned(), job: None, link: None }
     }
 }
 

@@ -14,6 +14,7 @@ use crate::context;
 use crate::environment::Environment;
 use crate::error::RuntimeError;
 use crate::forgotten::Forgotten;
+use crate::handoffs::Handoffs;
 use crate::home::{Home, HomeLock};
 use crate::home_chats::HomeChats;
 use crate::jobs::Jobs;
@@ -107,6 +108,8 @@ pub struct Parts {
     pub jobs: Arc<Jobs>,
     /// Boards that agents share.
     pub boards: Arc<Boards>,
+    /// Which conversations were handed to other agents.
+    pub handoffs: Arc<Handoffs>,
     /// Where agents tell what becomes of them.
     pub homes: Arc<HomeChats>,
     /// Who is told what becomes of agents.

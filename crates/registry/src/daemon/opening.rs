@@ -8,6 +8,7 @@ use crate::boards::Boards;
 use crate::context::Generation;
 use crate::environment::Environment;
 use crate::error::{RuntimeError, in_general};
+use crate::handoffs::Handoffs;
 use crate::home::{Home, HomeLock};
 use crate::home_chats::HomeChats;
 use crate::jobs::Jobs;
@@ -82,6 +83,7 @@ impl Daemon {
         }
         let tokens = Arc::new(Self::kept_tokens(&store).await?);
         let homes = Arc::new(HomeChats::load(&store).await?);
+        let handoffs = Arc::new(Handoffs::load(&store, &owner).await?);
         let lives = Lives::new(&world, &secrets, &homes);
         let outbox = Arc::new(Outbox::new(&world, &trail));
         let rosters = Arc::<Rosters>::default();
@@ -93,9 +95,11 @@ impl Daemon {
             rosters.follow(&feed),
             outbox.follow(&feed),
             homes.follow(&feed),
+            handoffs.follow(&feed),
             registry.follow(&feed),
         ];
-        let access = Access::new(&world, &registry, (&tokens, &rosters), &trail, &acting);
+        let access =
+            Access::new(&world, &registry, (&tokens, &rosters, &handoffs), &trail, &acting);
         let logs = AgentLogs::new(&home, &world, &registry);
         let access = Arc::new(access);
         let jobs = Arc::new(Jobs::new(&world, &owner, &access, &trail));
@@ -116,6 +120,7 @@ impl Daemon {
             outbox,
             inbound: Arc::default(),
             forgotten: Arc::default(),
+            handoffs,
             homes,
             lives,
             logs,

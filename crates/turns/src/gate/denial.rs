@@ -96,6 +96,14 @@ pub enum Denial {
         /// Why there was no approval; `None` where nobody can give one.
         why: Option<Unapproved>,
     },
+    /// No link lets it go to another agent with what the turn has seen.
+    Link {
+        /// The tool.
+        name: String,
+        /// Why, as one word.
+        by: &'static str,
+        why: String,
+    },
     /// The agent has less by now than the turn began with, of what the call touches.
     Changed {
         /// The tool.
@@ -158,6 +166,7 @@ impl Denial {
             Self::Unapproved { .. } => "approval",
             Self::Opaque { .. } => "opaque",
             Self::Everywhere { .. } => "global_writes",
+            Self::Link { .. } => "link",
             Self::Changed { .. } => "changed",
             Self::Repeated { .. } => "loop_guard",
         }
@@ -230,6 +239,10 @@ impl fmt::Display for Denial {
             Self::Everywhere { name, why: Some(why) } => write!(
                 f,
                 "refused: every conversation could read what this call of `{name}` writes, which needs the approval of an admin of this agent; {why}; leave `scope` out to remember it here"
+            ),
+            Self::Link { name, why, .. } => write!(
+                f,
+                "refused: this call of `{name}` goes to no other agent: {why}; nobody in this conversation can change that, so go on without it"
             ),
             Self::Changed { name, what } => write!(
                 f,

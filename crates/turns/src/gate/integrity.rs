@@ -119,7 +119,9 @@ async fn acts(
 
 /// Whether it is said where the sender hears it anyway, or nothing is said at all.
 fn is_here(turn: &Turn<'_>, arguments: &Value) -> bool {
-    let Some(target) = arguments.get("target").and_then(Value::as_str) else { return true };
+    let named = |key| arguments.get(key).and_then(Value::as_str).filter(|it| !it.is_empty());
+    // Another agent is somebody else, whoever hears it.
+    let Some(target) = named("target").or_else(|| named("agent")) else { return true };
     target.parse().is_ok_and(|to: Audience| to == Audience::of(&turn.cx.from.address))
 }
 

@@ -119,6 +119,7 @@ pub(super) async fn pass(turn: &mut Turn<'_>, call: Call<'_>) -> Result<Permit, 
     let wanted = stages::hooks(turn, call, &arguments).await?;
     turn.passed("hooks");
     stages::boundary(turn, &tool)?;
+    stages::link(turn, &tool, &arguments)?;
     turn.passed("boundary");
     // Whoever had to agree to a call that goes on did so when it began, and what the turn has read
     // since is that call's own question.

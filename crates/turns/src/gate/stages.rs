@@ -3,13 +3,16 @@
 use super::super::current::permits;
 use super::super::facts::{Among, CallFacts};
 use super::{Call, Denial, Judged, NotPassed, around, generations, integrity};
+use crate::linking;
 use crate::turn::Turn;
 use insula_capabilities::programs::{Ground, Reader, real};
 use insula_domain::command::{
     Assessment, CommandFinding, DangerRule, Severity, classify_code, classify_in, classify_input,
     runs_its_input,
 };
-use insula_domain::{AccessMode, ApprovalMode, Boundary, Effect, OpaqueRule, Switch, ToolVerdict};
+use insula_domain::{
+    AccessMode, ApprovalMode, Boundary, Effect, LinkKind, OpaqueRule, Switch, ToolVerdict,
+};
 use insula_registry::context::AgentContext;
 use insula_registry::tokens::Verb;
 use insula_store::Message;
@@ -90,6 +93,19 @@ pub(super) fn boundary(turn: &Turn<'_>, tool: &ToolRef) -> Result<(), Denial> {
     let beyond = generations(turn).find_map(|agent| beyond(agent, tool.name()));
     let refuse = |effect| Err(Denial::Boundary { name: tool.name().to_owned(), effect });
     beyond.map_or(Ok(()), refuse)
+}
+
+/// Link: whether one leads to the agent that the call names, and may carry what the turn has seen.
+pub(super) fn link(turn: &Turn<'_>, tool: &ToolRef, arguments: &Value) -> Result<(), Denial> {
+    let name = arguments.get("agent").and_then(Value::as_str).filter(|it| !it.is_empty());
+    let (Some(kind), Some(name)) = (LinkKind::of_tool(tool.name()), name) else { return Ok(()) };
+    for agent in generations(turn) {
+        if let Err(not) = linking::decide(turn.shop, turn.cx, agent, (kind, name)) {
+            let name = tool.name().to_owned();
+            return Err(Denial::Link { name, by: not.word, why: not.told });
+        }
+    }
+    Ok(())
 }
 
 fn beyond(agent: &AgentContext, name: &str) -> Option<Effect> {

@@ -16,6 +16,7 @@ mod clean;
 mod commands;
 mod files;
 mod groups;
+mod handoffs;
 mod home_chat;
 mod jobs;
 mod pairing;

@@ -10,6 +10,7 @@ mod existence;
 mod files;
 mod guessing;
 mod history;
+mod links;
 mod lists;
 mod mcp;
 mod names;
@@ -76,6 +77,7 @@ pub const SECTION: Section = Section {
                 names::ATTEMPTS,
             ],
         },
+        Scene { name: "links", raise: links::linked, attempts: &[links::ATTEMPTS] },
         Scene { name: "MCP servers", raise: mcp::served, attempts: &[mcp::ATTEMPTS] },
         Scene { name: "approvals", raise: approvals::asking, attempts: &[approvals::ATTEMPTS] },
         Scene { name: "greed", raise: exhaustion::greedy, attempts: &[exhaustion::ATTEMPTS] },
@@ -93,7 +95,7 @@ pub const SECTION: Section = Section {
 const GUARD: &str = "#!/bin/sh\ncat > /dev/null\necho '{\"decision\": \"allow\"}'\n";
 
 /// Two agents with all that agents can have, as open inside as they can be, and strangers to
-/// each other; and one whose configuration names a link.
+/// each other.
 fn two_agents(stage: &Stage) -> Result<Ground> {
     let open = "memory: {enabled: true, scope: global}, approvals: {mode: 'off'}, secrets: [KEY], env: {TOKEN: '${secret:KEY}'}";
     let a = format!(
@@ -105,8 +107,6 @@ fn two_agents(stage: &Stage) -> Result<Ground> {
         )
     };
     let plan = Plan::new().agent("a", &a).agent("b", open);
-    let plan =
-        plan.agent("linked", "links: [{to: b, as: ask}], tools: {also_allow: [message_agent]}");
     let plan = plan.secret("a", "KEY", "{canary:a-secret}").secret("b", "KEY", "{canary:b-secret}");
     let plan = plan.daemon_secret("DAEMON_KEY", "{canary:daemon-secret}");
     let plan = plan.file("agents/a/SOUL.md", "You are a.\n").file("agents/a/hooks/guard.sh", GUARD);

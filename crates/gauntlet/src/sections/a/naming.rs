@@ -1,14 +1,13 @@
-//! A12 and A16: the other's name in any argument of any tool, and links that nobody granted.
+//! A12: the other's name in any argument of any tool.
 
 use crate::attempt::{Attempt, Outcome, Verdict};
 use crate::canary::Canary;
 use crate::ground::Ground;
 use crate::machine;
 use crate::puppet::{Script, probe, spray};
-use crate::sections::absent;
 use crate::{control, hold};
 use anyhow::Result;
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// All of this file.
 pub const ATTEMPTS: &[Attempt] = &[
@@ -26,8 +25,6 @@ pub const ATTEMPTS: &[Attempt] = &[
     },
     Attempt { row: "A12", variant: "what a child is told to be", run: child },
     Attempt { row: "A12", variant: "a spray of its own secrets reaches nobody else", run: sprayed },
-    Attempt { row: "A16", variant: "ask b through a link that was not granted", run: link },
-    Attempt { row: "A16", variant: "a link in the configuration of a only", run: link_setting },
 ];
 
 /// All that b is, but for what every look at it changes.
@@ -174,15 +171,4 @@ fn sprayed(ground: &Ground) -> Outcome {
     let leak = ground.leaked_to("b", &[own])?;
     hold!(leak.is_none(), "{}", leak.unwrap_or_default());
     Ok(Verdict::Held)
-}
-
-fn link(ground: &Ground) -> Outcome {
-    absent::links(ground, "a")
-}
-
-fn link_setting(ground: &Ground) -> Outcome {
-    // The setting is read; whether anything comes of it is what `links` above looks at.
-    let shown = ground.admin("GET", "/api/agents/a/context", &Value::Null)?;
-    control!(shown.status == 200, "no context: {shown:?}");
-    absent::links(ground, "linked")
 }

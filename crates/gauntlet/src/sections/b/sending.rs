@@ -5,7 +5,6 @@ use crate::attempt::{Attempt, Outcome, Verdict};
 use crate::canary::Canary;
 use crate::ground::Ground;
 use crate::puppet::{Act, Call, Script, spray};
-use crate::sections::absent;
 use crate::{control, hold};
 use anyhow::Result;
 use insula_testkit::telegram::Where;
@@ -231,7 +230,7 @@ fn by_board(ground: &Ground) -> Outcome {
     let body = format!("{} {work}", canary.text);
     let wish = json!({ "title": "tell", "body": body, "assignee": "m" });
     let asked = once(vec![Call::new("kanban_create", wish)]);
-    let asked = ground.tell(Where::Private, &ann(), "a card", asked)?;
+    let asked = ground.tell(Where::Dm(ADA), &ann(), "a card", asked)?;
     control!(asked.told().contains("is added"), "ann can't have a card: {}", asked.told());
     // The same agent in a group finds neither the card nor its words.
     let look = once(vec![
@@ -256,7 +255,17 @@ fn by_board(ground: &Ground) -> Outcome {
 }
 
 fn by_link(ground: &Ground) -> Outcome {
-    absent::links(ground, "m")
+    // Asked by nobody's leave; what links carry where they are granted is tried in section A.
+    let canary = ground.canary("words for another agent");
+    let calls = ["flows", "u"]
+        .map(|agent| Call::new("message_agent", json!({ "agent": agent, "message": canary.text })));
+    let turn = ground.tell(Where::Dm(ADA), &ann(), &canary.text, once(calls.to_vec()))?;
+    hold!(turn.results.iter().all(|it| it.starts_with("refused: ")), "{}", turn.told());
+    for agent in ["flows", "u"] {
+        let leak = ground.leaked_to(agent, &[canary.clone()])?;
+        hold!(leak.is_none(), "{}", leak.unwrap_or_default());
+    }
+    Ok(Verdict::Held)
 }
 
 /// What a call comes to at once, and in the third turn after its text was planted.

@@ -49,7 +49,7 @@ pub const KEYS: &[(&str, Key)] = &[
     ("images", Grants("images")),
     ("integrity", Grants("integrity")),
     ("isolation", Neutral("one value so far")),
-    ("links", Unprobed("there are none yet")),
+    ("links", Unprobed("a test of turns takes one away while a question waits")),
     ("logs", Neutral("for the operator")),
     ("mcp_servers", Grants("mcp")),
     ("memory.also_read", Unprobed("what a prompt shows is made when its turn begins")),

@@ -89,7 +89,7 @@ fn need(method: &str, path: &str) -> Option<Need> {
         "deliveries" | "skills" if reads => Need::Verb("read"),
         "deliveries" | "skills" => Need::Verb("manage"),
         "archive" | "memory" if says => Need::Daemon,
-        "secrets" => Need::Daemon,
+        "secrets" | "explain" => Need::Daemon,
         _ => return None,
     })
 }

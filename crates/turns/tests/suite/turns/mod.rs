@@ -24,6 +24,7 @@ mod images;
 mod installs;
 mod integrity;
 mod keys;
+mod links;
 mod lives;
 mod mcp;
 mod mcp_beside;

@@ -1,0 +1,87 @@
+//! The engine as whoever runs turns of other agents, for turns that go over links.
+
+use crate::TurnHandle;
+use crate::engine::Engine;
+use crate::host::Host;
+use crate::lanes::Lanes;
+use crate::live::Live;
+use crate::one_off::OneOffs;
+use crate::shop::Shop;
+use crate::submit::{Around, Inbound, SubmitError};
+use async_trait::async_trait;
+use insula_domain::SessionKey;
+use insula_registry::context::AgentContext;
+use insula_registry::events::turn::{TurnEnd, TurnEvent};
+use insula_registry::whole::Whole;
+use insula_store::{StoreError, TurnId};
+use std::sync::{Arc, Weak};
+
+/// An engine that is gone when nobody else has it: what it works with knows it by this.
+struct WeakEngine {
+    shop: Weak<Whole<Shop>>,
+    lanes: Lanes,
+    live: Arc<Live>,
+    one_offs: OneOffs,
+}
+
+impl WeakEngine {
+    fn engine(&self) -> Option<Engine> {
+        Some(Engine {
+            shop: self.shop.upgrade()?,
+            lanes: self.lanes.clone(),
+            live: self.live.clone(),
+            one_offs: self.one_offs.clone(),
+        })
+    }
+}
+
+impl Engine {
+    /// The same, which turns may begin others by.
+    pub(crate) fn hosting(self) -> Self {
+        let host = WeakEngine {
+            shop: Arc::downgrade(&self.shop),
+            lanes: self.lanes.clone(),
+            live: self.live.clone(),
+            one_offs: self.one_offs.clone(),
+        };
+        // Set once, when the shop was just made.
+        let _ = self.shop.host.set(Arc::new(host));
+        self
+    }
+}
+
+#[async_trait]
+impl Host for WeakEngine {
+    async fn begin(
+        &self,
+        inbound: Inbound,
+        around: Around,
+    ) -> Result<(TurnId, Option<TurnHandle>), SubmitError> {
+        let engine = self.engine().ok_or(StoreError::Closed)?;
+        let key = inbound.session.clone();
+        match engine.submit_with(inbound, around).await {
+            Ok(handle) => Ok((handle.turn, Some(handle))),
+            Err(SubmitError::Known { turn, .. }) => Ok((turn, engine.listen(&key, turn))),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn stop(&self, session: &SessionKey, turn: TurnId) {
+        if let Some(engine) = self.engine() {
+            engine.stop_turn(session, turn);
+        }
+    }
+
+    async fn end_of(
+        &self,
+        agent: &AgentContext,
+        turn: TurnId,
+    ) -> Result<Option<TurnEnd>, StoreError> {
+        let engine = self.engine().ok_or(StoreError::Closed)?;
+        let Some(mut handle) = engine.ended(agent, turn).await? else { return Ok(None) };
+        Ok(match handle.events.recv().await {
+            Some(TurnEvent::Ended(end)) => Some(end),
+            _ => None,
+        })
+    }
+}
