@@ -27,7 +27,7 @@ fn verb(method: &Method, path: &str) -> Option<Verb> {
         {
             Some(Verb::Read)
         }
-        "messages" | "stop" | "retry" | "new" | "remembered" | "forget"
+        "messages" | "stop" | "retry" | "new" | "remembered" | "forget" | "editor"
             if method == Method::POST =>
         {
             Some(Verb::Chat)
