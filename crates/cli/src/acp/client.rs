@@ -20,6 +20,7 @@ struct State {
     reads: bool,
     writes: bool,
     asked: u64,
+    is_gone: bool,
     waiting: HashMap<u64, Waiting>,
 }
 
@@ -49,6 +50,9 @@ impl Client {
         let (tell, answer) = oneshot::channel();
         let id = {
             let mut state = self.state();
+            if state.is_gone {
+                return Err("the editor is gone".to_owned());
+            }
             state.asked += 1;
             let id = state.asked;
             state.waiting.insert(id, Waiting { session: session.to_owned(), tell });
@@ -76,6 +80,13 @@ impl Client {
     /// Waits no longer for anything of a conversation.
     pub fn cancel(&self, session: &str) {
         self.state().waiting.retain(|_, waiting| waiting.session != session);
+    }
+
+    /// Waits for nothing any more: it is gone.
+    pub fn leave(&self) {
+        let mut state = self.state();
+        state.is_gone = true;
+        state.waiting.clear();
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {

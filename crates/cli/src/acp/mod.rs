@@ -26,11 +26,14 @@ use session::EditorSession;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 /// The version of the protocol that is spoken.
 const PROTOCOL_VERSION: u64 = 1;
 /// Requests under way; more are refused.
 const UNANSWERED_MAX: usize = 256;
+/// How long what is under way may take to end once the editor is gone.
+const ENDING_MAX: Duration = Duration::from_secs(5);
 /// Conversations that are open at a time.
 const SESSIONS_MAX: usize = 64;
 
@@ -96,8 +99,17 @@ pub async fn run(reach: &Reach, setting: &Setting, acp: Acp) -> Result<u8, Failu
         }
     }
     // The editor is gone: what it asked for and nobody hears is not gone on with.
-    drop(under_way);
-    bridge.stop_all().await;
+    let ending = async {
+        bridge.client.leave();
+        bridge.stop_all().await;
+        while under_way.next().await.is_some() {
+            bridge.stop_all().await;
+        }
+    };
+    tokio::select! {
+        () = ending => {}
+        () = setting.world.clock.sleep(ENDING_MAX) => {}
+    }
     Ok(0)
 }
 

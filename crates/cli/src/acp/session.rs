@@ -122,7 +122,8 @@ mod tests {
     proptest! {
         #[test]
         fn rule_08_a_name_says_its_folder_and_no_other(id in "[a-z0-9]{1,12}", cwd in "/[ -~]{0,40}") {
-            prop_assert_eq!(cwd_of(&name(&id, &cwd)), Some(&*cwd));
+            let name = name(&id, &cwd);
+            prop_assert_eq!(cwd_of(&name), Some(&*cwd));
         }
 
         #[test]

@@ -21,6 +21,8 @@ struct Told {
     said: String,
     /// The call under way.
     call: Option<String>,
+    /// The turn. Models number their calls anew in each.
+    turn: String,
 }
 
 impl Bridge<'_> {
@@ -79,9 +81,13 @@ impl Bridge<'_> {
         told: &mut Told,
         asking: &mut FuturesUnordered<LocalBoxFuture<'b, ()>>,
     ) -> Option<Result<Value, Fault>> {
-        let data: Value = serde_json::from_str(&frame.data).unwrap_or_default();
+        let mut data: Value = serde_json::from_str(&frame.data).unwrap_or_default();
+        if let Some(call) = data["call"].as_str() {
+            data["call"] = format!("{}-{call}", told.turn).into();
+        }
         let text = |key: &str| data[key].as_str().unwrap_or_default();
         match frame.event.as_str() {
+            "turn.accepted" => told.turn = data["turn"].to_string().trim_matches('"').to_owned(),
             "text.delta" => {
                 told.said.push_str(text("text"));
                 chunk(name, "agent_message_chunk", text("text"));
