@@ -33,6 +33,8 @@ pub struct Offered {
     mode: &'static str,
     /// Whether whoever asks may answer what needs an approval.
     may_approve: bool,
+    /// Whether whoever asks may see what tools bring, and so be asked for files.
+    may_read: bool,
     /// The models it can run on, the usual one first.
     models: Vec<String>,
 }
@@ -73,6 +75,7 @@ pub async fn open(
         name: agent.identity.name.to_string(),
         mode: mode.as_str(),
         may_approve: caller.may(&agent.id, Verb::Approve),
+        may_read: caller.may(&agent.id, Verb::Read),
         models: served.models.models.iter().map(ToString::to_string).collect(),
     }))
 }

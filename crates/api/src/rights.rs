@@ -145,6 +145,9 @@ mod tests {
         let (get, post, delete) = (Method::GET, Method::POST, Method::DELETE);
         for (method, path, expected) in [
             (&get, "/api/agents/{id}", Some(Verb::Read)),
+            (&post, "/api/agents/{id}/editor", Some(Verb::Chat)),
+            (&post, "/api/agents/{id}/editor/answer", Some(Verb::Chat)),
+            (&get, "/api/agents/{id}/editor", None),
             (&get, "/api/agents/{id}/context", Some(Verb::Read)),
             (&get, "/api/agents/{id}/audit/verify", Some(Verb::Read)),
             (&get, "/api/agents/{id}/audit/export", Some(Verb::Read)),

@@ -120,6 +120,11 @@ impl AskedTerms {
             }
         };
         let editor = self.editor.as_ref();
+        // It is told what tools bring, as who reads transcripts is.
+        if editor.is_some() && !caller.may(&agent.id, Verb::Read) {
+            let message = "`editor` needs a token with the verb `read`";
+            return Err(ApiError::new(StatusCode::FORBIDDEN, "forbidden", message));
+        }
         Ok(Terms {
             less: Arc::new(Narrowing {
                 tools: self.looks_only.then(|| Terms::looks_only(by)),

@@ -25,6 +25,8 @@ pub struct EditorSession {
     pub models: Vec<String>,
     /// Whether whoever holds it may answer what needs an approval.
     pub may_approve: bool,
+    /// Whether they may see what tools bring, and so be asked for files.
+    pub may_read: bool,
     /// Whether a turn is under way.
     pub is_busy: bool,
 }
@@ -59,6 +61,7 @@ impl EditorSession {
             model: None,
             models: models.filter_map(|it| it.as_str().map(str::to_owned)).collect(),
             may_approve: offer["may_approve"] == true,
+            may_read: offer["may_read"] == true,
             is_busy: false,
         }
     }

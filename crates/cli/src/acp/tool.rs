@@ -81,6 +81,28 @@ pub fn done(event: &Value) -> Value {
     update
 }
 
+/// A call that begins, for who may not see it whole.
+pub fn begun_barely(call: &str, event: &Value) -> Value {
+    let name = event["name"].as_str().unwrap_or_default();
+    let about = json!({ "command": event["about"] });
+    json!({
+        "sessionUpdate": "tool_call",
+        "toolCallId": call,
+        "title": title(name, &about),
+        "kind": kind(name),
+        "status": "in_progress",
+    })
+}
+
+/// The end of such a call.
+pub fn done_barely(call: Option<&str>, event: &Value) -> Value {
+    json!({
+        "sessionUpdate": "tool_call_update",
+        "toolCallId": call.unwrap_or_default(),
+        "status": if event["is_error"] == true { "failed" } else { "completed" },
+    })
+}
+
 /// The plan that `todo` gave back; `None` for what is none.
 pub fn plan(event: &Value) -> Option<Value> {
     if event["name"] != "todo" || event["is_error"] == true {

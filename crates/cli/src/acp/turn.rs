@@ -23,6 +23,10 @@ struct Told {
     call: Option<String>,
     /// The turn. Models number their calls anew in each.
     turn: String,
+    /// Whether calls are told whole.
+    is_whole: bool,
+    /// Calls that were told by their names alone.
+    bare_calls: usize,
 }
 
 impl Bridge<'_> {
@@ -42,7 +46,7 @@ impl Bridge<'_> {
                 "folder": { "path": session.cwd, "share": self.share },
                 "model": session.model,
                 "looks_only": session.looks_only,
-                "editor": self.client.offers(),
+                "editor": session.may_read.then(|| self.client.offers()),
             } })
         };
         let ended = self.follow(&name, &body).await;
@@ -55,7 +59,8 @@ impl Bridge<'_> {
 
     async fn follow(&self, name: &str, body: &Value) -> Result<Value, Fault> {
         let mut answer = self.reach.stream(&self.path("messages"), None, body).await?;
-        let (mut frames, mut told) = (Frames::default(), Told::default());
+        let is_whole = body["terms"]["editor"].is_object();
+        let (mut frames, mut told) = (Frames::default(), Told { is_whole, ..Told::default() });
         let mut asking: FuturesUnordered<LocalBoxFuture<'_, ()>> = FuturesUnordered::new();
         loop {
             let piece = tokio::select! {
@@ -101,6 +106,17 @@ impl Bridge<'_> {
                 told.said.clear();
                 told.call = data["call"].as_str().map(str::to_owned);
                 update(name, tool::begun(&data));
+            }
+            "tool.call" if !told.is_whole => {
+                told.said.clear();
+                told.bare_calls += 1;
+                let call = format!("{}-bare-{}", told.turn, told.bare_calls);
+                update(name, tool::begun_barely(&call, &data));
+                told.call = Some(call);
+            }
+            "tool.done" if !told.is_whole => {
+                let call = told.call.take();
+                update(name, tool::done_barely(call.as_deref(), &data));
             }
             "editor.done" => {
                 told.call = None;

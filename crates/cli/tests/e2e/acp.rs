@@ -366,3 +366,25 @@ fn nothing_but_frames_is_written_and_wrong_ones_are_answered() {
     let mut editor = desk.editor(&["--agent", "a"]);
     assert!(message(&editor.ask("session/new", servers)).contains("`mcp_servers`"));
 }
+
+#[test]
+fn who_may_only_talk_sees_which_tools_are_called_and_not_what_they_bring() {
+    let desk = Desk::new();
+    let made = json(&desk.home, &["token", "create", "--agent", "a", "--verb", "chat"]);
+    let token = made["token"].as_str().unwrap();
+    let mut editor = desk.editor(&["--agent", "a", "--token", token]);
+    let session = editor.begin(&desk.path("granted"));
+    let ended = editor.prompt(&session, &call("read_file", value!({ "path": "a.txt" })));
+    assert_eq!(ended["result"]["stopReason"], "end_turn", "{ended}");
+    let begun = editor.update("tool_call").unwrap();
+    assert_eq!((&begun["kind"], &begun["title"]), (&value!("read"), &value!("read_file: a.txt")));
+    let done = editor.update("tool_call_update").unwrap();
+    assert_eq!((&done["status"], done.get("content")), (&value!("completed"), None));
+    assert!(editor.questions.is_empty());
+    let terms = value!({ "session": "x", "text": "hi", "terms": { "editor": {} } });
+    let listen = desk.daemon.as_ref().unwrap().listen();
+    let bearer = format!("Authorization: Bearer {token}");
+    let headers = [bearer.as_str(), "Content-Type: application/json"];
+    let path = "/api/agents/a/messages";
+    assert_eq!(send(listen, "POST", path, &headers, &terms.to_string()).status, 403);
+}

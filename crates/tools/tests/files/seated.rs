@@ -21,7 +21,7 @@ fn desk() -> (Home, PathBuf) {
 
 #[tokio::test]
 async fn paths_begin_in_the_folder_and_it_counts_as_one_that_others_have() {
-    let fixture = Fixture::new([("own.txt", "mine")]);
+    let fixture = FileFixture::new(&[("own.txt", "mine")]);
     let (_desk, path) = desk();
     let seat = Seat::Before(granted(path.clone(), AccessMode::Ro));
     let files = fixture.files("ann").seated(seat, None);
@@ -38,7 +38,7 @@ async fn paths_begin_in_the_folder_and_it_counts_as_one_that_others_have() {
 
 #[tokio::test]
 async fn rule_05_instead_of_its_own_folder_leaves_that_out_for_its_children_too() {
-    let fixture = Fixture::new([("own.txt", "mine")]);
+    let fixture = FileFixture::new(&[("own.txt", "mine")]);
     let (_desk, path) = desk();
     let files = fixture.files("ann");
     let plain = fixture.files("child");
@@ -52,7 +52,7 @@ async fn rule_05_instead_of_its_own_folder_leaves_that_out_for_its_children_too(
 
 #[tokio::test]
 async fn rule_02_a_folder_around_the_home_does_not_open_it() {
-    let fixture = Fixture::new([("own.txt", "mine")]);
+    let fixture = FileFixture::new(&[("own.txt", "mine")]);
     let around = fixture.root().parent().unwrap().canonicalize().unwrap();
     let secret = fixture.root().join("run/admin.token");
     std::fs::create_dir_all(secret.parent().unwrap()).unwrap();
@@ -72,7 +72,7 @@ async fn rule_02_a_folder_around_the_home_does_not_open_it() {
 
 #[tokio::test]
 async fn what_an_editor_has_open_is_what_is_read_and_changed() {
-    let fixture = Fixture::new([]);
+    let fixture = FileFixture::new(&[]);
     let (desk, path) = desk();
     let buffers = Arc::new(Buffers::default());
     let seat = Seat::Before(granted(path.clone(), AccessMode::Rw));
