@@ -25,7 +25,7 @@ impl Desk {
         let folder = home([("granted/a.txt", "on disk\n"), ("other/b.txt", "secret-of-other\n")]);
         let granted = folder.path().join("granted").canonicalize().unwrap();
         let home = configured(&format!(
-            "defaults: {{integrity: off, approvals: {{timeout: 10m}}}}\nagents:\n  a: {{default: true, tools: coding, model: [rehearsal/first, rehearsal/second], files: {{shared: [{{path: {}}}]}}}}\n  b: {{tools: coding}}\n",
+            "defaults: {{integrity: off, approvals: {{timeout: 10m}}}}\nagents:\n  a: {{default: true, tools: coding, model: [rehearsal/first, rehearsal/second], files: {{shared: [{{path: {}, mode: rw}}]}}}}\n  b: {{tools: coding}}\n",
             granted.display()
         ));
         let daemon = start_still(&home);

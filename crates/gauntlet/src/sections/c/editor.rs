@@ -16,7 +16,7 @@ const OUTSIDE: &str = "canary-outside-of-the-desk";
 
 /// Two agents of which `a` is granted a folder.
 pub fn desk(stage: &Stage) -> Result<Ground> {
-    let shared = "tools: coding, files: {shared: [{path: '{outside}/shared'}]}";
+    let shared = "tools: coding, files: {shared: [{path: '{outside}/shared', mode: rw}]}";
     let plan = Plan::new()
         .top("approvals: {mode: manual, timeout: 10m}\nstore: {durability: process}")
         .agent("a", shared)
