@@ -12,6 +12,7 @@ mod body;
 mod caller;
 mod context;
 mod deliveries;
+mod editor;
 mod error;
 mod events;
 mod explain;
@@ -38,6 +39,7 @@ mod sessions;
 mod since;
 mod skills;
 mod submit;
+mod terms;
 mod tools;
 mod turns;
 mod usage;
@@ -153,6 +155,8 @@ pub fn router(state: Api) -> Router {
         .route("/agents/{id}/retry", post(messages::retry))
         .route("/agents/{id}/stop", post(messages::stop))
         .route("/agents/{id}/new", post(messages::begin_anew))
+        .route("/agents/{id}/editor", post(editor::open))
+        .route("/agents/{id}/editor/answer", post(editor::answer))
         .route("/agents/{id}/restart", post(restart::restart))
         .route("/agents/{id}/events", get(events::follow))
         .route("/agents/{id}/sessions", get(sessions::list))

@@ -1,9 +1,9 @@
 //! The description of an owner's routes, for the one of the whole API.
 
 use crate::{
-    approvals, audit, audit_export, boards, context, deliveries, events, explain, files, grants,
-    jobs, mcp, mcp_servers, memory, messages, pairing, restart, secrets, sessions, skills, tools,
-    turns, usage, v1,
+    approvals, audit, audit_export, boards, context, deliveries, editor, events, explain, files,
+    grants, jobs, mcp, mcp_servers, memory, messages, pairing, restart, secrets, sessions, skills,
+    tools, turns, usage, v1,
 };
 use utoipa::OpenApi;
 
@@ -73,6 +73,8 @@ use utoipa::OpenApi;
     messages::stop,
     restart::restart,
     messages::begin_anew,
+    editor::open,
+    editor::answer,
     events::follow,
     memory::list,
     memory::show,

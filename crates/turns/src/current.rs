@@ -138,9 +138,8 @@ impl TurnContext {
     ) -> Result<(), Lost> {
         let now = newest(access, &settled)?;
         if !Arc::ptr_eq(&now, &self.agent) {
-            self.from = self.from.under(&now);
-            let seals = now.store.seals();
-            self.files = now.workspace.files(&self.key, self.session, &seals, &caps.world);
+            self.from = self.from.renewed(&now);
+            self.files = self.from.files(&now, (&self.key, self.session), &caps.world);
             self.scope = caps.written_scope(&now, &self.from, &self.key).await;
         }
         self.agent = now

@@ -11,7 +11,7 @@ use insula_testkit::{Home, run_bare};
 use serde_json::{Value, json};
 
 /// Every command there is.
-const COMMANDS: [&str; 128] = [
+const COMMANDS: [&str; 130] = [
     "",
     "up",
     "stop",
@@ -67,6 +67,8 @@ const COMMANDS: [&str; 128] = [
     "audit key",
     "logs",
     "chat",
+    "run",
+    "acp",
     "sessions",
     "sessions list",
     "sessions show",

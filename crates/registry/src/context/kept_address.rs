@@ -2,6 +2,7 @@
 
 use super::job::{JobTurn, KeptJob};
 use super::link::{KeptLink, LinkTurn};
+use super::terms::{KeptTerms, Terms};
 use insula_domain::{
     AccountId, Address, ChatId, ChatType, Community, GuildId, Platform, RoleId, TopicId, UserId,
 };
@@ -31,16 +32,29 @@ struct Kept {
     job: Option<KeptJob>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     link: Option<KeptLink>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    terms: Option<KeptTerms>,
 }
 
-/// What is kept of a place and of what began a turn there.
-type Read = (Address, Option<Arc<JobTurn>>, Option<Arc<LinkTurn>>);
+/// What a turn is held to beside its place, by what began it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Held<'h> {
+    pub(super) job: Option<&'h JobTurn>,
+    pub(super) link: Option<&'h LinkTurn>,
+    pub(super) terms: Option<&'h Terms>,
+}
+
+/// What was kept of where a message came from.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct KeptPlace {
+    pub(super) address: Address,
+    pub(super) job: Option<Arc<JobTurn>>,
+    pub(super) link: Option<Arc<LinkTurn>>,
+    pub(super) terms: Option<Arc<Terms>>,
+}
 
 /// The place as text.
-pub(super) fn write(
-    address: &Address,
-    (job, link): (Option<&JobTurn>, Option<&LinkTurn>),
-) -> String {
+pub(super) fn write(address: &Address, held: Held<'_>) -> String {
     let (guild, team) = match &address.community {
         Some(Community::Guild(id)) => (Some(id.to_string()), None),
         Some(Community::Team(id)) => (None, Some(id.to_string())),
@@ -57,15 +71,16 @@ pub(super) fn write(
         team,
         user: address.user.as_ref().map(ToString::to_string),
         roles: address.roles.iter().map(ToString::to_string).collect(),
-        job: job.map(KeptJob::of),
-        link: link.map(KeptLink::of),
+        job: held.job.map(KeptJob::of),
+        link: held.link.map(KeptLink::of),
+        terms: held.terms.map(KeptTerms::of),
     };
     // Nothing in it has a form that JSON could not have.
     serde_json::to_string(&kept).unwrap_or_default()
 }
 
 /// The place that a text says; `None` for one that can't be read whole.
-pub(super) fn read(text: &str) -> Option<Read> {
+pub(super) fn read(text: &str) -> Option<KeptPlace> {
     let kept: Kept = serde_json::from_str(text).ok()?;
     let community = match (kept.guild, kept.team) {
         (Some(_), Some(_)) => return None,
@@ -75,6 +90,10 @@ pub(super) fn read(text: &str) -> Option<Read> {
     };
     let job = match kept.job {
         Some(job) => Some(Arc::new(job.restored()?)),
+        None => None,
+    };
+    let terms = match kept.terms {
+        Some(terms) => Some(Arc::new(terms.restored()?)),
         None => None,
     };
     let address = Address {
@@ -92,7 +111,7 @@ pub(super) fn read(text: &str) -> Option<Read> {
         Some(link) => Some(Arc::new(link.restored(&address)?)),
         None => None,
     };
-    Some((address, job, link))
+    Some(KeptPlace { address, job, link, terms })
 }
 
 #[cfg(test)]
@@ -124,9 +143,10 @@ mod tests {
         let guild = Community::Guild(GuildId::new("g").unwrap());
         let guild = Address { community: Some(guild), ..most.clone() };
         for address in [least, most.clone(), guild] {
-            assert_eq!(read(&write(&address, (None, None))), Some((address, None, None)));
+            let kept = KeptPlace { address: address.clone(), job: None, link: None, terms: None };
+            assert_eq!(read(&write(&address, Held::default())), Some(kept));
         }
-        let text = write(&most, (None, None));
+        let text = write(&most, Held::default());
         for broken in ["", "{}", &text[..text.len() - 1], &text.replace("thread", "room")] {
             assert_eq!(read(broken), None, "{broken}");
         }

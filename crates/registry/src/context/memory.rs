@@ -1,6 +1,7 @@
 //! How an agent remembers, and where a message was said, which decides what it may remember there.
 
-use super::{AgentContext, JobTurn, LinkTurn, kept_address};
+use super::kept_address::{self, Held, KeptPlace};
+use super::{AgentContext, JobTurn, LinkTurn, Terms};
 use crate::access::Access;
 use insula_config::agent::{EmbeddingsConfig, GlobalWrites, MemoryConfig};
 use insula_config::model::ModelRef;
@@ -9,7 +10,9 @@ use insula_domain::{
     Actor, Address, AgentId, MemoryScope, Narrowing, PersonId, Scope, SessionKey, UserId,
 };
 use insula_memory::{ListLimits, Memory as Keeper};
-use insula_world::Timestamp;
+use insula_store::SessionId;
+use insula_tools::Files;
+use insula_world::{Timestamp, World};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -26,6 +29,8 @@ pub struct Whereabouts {
     pub job: Option<Arc<JobTurn>>,
     /// The same, where another agent said it.
     pub link: Option<Arc<LinkTurn>>,
+    /// What whoever said it holds the turn to.
+    pub terms: Option<Arc<Terms>>,
 }
 
 impl Whereabouts {
@@ -43,16 +48,38 @@ impl Whereabouts {
 
     /// The same for another generation of the agent: what began the turn stays what it was.
     #[must_use]
-    pub fn under(&self, agent: &AgentContext) -> Self {
-        let (job, link) = (self.job.clone(), self.link.clone());
-        Self { job, link, ..agent.scope(&self.address) }
+    pub fn renewed(&self, agent: &AgentContext) -> Self {
+        let (job, link, terms) = (self.job.clone(), self.link.clone(), self.terms.clone());
+        Self { job, link, terms, ..agent.scope(&self.address) }
     }
 
-    /// What ways in, the job and the link take away, as they are now.
+    /// The same place, for a turn that is held to terms.
+    #[must_use]
+    pub fn under(self, terms: Arc<Terms>) -> Self {
+        Self { terms: Some(terms), ..self }
+    }
+
+    /// The files of a turn that was asked for here.
+    pub fn files(
+        &self,
+        agent: &AgentContext,
+        (key, session): (&SessionKey, SessionId),
+        world: &World,
+    ) -> Files {
+        let (workspace, seals) = (&agent.workspace, agent.store.seals());
+        match &self.terms {
+            Some(terms) => terms.files(workspace, (key, session), &seals, world),
+            None => workspace.files(key, session, &seals, world),
+        }
+    }
+
+    /// What ways in, the job, the link and the terms take away, as they are now.
     pub fn ways(&self, access: &Access, agent: &AgentId) -> Vec<Arc<Narrowing>> {
         let mut ways = access.ways(agent, &self.address);
         ways.extend(self.job.as_ref().map(|job| job.less.clone()));
         ways.extend(self.link.as_ref().and_then(|link| link.less()));
+        let terms = self.terms.as_ref().map(|terms| terms.less.clone());
+        ways.extend(terms.filter(|less| !less.is_empty()));
         ways
     }
 
@@ -66,8 +93,8 @@ impl Whereabouts {
     ) -> Option<Self> {
         match kept {
             Some(kept) => {
-                let (address, job, link) = kept_address::read(kept)?;
-                Some(Self { job, link, ..agent.scope(&address) })
+                let KeptPlace { address, job, link, terms } = kept_address::read(kept)?;
+                Some(Self { job, link, terms, ..agent.scope(&address) })
             }
             None => Some(agent.scope(&address_of(key, who))),
         }
@@ -76,9 +103,10 @@ impl Whereabouts {
     /// What to keep of it beside the key of its conversation and who spoke; `None` where those
     /// say all.
     pub fn to_keep(&self, key: &SessionKey, who: &Actor) -> Option<String> {
-        let (job, link) = (self.job.as_deref(), self.link.as_deref());
-        let is_told = job.is_none() && link.is_none() && self.address == address_of(key, who);
-        (!is_told).then(|| kept_address::write(&self.address, (job, link)))
+        let (job, link, terms) = (self.job.as_deref(), self.link.as_deref(), self.terms.as_deref());
+        let is_free = job.is_none() && link.is_none() && terms.is_none();
+        let is_told = is_free && self.address == address_of(key, who);
+        (!is_told).then(|| kept_address::write(&self.address, Held { job, link, terms }))
     }
 
     /// The scope of what is journalled where no other can be had: the conversation's own.
