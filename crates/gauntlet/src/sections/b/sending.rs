@@ -212,7 +212,7 @@ fn by_board(ground: &Ground) -> Outcome {
     let body = format!("{} {work}", canary.text);
     let wish = json!({ "title": "tell", "body": body, "assignee": "m" });
     let asked = once(vec![Call::new("kanban_create", wish)]);
-    let asked = ground.tell(Where::Private, &ann(), "a card", asked)?;
+    let asked = ground.tell(Where::Dm(ADA), &ann(), "a card", asked)?;
     control!(asked.told().contains("is added"), "ann can't have a card: {}", asked.told());
     // The same agent in a group finds neither the card nor its words.
     let look = once(vec![
