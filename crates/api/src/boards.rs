@@ -1,6 +1,8 @@
 //! Boards over HTTP: cards, what is done with them, and what happened. A board that whoever asks
 //! has no right to answers as one that does not exist.
 
+mod shown;
+
 use crate::Api;
 use crate::caller::Caller;
 use crate::error::{ApiError, ErrorBody};
@@ -11,136 +13,16 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use insula_domain::{BlockKind, CardId, CardStatus};
 use insula_registry::boards::{BoardError, Desk, NewCard, Seat};
-use insula_store::{CardEvent, CardFilter, CardRow, CardRun, CardWhole};
+use insula_store::CardFilter;
 use insula_world::Timestamp;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::Deserialize;
+use shown::{BoardShown, CardShown, EventShown, WholeCard, event_shown, shown, whole_shown};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use utoipa::{IntoParams, ToSchema};
 
 /// How long somebody may wait for something to happen, in seconds.
 const WAIT_MAX: u64 = 30;
-
-/// A board.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct BoardShown {
-    name: String,
-    description: Option<String>,
-    /// What whoever asks may do: `see`, `add`, `claim`, `review`, `administer`.
-    rights: Vec<&'static str>,
-    /// What agents may do.
-    agents: BTreeMap<String, String>,
-    /// Kinds of work, and who does each.
-    kinds: BTreeMap<String, Vec<String>>,
-    /// How many cards there are, by status.
-    cards: BTreeMap<&'static str, usize>,
-    max_running: u32,
-    max_running_per_agent: u32,
-    lease_s: u64,
-    attempts: u32,
-}
-
-/// A card.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct CardShown {
-    board: String,
-    id: i64,
-    title: String,
-    body: String,
-    /// `triage`, `todo`, `scheduled`, `ready`, `running`, `blocked`, `review`, `done` or `archived`.
-    status: &'static str,
-    /// `dependency`, `needs_input`, `capability` or `transient`.
-    block: Option<&'static str>,
-    why: Option<String>,
-    /// Who is to do it: an agent or a kind of work.
-    assignee: Option<String>,
-    reviewer: Option<String>,
-    priority: i32,
-    due: Option<String>,
-    start: Option<String>,
-    labels: Vec<String>,
-    author: String,
-    author_agent: Option<String>,
-    part_of: Option<i64>,
-    /// Who has it now, by which claim, and until when.
-    worker: Option<String>,
-    run: i64,
-    lease_until: Option<String>,
-    failures: u32,
-    reworks: u32,
-    result: Option<String>,
-    tokens: u64,
-    usd: f64,
-    made_at: String,
-    changed_at: String,
-    done_at: Option<String>,
-}
-
-/// A card with all that belongs to it.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct WholeCard {
-    #[serde(flatten)]
-    card: CardShown,
-    /// What it waits for, and how that stands.
-    needs: Vec<NeedShown>,
-    needed_by: Vec<i64>,
-    parts: Vec<i64>,
-    comments: Vec<CommentShown>,
-    files: Vec<FileShown>,
-    runs: Vec<CardRunShown>,
-    history: Vec<EventShown>,
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-pub struct NeedShown {
-    id: i64,
-    status: &'static str,
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-pub struct CommentShown {
-    author: String,
-    agent: Option<String>,
-    at: String,
-    text: String,
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-pub struct FileShown {
-    hash: String,
-    name: String,
-    bytes: u64,
-    author: String,
-    at: String,
-}
-
-/// Somebody's work on a card.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct CardRunShown {
-    run: i64,
-    /// `work` or `review`.
-    kind: String,
-    worker: String,
-    began_at: String,
-    beat_at: String,
-    note: Option<String>,
-    ended_at: Option<String>,
-    outcome: Option<String>,
-    why: Option<String>,
-}
-
-/// Something that happened on a board.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct EventShown {
-    seq: i64,
-    card: i64,
-    at: String,
-    actor: String,
-    kind: String,
-    #[schema(value_type = Object)]
-    detail: Value,
-}
 
 /// A card to add.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -240,95 +122,6 @@ impl From<BoardError> for ApiError {
             BoardError::Store(_) => (StatusCode::INTERNAL_SERVER_ERROR, "store"),
         };
         Self::new(status, code, error.to_string())
-    }
-}
-
-fn text(at: Option<Timestamp>) -> Option<String> {
-    at.map(|at| at.to_string())
-}
-
-fn shown(board: &str, row: CardRow) -> CardShown {
-    CardShown {
-        board: board.to_owned(),
-        id: row.id.0,
-        title: row.title,
-        body: row.body,
-        status: row.status.as_str(),
-        block: row.block.map(BlockKind::as_str),
-        why: row.why,
-        assignee: row.assignee.map(Into::into),
-        reviewer: row.reviewer.map(Into::into),
-        priority: row.priority,
-        due: text(row.due_at),
-        start: text(row.start_at),
-        labels: row.tags.into_iter().map(Into::into).collect(),
-        author: row.author.to_string(),
-        author_agent: row.author_agent.map(|id| id.to_string()),
-        part_of: row.split_from.map(|card| card.0),
-        worker: row.worker.map(Into::into),
-        run: row.run,
-        lease_until: text(row.lease_until),
-        failures: row.failures,
-        reworks: row.reworks,
-        result: row.result,
-        tokens: row.tokens,
-        usd: row.usd_micros as f64 / 1_000_000.0,
-        made_at: row.made_at.to_string(),
-        changed_at: row.changed_at.to_string(),
-        done_at: text(row.done_at),
-    }
-}
-
-fn run_shown(run: CardRun) -> CardRunShown {
-    CardRunShown {
-        run: run.run,
-        kind: run.kind.into(),
-        worker: run.worker.into(),
-        began_at: run.began_at.to_string(),
-        beat_at: run.beat_at.to_string(),
-        note: run.note,
-        ended_at: text(run.ended_at),
-        outcome: run.outcome.map(Into::into),
-        why: run.why,
-    }
-}
-
-fn event_shown(event: CardEvent) -> EventShown {
-    EventShown {
-        seq: event.seq,
-        card: event.card.0,
-        at: event.at.to_string(),
-        actor: event.actor.into(),
-        kind: event.kind.into(),
-        detail: serde_json::from_str(&event.detail).unwrap_or_default(),
-    }
-}
-
-fn whole_shown(board: &str, whole: CardWhole, history: Vec<CardEvent>) -> WholeCard {
-    let number = |cards: Vec<CardId>| cards.into_iter().map(|card| card.0).collect();
-    let needs = whole.needs.into_iter();
-    let comments = whole.comments.into_iter().map(|it| CommentShown {
-        author: it.author.to_string(),
-        agent: it.agent.map(|id| id.to_string()),
-        at: it.at.to_string(),
-        text: it.text,
-    });
-    let files = whole.files.into_iter().map(|it| FileShown {
-        hash: it.hash.into(),
-        name: it.name.into(),
-        bytes: it.len,
-        author: it.author.to_string(),
-        at: it.at.to_string(),
-    });
-    WholeCard {
-        card: shown(board, whole.row),
-        needs: needs.map(|(id, status)| NeedShown { id: id.0, status: status.as_str() }).collect(),
-        needed_by: number(whole.needed_by),
-        parts: number(whole.parts),
-        comments: comments.collect(),
-        files: files.collect(),
-        runs: whole.runs.into_iter().map(run_shown).collect(),
-        history: history.into_iter().map(event_shown).collect(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::budget::limits;
 use crate::diagnostic::{Diagnostic, FindingOwner, LoadReport};
-use crate::job::held_back;
+use crate::job_words::held_back;
 use crate::rules;
 use crate::source::Span;
 use crate::suggest::nearest;

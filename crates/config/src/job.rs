@@ -3,14 +3,16 @@
 
 use crate::agent::AgentConfig;
 use crate::diagnostic::{FindingOwner, LoadReport};
-use crate::job_words::moment;
-pub use crate::job_words::{BOOT, Deliver, HEARTBEAT, Job, JobApprovals, JobScope, JobTime};
+pub use crate::job_words::{
+    BOOT, Deliver, HEARTBEAT, Job, JobApprovals, JobScope, JobTime, WITHOUT_EFFECTS,
+};
+use crate::job_words::{held_back, moment};
 use crate::rules;
 use crate::schema::JOB;
 use crate::shape::{Checker, Shape};
 use crate::way_in;
 use crate::yaml::{self, Node};
-use insula_domain::{AgentId, Effect, Narrowing, Selector, ToolNarrowing, Zone};
+use insula_domain::{AgentId, Narrowing, Zone};
 use insula_schedule::{ActiveHours, Bounds, Form, Length, Missed, Overlap};
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,10 +22,6 @@ const ADDED_BYTES_MAX: usize = 32 * 1024;
 const ADDED_VALUES_MAX: usize = 500;
 const TIMEOUT: Duration = Duration::from_secs(30 * 60);
 const PAUSE_AFTER: u32 = 5;
-/// What no job does, whatever its tools are.
-pub const WITHOUT_EFFECTS: [Effect; 2] = [Effect::AskUser, Effect::Schedule];
-/// The tools by which an agent says something elsewhere.
-const SENDING: [&str; 4] = ["send_message", "message_agent", "notify", "handoff"];
 const LOOK_AROUND: &str = "Look around: is there something that you should do or say now, from what you know and what you were asked to keep an eye on? If nothing is worth saying, answer [SILENT].";
 
 /// A job of `cron.<name>` or one that is added. What is wrong with it was said by its shape, or
@@ -62,15 +60,6 @@ fn read(
 
 fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
-}
-
-/// The same, without what a turn never does that nobody said anything to begin: nobody is there to
-/// be asked, it says what it has to say by its reply, and it makes no jobs.
-pub(crate) fn held_back(mut less: Narrowing, by: String) -> Narrowing {
-    let tools = less.tools.get_or_insert_with(|| ToolNarrowing::by(by));
-    tools.without_effects.extend(WITHOUT_EFFECTS);
-    tools.without.extend(SENDING.iter().filter_map(|name| Selector::parse(name).ok()));
-    less
 }
 
 /// What all kinds of jobs have.

@@ -1,7 +1,7 @@
 //! What a job is, and what its settings mean: when it runs, where its reply goes, whose memory it
 //! has.
 
-use insula_domain::{AgentId, Audience, Narrowing, Scope, Zone};
+use insula_domain::{AgentId, Audience, Effect, Narrowing, Scope, Selector, ToolNarrowing, Zone};
 use insula_schedule::{Bounds, Form, FormError, Overlap, Plan, Schedule};
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,6 +9,11 @@ use std::time::Duration;
 /// The name of the job that `heartbeat` is, and of the one that `boot` is.
 pub const HEARTBEAT: &str = "heartbeat";
 pub const BOOT: &str = "boot";
+
+/// What no job does, whatever its tools are.
+pub const WITHOUT_EFFECTS: [Effect; 2] = [Effect::AskUser, Effect::Schedule];
+/// The tools by which an agent says something elsewhere.
+const SENDING: [&str; 4] = ["send_message", "message_agent", "notify", "handoff"];
 
 /// Where the reply of a job goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -147,4 +152,13 @@ impl Job {
         let hash = blake3::hash(format!("{agent}/{}", self.name).as_bytes());
         hash.as_bytes()[..8].iter().fold(0, |seed, byte| seed << 8 | u64::from(*byte))
     }
+}
+
+/// The same, without what a turn never does that nobody said anything to begin: nobody is there to
+/// be asked, it says what it has to say by its reply, and it makes no jobs.
+pub(crate) fn held_back(mut less: Narrowing, by: String) -> Narrowing {
+    let tools = less.tools.get_or_insert_with(|| ToolNarrowing::by(by));
+    tools.without_effects.extend(WITHOUT_EFFECTS);
+    tools.without.extend(SENDING.iter().filter_map(|name| Selector::parse(name).ok()));
+    less
 }

@@ -1,3 +1,5 @@
+//! Tests of the states of cards and of rights on boards.
+
 use super::*;
 use proptest::prelude::*;
 

@@ -11,7 +11,7 @@ use insula_testkit::{Home, run_bare};
 use serde_json::{Value, json};
 
 /// Every command there is.
-const COMMANDS: [&str; 130] = [
+const COMMANDS: [&str; 142] = [
     "",
     "up",
     "stop",

@@ -11,6 +11,7 @@ mod audit_tenants;
 mod backup;
 mod bad_input;
 mod begun;
+mod boards;
 mod budgets;
 mod bundle;
 mod chat;

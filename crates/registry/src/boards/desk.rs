@@ -388,7 +388,7 @@ impl Desk {
         } else if !self.rights.has(BoardRight::Administer) {
             let (whole, (author, agent)) = (self.shown(card).await?, self.author());
             if (&whole.row.author, &whole.row.author_agent) != (&author, &agent) {
-                return self.need(BoardRight::Administer).map(|()| whole.row);
+                self.need(BoardRight::Administer)?;
             }
         }
         self.shown(needs).await?;
