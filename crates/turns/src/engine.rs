@@ -62,15 +62,7 @@ impl Engine {
 
     /// The same with other tools than the built-in ones.
     pub fn with_tools(opened: &Opened, transport: Transport, tools: Tools) -> Self {
-        let one_offs = OneOffs::new(opened.capabilities.clone());
-        let shop = Shop::new(opened, transport, tools);
-        let engine = Self {
-            shop: Arc::new(Whole::new(shop)),
-            lanes: Lanes::new(),
-            live: Arc::default(),
-            one_offs,
-        };
-        engine.hosting()
+        Self::hosting(opened, transport, tools)
     }
 
     pub fn budgets(&self) -> &Budgets {

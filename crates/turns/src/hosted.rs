@@ -6,10 +6,12 @@ use crate::host::Host;
 use crate::lanes::Lanes;
 use crate::live::Live;
 use crate::one_off::OneOffs;
-use crate::shop::Shop;
+use crate::shop::{Shop, Tools};
 use crate::submit::{Around, Inbound, SubmitError};
 use async_trait::async_trait;
+use insula_capabilities::Opened;
 use insula_domain::SessionKey;
+use insula_models::Transport;
 use insula_registry::context::AgentContext;
 use insula_registry::events::turn::{TurnEnd, TurnEvent};
 use insula_registry::whole::Whole;
@@ -36,17 +38,20 @@ impl WeakEngine {
 }
 
 impl Engine {
-    /// The same, which turns may begin others by.
-    pub(crate) fn hosting(self) -> Self {
-        let host = WeakEngine {
-            shop: Arc::downgrade(&self.shop),
-            lanes: self.lanes.clone(),
-            live: self.live.clone(),
-            one_offs: self.one_offs.clone(),
-        };
-        // Set once, when the shop was just made.
-        let _ = self.shop.host.set(Arc::new(host));
-        self
+    /// An engine over a daemon, which turns may begin others by.
+    pub(crate) fn hosting(opened: &Opened, transport: Transport, tools: Tools) -> Self {
+        let one_offs = OneOffs::new(opened.capabilities.clone());
+        let (lanes, live) = (Lanes::new(), Arc::<Live>::default());
+        let shop = Arc::new_cyclic(|shop| {
+            let host = WeakEngine {
+                shop: shop.clone(),
+                lanes: lanes.clone(),
+                live: live.clone(),
+                one_offs: one_offs.clone(),
+            };
+            Whole::new(Shop::new(opened, transport, tools, Arc::new(host)))
+        });
+        Self { shop, lanes, live, one_offs }
     }
 }
 

@@ -4,7 +4,6 @@
 
 use crate::TurnHandle;
 use crate::handing::Handing;
-use crate::host::Host;
 use crate::linking::{decide, hops, serving};
 use crate::seen::{parse, text_of};
 use crate::shop::Shop;
@@ -51,10 +50,6 @@ fn store(error: StoreError) -> ToolError {
 impl<'c> TurnLinks<'c> {
     pub(super) fn new(shop: &'c Shop, cx: &'c TurnContext, step: u32) -> Self {
         Self { shop, cx, step }
-    }
-
-    fn host(&self) -> Result<&Arc<dyn Host>, ToolError> {
-        self.shop.host.get().ok_or_else(|| hand("no other agent is reached from here"))
     }
 
     fn link(&self, kind: LinkKind, name: &str) -> Result<Link, ToolError> {
@@ -106,7 +101,8 @@ impl<'c> TurnLinks<'c> {
         let record = shop.trail.record(&agent, about, &who, "link.taken", content);
         let around = Around { first: vec![AgentCommand::Audit(record)], ..Around::default() };
         let (turn, handle) = self
-            .host()?
+            .shop
+            .host
             .begin(inbound, around)
             .await
             .map_err(|error| not_taken(&link.to, error))?;
@@ -162,12 +158,12 @@ impl<'c> TurnLinks<'c> {
             }
         };
         // Nobody waits for it any more.
-        self.host()?.stop(&session, turn);
+        self.shop.host.stop(&session, turn);
         Err(why)
     }
 
     async fn end_of(&self, asked: &Asked) -> Result<TurnEnd, ToolError> {
-        let end = self.host()?.end_of(&asked.agent, asked.turn).await.map_err(store)?;
+        let end = self.shop.host.end_of(&asked.agent, asked.turn).await.map_err(store)?;
         end.ok_or_else(|| hand("what became of it is not known"))
     }
 

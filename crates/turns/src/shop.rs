@@ -30,7 +30,7 @@ use insula_store::Store;
 use insula_tools::Tool;
 use insula_world::World;
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// The tools that any agent could have.
 pub type Tools = &'static [&'static dyn Tool];
@@ -67,8 +67,8 @@ pub(crate) struct Shop {
     /// Whom operators' notices go by.
     pub(crate) lives: Arc<Lives>,
     pub(crate) subagents: Gauge,
-    /// Who runs turns of other agents, set by whoever runs this one's.
-    pub(crate) host: OnceLock<Arc<dyn Host>>,
+    /// Who runs turns of other agents.
+    pub(crate) host: Arc<dyn Host>,
 }
 
 struct Built {
@@ -93,7 +93,12 @@ impl Built {
 
 impl Shop {
     /// What turns of the agents of a home that is open need.
-    pub(crate) fn new(opened: &Opened, transport: Transport, tools: Tools) -> Self {
+    pub(crate) fn new(
+        opened: &Opened,
+        transport: Transport,
+        tools: Tools,
+        host: Arc<dyn Host>,
+    ) -> Self {
         let Opened { parts, capabilities: caps, .. } = opened;
         let schemas = tools.iter().filter_map(|tool| {
             // The tools' own tests parse every schema.
@@ -110,7 +115,7 @@ impl Shop {
             approvals: Approvals::new(parts),
             lives: parts.lives.clone(),
             subagents: Gauge::default(),
-            host: OnceLock::new(),
+            host,
             world: parts.world.clone(),
             env: parts.env.clone(),
             store: parts.store.clone(),
