@@ -83,6 +83,9 @@ pub async fn readyz(State(server): State<Server>, headers: HeaderMap) -> (Status
     (StatusCode::OK, format!("ready\n{lines}"))
 }
 
+/// Agents that are told of with their next run.
+const NEXT_RUNS_TOLD: usize = 5;
+
 /// How the daemon stands.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Status {
@@ -93,6 +96,8 @@ pub struct Status {
     home: String,
     agents: Counts,
     accounts: Vec<AccountStatus>,
+    /// The agents whose jobs come next, five at most.
+    next_runs: Vec<NextRun>,
     databases_open: usize,
     /// Why the files as they are now are not applied; null when they are.
     config_refused: Option<String>,
@@ -151,9 +156,18 @@ pub struct AccountStatus {
     errors: u64,
 }
 
+/// When an agent's jobs come next.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct NextRun {
+    agent: String,
+    at: String,
+}
+
 /// How the daemon stands.
 #[utoipa::path(get, path = "/api/status", responses((status = 200, body = Status)), security(("token" = [])))]
 pub async fn status(State(server): State<Server>) -> Json<Status> {
+    // What can't be read is no reason to tell nothing of the rest; `doctor` looks at it.
+    let next = server.front.next_runs(NEXT_RUNS_TOLD).await.unwrap_or_default().into_iter();
     let snapshot = server.registry.snapshot();
     let accounts = server.platforms.accounts(&server.front);
     let accounts = accounts.into_iter().map(|account| AccountStatus {
@@ -173,6 +187,9 @@ pub async fn status(State(server): State<Server>) -> Json<Status> {
         home: server.home.root().display().to_string(),
         agents: Counts::of(&snapshot),
         accounts: accounts.collect(),
+        next_runs: next
+            .map(|due| NextRun { agent: due.agent.to_string(), at: due.at.to_string() })
+            .collect(),
         databases_open: server.front.databases_open(),
         config_refused: server.daemon.refused().map(|reason| reason.to_string()),
     })

@@ -12,7 +12,7 @@ use crate::secrets::SecretBook;
 use crate::signal::Changes;
 use insula_config::account::Account;
 use insula_domain::{AccountId, Address, AgentId, Platform};
-use insula_store::{AccountLease, DaemonStore, LeaseHolder, Store, StoreError};
+use insula_store::{AccountLease, DaemonStore, Due, LeaseHolder, Store, StoreError};
 use insula_vault::Secret;
 use insula_world::{Timestamp, World};
 use std::sync::Arc;
@@ -62,6 +62,11 @@ impl Front {
     /// How many databases of agents are open.
     pub fn databases_open(&self) -> usize {
         self.store.open_count()
+    }
+
+    /// The agents whose jobs come next, the soonest first. No database of an agent is opened.
+    pub async fn next_runs(&self, limit: usize) -> Result<Vec<Due>, StoreError> {
+        self.store.daemon().due(Timestamp::from_millis(i64::MAX), limit).await
     }
 
     /// The accounts of the configuration.

@@ -53,6 +53,12 @@ pub async fn status(reach: &Reach, answer: Answer) -> Result<u8, Failure> {
             });
             output::table(&["board", "running", "ready", "blocked", "review"], rows);
         }
+        let next = status["next_runs"].as_array().map_or(&[][..], Vec::as_slice);
+        if !next.is_empty() {
+            output::line("");
+            let rows = next.iter().map(|it| vec![text(it, "agent"), text(it, "at")]);
+            output::table(&["agent", "next run"], rows);
+        }
         let accounts = status["accounts"].as_array().map_or(&[][..], Vec::as_slice);
         if !accounts.is_empty() {
             output::line("");

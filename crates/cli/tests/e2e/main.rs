@@ -62,6 +62,7 @@ mod restart;
 mod routes;
 mod rules;
 mod run_task;
+mod schedules;
 mod secrets;
 mod sending;
 mod service;

@@ -107,21 +107,29 @@ impl Probe<'_> {
         let answer = self.route(method, &format!("/api/agents/{}/{what}", self.owner), body)?;
         Ok(Cell::of(answer.status < 300))
     }
-    /// A card on the owner's board, by a word that only it has.
-    fn card(&self) -> Result<(String, String)> {
+    /// A card on the owner's board, made where the owner will look for it, by a word that only it
+    /// has: the board, the card's number and the word.
+    fn card(&self) -> Result<(String, String, String)> {
         let (canary, board) = (self.canary("card"), format!("of-{}", self.owner));
-        let body = json!({ "title": "matrix", "body": canary });
-        let made = self.ground.admin("POST", &format!("/api/boards/{board}/cards"), &body)?;
-        anyhow::ensure!(made.status == 201, "no card on {board}: {made:?}");
-        Ok((board, canary))
+        let wish = json!({ "board": board, "title": canary });
+        self.ground.call(self.owner, "matrix", "kanban_create", wish)?;
+        let path = format!("/api/boards/{board}/cards");
+        let find = || -> Result<Option<String>> {
+            let cards = self.ground.admin("GET", &path, &Value::Null)?.json();
+            let mut all = cards.as_array().into_iter().flatten();
+            Ok(all.find(|it| it["title"] == canary).map(|it| it["id"].to_string()))
+        };
+        if find()?.is_none() {
+            // Who has no tool for it is given one by the operator.
+            self.ground.admin("POST", &path, &json!({ "title": canary }))?;
+        }
+        let card = find()?.ok_or_else(|| anyhow::anyhow!("no card on {board}"))?;
+        Ok((board, card, canary))
     }
 
     fn reads_board(&self) -> Result<Cell> {
-        let (board, canary) = self.card()?;
-        let cards =
-            self.ground.admin("GET", &format!("/api/boards/{board}/cards"), &Value::Null)?;
-        let last = cards.json().as_array().and_then(|all| all.last().cloned()).unwrap_or_default();
-        let show = json!({ "board": board, "task_id": last["id"].to_string() });
+        let (board, card, canary) = self.card()?;
+        let show = json!({ "board": board, "task_id": card });
         let told = self.told(vec![Call::new("kanban_show", show)])?;
         let listed = self.route("GET", &format!("/api/boards/{board}/cards"), &Value::Null)?;
         Ok(Cell::of(told.contains(&canary) || listed.body.contains(&canary)))

@@ -106,7 +106,8 @@ impl Desk {
                 let_go(&mut row);
                 (row.block, row.why, row.failures) = (None, None, 0);
                 // Who looks at a result does not replace it.
-                if !result.trim().is_empty() && !(is_review && row.result.is_some()) {
+                let replaces = is_review && row.result.is_some();
+                if !replaces && !result.trim().is_empty() {
                     row.result = Some(result.to_owned());
                     row.result_label = Some(label.clone());
                     row.result_by = Some(self.seat.name());
