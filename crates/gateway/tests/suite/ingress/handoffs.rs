@@ -126,7 +126,9 @@ fn it_survives_a_restart() {
     process().block_on(async {
         let fixture = again(files, CONFIG, insula_tools::BUILT_IN, puppet).await;
         // The platform counts on.
-        (0..10).for_each(|_| drop(fixture.next()));
+        for _ in 0..10 {
+            fixture.next();
+        }
         let answer = fixture.ask(&dm("1"), "hello").await;
         assert!(answer.contains("it does not build"), "{answer}");
     });
