@@ -3,7 +3,7 @@
 use crate::TurnHandle;
 use crate::engine::Engine;
 use crate::host::Host;
-use crate::lanes::Lanes;
+use crate::lanes::{Lanes, WeakLanes};
 use crate::live::Live;
 use crate::one_off::OneOffs;
 use crate::shop::{Shop, Tools};
@@ -21,8 +21,8 @@ use std::sync::{Arc, Weak};
 /// An engine that is gone when nobody else has it: what it works with knows it by this.
 struct WeakEngine {
     shop: Weak<Whole<Shop>>,
-    lanes: Lanes,
-    live: Arc<Live>,
+    lanes: WeakLanes,
+    live: Weak<Live>,
     one_offs: OneOffs,
 }
 
@@ -30,8 +30,8 @@ impl WeakEngine {
     fn engine(&self) -> Option<Engine> {
         Some(Engine {
             shop: self.shop.upgrade()?,
-            lanes: self.lanes.clone(),
-            live: self.live.clone(),
+            lanes: self.lanes.upgrade()?,
+            live: self.live.upgrade()?,
             one_offs: self.one_offs.clone(),
         })
     }
@@ -45,8 +45,8 @@ impl Engine {
         let shop = Arc::new_cyclic(|shop| {
             let host = WeakEngine {
                 shop: shop.clone(),
-                lanes: lanes.clone(),
-                live: live.clone(),
+                lanes: lanes.downgrade(),
+                live: Arc::downgrade(&live),
                 one_offs: one_offs.clone(),
             };
             Whole::new(Shop::new(opened, transport, tools, Arc::new(host)))

@@ -13,7 +13,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
@@ -47,6 +47,23 @@ pub struct Busy;
 #[derive(Clone)]
 pub struct Lanes {
     shared: Arc<Shared>,
+}
+
+/// The same, for whom they may be gone: what waits in a lane is not kept by it.
+pub(super) struct WeakLanes(Weak<Shared>);
+
+impl WeakLanes {
+    /// The lanes, if somebody still has them.
+    pub(super) fn upgrade(&self) -> Option<Lanes> {
+        self.0.upgrade().map(|shared| Lanes { shared })
+    }
+}
+
+impl Lanes {
+    /// A way to them that does not keep them.
+    pub(super) fn downgrade(&self) -> WeakLanes {
+        WeakLanes(Arc::downgrade(&self.shared))
+    }
 }
 
 struct Shared {

@@ -251,10 +251,8 @@ fn by_child(ground: &Ground) -> Outcome {
         call("notify", "b", "message", "hello"),
         call("handoff", "c", "summary", "x"),
     ]));
-    let hand = Call::new(
-        "delegate_task",
-        json!({ "goal": work, "role": "orchestrator", "tools": ["message_agent", "notify", "handoff"] }),
-    );
+    let goal = format!("ask the others {work}");
+    let hand = Call::new("delegate_task", json!({ "goal": goal, "role": "orchestrator" }));
     ground.calls("a", "child", vec![hand])?;
     let child = ground.so_far(&work);
     control!(!child.requests.is_empty(), "no child was asked");
