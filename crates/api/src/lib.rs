@@ -11,6 +11,7 @@ mod body;
 mod caller;
 mod context;
 mod deliveries;
+mod editor;
 mod error;
 mod events;
 mod files;
@@ -36,6 +37,7 @@ mod sessions;
 mod since;
 mod skills;
 mod submit;
+mod terms;
 mod tools;
 mod turns;
 mod usage;
@@ -142,6 +144,8 @@ pub fn router(state: Api) -> Router {
         .route("/agents/{id}/retry", post(messages::retry))
         .route("/agents/{id}/stop", post(messages::stop))
         .route("/agents/{id}/new", post(messages::begin_anew))
+        .route("/agents/{id}/editor", post(editor::open))
+        .route("/agents/{id}/editor/answer", post(editor::answer))
         .route("/agents/{id}/restart", post(restart::restart))
         .route("/agents/{id}/events", get(events::follow))
         .route("/agents/{id}/sessions", get(sessions::list))

@@ -8,6 +8,7 @@ use crate::events::{Stream, frame, revoked};
 use crate::id::{Id, ready};
 use crate::numbers::Numbers;
 use crate::submit::{apart, fingerprint};
+use crate::terms::AskedTerms;
 use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
@@ -16,12 +17,14 @@ use axum::response::Response;
 use futures_util::stream;
 use insula_domain::{Audience, Label, SessionKey};
 use insula_registry::AgentContext;
+use insula_registry::context::{Desk, GrantedBy};
 use insula_registry::tokens::Verb;
-use insula_store::{IdempotencyKey, Part};
+use insula_store::{About, IdempotencyKey, Part};
 use insula_turns::{
-    Acknowledge, BusyMode, Engine, Inbound, SubmitError, TurnEvent, TurnHandle, one_off,
+    Acknowledge, Around, BusyMode, Engine, Inbound, SubmitError, TurnEvent, TurnHandle, one_off,
 };
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use std::sync::Arc;
 use utoipa::ToSchema;
 
@@ -32,12 +35,15 @@ const IDEMPOTENCY: &str = "idempotency-key";
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Say {
-    /// The caller's name for the conversation.
+    /// The caller's name for the conversation; none for one of this turn alone.
+    #[serde(default)]
     session: String,
     text: String,
     /// What to do when a turn is under way: `queue` (where nothing is said), `steer` or
     /// `interrupt`.
     mode: Option<String>,
+    /// What its turn is held to.
+    terms: Option<AskedTerms>,
 }
 
 /// One of the caller's conversations.
@@ -81,6 +87,15 @@ impl Asked {
         if session.is_empty() {
             return Err(ApiError::invalid("`session` is empty: name the conversation"));
         }
+        Self::at(engine, caller, agent, session)
+    }
+
+    fn at(
+        engine: Engine,
+        caller: Caller,
+        agent: Arc<AgentContext>,
+        session: String,
+    ) -> Result<Self, ApiError> {
         let address =
             caller.address(session).map_err(|error| ApiError::invalid(error.to_string()))?;
         let inbound = Inbound {
@@ -98,8 +113,39 @@ impl Asked {
         Ok(Self { engine, agent, caller, inbound })
     }
 
-    fn key(&self) -> &SessionKey {
+    pub(crate) fn key(&self) -> &SessionKey {
         &self.inbound.session
+    }
+
+    /// A request in a conversation for this turn alone.
+    fn once(api: &Api, caller: Caller, agent: Arc<AgentContext>) -> Result<Self, ApiError> {
+        let engine = api.engine.clone().ok_or_else(ApiError::no_daemon)?;
+        let name = agent.one_off_name(&api.world);
+        Self::at(engine, caller, agent, name)
+    }
+
+    /// Holds the turn to terms, and writes down a folder that is granted by them.
+    async fn hold_to(&mut self, terms: &AskedTerms) -> Result<Option<String>, ApiError> {
+        let chat = self.inbound.session.chat.as_str();
+        let way = if terms.once { "run" } else { "editor" };
+        // By its name, so that what is spent under these terms is counted for them alone.
+        let by = format!("{way} {chat}");
+        let has_tool = |name: &str| self.engine.has_tool(&self.agent, name);
+        let made = terms.made(&self.caller, &self.agent, &by, has_tool)?;
+        let mut told = None;
+        if let Desk::Folder { path, mode, by } = &made.desk {
+            let (path, actor) = (path.display().to_string(), self.caller.actor());
+            told = Some(format!(
+                "Work in the folder {path}; a path without a slash in front begins there."
+            ));
+            if *by == GrantedBy::Operator {
+                let session = self.inbound.session.to_string();
+                let content = json!({ "path": path, "mode": mode.as_str(), "session": session });
+                self.agent.audit.append(About::Agent, &actor, "files.granted", content).await?;
+            }
+        }
+        self.inbound.scope = self.inbound.scope.clone().under(Arc::new(made));
+        Ok(told)
     }
 }
 
@@ -123,9 +169,22 @@ pub async fn say(
     if said.text.trim().is_empty() {
         return Err(ApiError::invalid("`text` is empty: say something"));
     }
-    let mut asked = Asked::of(&api, caller, agent, said.session.clone())?;
+    let is_once = said.terms.as_ref().is_some_and(|terms| terms.once);
+    let mut asked = match is_once {
+        true if !said.session.is_empty() => {
+            return Err(ApiError::invalid("`session` names nothing where `once` is said"));
+        }
+        true => Asked::once(&api, caller, agent)?,
+        false => Asked::of(&api, caller, agent, said.session.clone())?,
+    };
+    let told = match &said.terms {
+        Some(terms) => asked.hold_to(terms).await?,
+        None => None,
+    };
     let key = headers.get(IDEMPOTENCY).and_then(|value| value.to_str().ok());
-    let words = [said.session.as_str(), &said.text, said.mode.as_deref().unwrap_or("queue")];
+    let mut words = vec![&*said.session, &*said.text, said.mode.as_deref().unwrap_or("queue")];
+    let terms = said.terms.as_ref().map(|terms| format!("{terms:?}"));
+    words.extend(terms.as_deref());
     asked.inbound.idempotency = key.map(|key| IdempotencyKey {
         who: asked.caller.account().into(),
         key: key.into(),
@@ -134,7 +193,15 @@ pub async fn say(
     asked.inbound.parts = vec![Part::Text(said.text)];
     let Asked { engine, agent, caller, inbound } = asked;
     let (session, taker) = (inbound.session.clone(), engine.clone());
-    let handle = match apart(async move { taker.submit_as(mode, inbound).await }).await {
+    let context = told.into_iter().collect();
+    let around = Around { mode, context, ..Around::default() };
+    let submitted = apart(async move {
+        match is_once {
+            true => taker.submit_once_with(inbound, around).await,
+            false => taker.submit_with(inbound, around).await,
+        }
+    });
+    let handle = match submitted.await {
         // The same request is the same turn: listened to again, or told how it ended.
         Err(SubmitError::Known { turn, status }) => match engine.listen(&session, turn) {
             Some(handle) => handle,

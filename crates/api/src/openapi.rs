@@ -1,7 +1,7 @@
 //! The description of an owner's routes, for the one of the whole API.
 
 use crate::{
-    approvals, audit, audit_export, context, deliveries, events, files, grants, jobs, mcp,
+    approvals, audit, audit_export, context, deliveries, editor, events, files, grants, jobs, mcp,
     mcp_servers, memory, messages, pairing, restart, secrets, sessions, skills, tools, turns,
     usage, v1,
 };
@@ -65,6 +65,8 @@ use utoipa::OpenApi;
     messages::stop,
     restart::restart,
     messages::begin_anew,
+    editor::open,
+    editor::answer,
     events::follow,
     memory::list,
     memory::show,

@@ -27,7 +27,7 @@ fn verb(method: &Method, path: &str) -> Option<Verb> {
         {
             Some(Verb::Read)
         }
-        "messages" | "stop" | "retry" | "new" | "remembered" | "forget"
+        "messages" | "stop" | "retry" | "new" | "remembered" | "forget" | "editor"
             if method == Method::POST =>
         {
             Some(Verb::Chat)
@@ -145,6 +145,9 @@ mod tests {
         let (get, post, delete) = (Method::GET, Method::POST, Method::DELETE);
         for (method, path, expected) in [
             (&get, "/api/agents/{id}", Some(Verb::Read)),
+            (&post, "/api/agents/{id}/editor", Some(Verb::Chat)),
+            (&post, "/api/agents/{id}/editor/answer", Some(Verb::Chat)),
+            (&get, "/api/agents/{id}/editor", None),
             (&get, "/api/agents/{id}/context", Some(Verb::Read)),
             (&get, "/api/agents/{id}/audit/verify", Some(Verb::Read)),
             (&get, "/api/agents/{id}/audit/export", Some(Verb::Read)),

@@ -10,6 +10,7 @@ mod import;
 mod policies;
 mod service;
 mod setup;
+mod work;
 
 pub use access::{
     Deliveries, Less, Mcp, McpServe, OneSecret, Pairing, Secret, Skills, Token, TokenCreate,
@@ -24,6 +25,8 @@ pub use import::{Import, Wish};
 pub use policies::Policies;
 pub use service::{Install, Service, ServiceLogs, Which};
 pub use setup::{AccountWords, ChannelAdd, Channels, Init};
+use work::{ACP_HELP, RUN_HELP};
+pub use work::{Acp, Run};
 
 use crate::setting::Answer;
 use clap::{Args, Parser, Subcommand};
@@ -50,9 +53,9 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// How to answer. What is said on standard output as an MCP server is that protocol's alone.
+    /// How to answer. What is said on standard output by a protocol is that protocol's alone.
     pub fn answer(&self) -> Answer {
-        let is_protocol = matches!(self.command, Command::Mcp(Mcp::Serve(_)));
+        let is_protocol = matches!(self.command, Command::Mcp(Mcp::Serve(_)) | Command::Acp(_));
         if self.json && !is_protocol { Answer::Json } else { Answer::Text }
     }
 }
@@ -118,6 +121,12 @@ pub enum Command {
     /// Talk to an agent
     #[command(after_help = CHAT_HELP)]
     Chat(Chat),
+    /// Have an agent do one task, and end with a code that says how it went
+    #[command(after_help = RUN_HELP)]
+    Run(Run),
+    /// Let an editor talk to an agent, by the Agent Client Protocol on standard streams
+    #[command(after_help = ACP_HELP)]
+    Acp(Acp),
     /// Show what agents used, and what their budgets leave
     Usage(Usage),
     /// List, show, search and forget an agent's conversations

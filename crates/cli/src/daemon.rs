@@ -28,6 +28,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 /// How long requests under way may take to end after the daemon was told to stop.
@@ -45,6 +46,17 @@ pub struct Options {
     pub listen: Option<std::net::SocketAddr>,
     /// Whether edits apply as files change.
     pub follow: Follow,
+    /// For whom it runs, where that is one command and not everybody.
+    pub guest: Option<Guest>,
+}
+
+/// A command that has a daemon of its own: it connects to no platform, runs nothing by the clock
+/// and goes on with nothing that was begun before.
+pub struct Guest {
+    /// Told when it serves.
+    pub ready: oneshot::Sender<()>,
+    /// Ends it.
+    pub stop: CancellationToken,
 }
 
 /// Whether edits apply as files change.
@@ -96,7 +108,11 @@ pub async fn run(setting: &Setting, options: Options) -> Result<Ended, Failure> 
     let collector = snapshot.daemon.logging.otlp.as_deref();
     let spans = collector.map(|to| otlp::pair(&setting.world, transport.clone(), to));
     let (layer, exporter) = spans.transpose().map_err(Failure::Failed)?.unzip();
-    logging::start(&snapshot.daemon.logging, user_home, parts.secrets.clone(), agents, layer)?;
+    let mut log = snapshot.daemon.logging.clone();
+    if options.guest.is_some() {
+        log.level = "warn".into();
+    }
+    logging::start(&log, user_home, parts.secrets.clone(), agents, layer)?;
     daemon.log_trouble();
     capabilities.warn_of_void_grants().await;
     let wanted = options.listen.unwrap_or(snapshot.daemon.listen);
@@ -114,14 +130,18 @@ pub async fn run(setting: &Setting, options: Options) -> Result<Ended, Failure> 
     if let Some(copied) = &copied {
         tracing::warn!("{copied}");
     }
-    welcome(&opened, &listening, copied, is_new, setting, options.follow);
+    if options.guest.is_none() {
+        welcome(&opened, &listening, copied, is_new, setting, options.follow);
+    }
     if !address.ip().is_loopback() {
         tracing::warn!(%address, "others on the network can reach this address; use a tunnel or a proxy that authenticates");
     }
 
     let makers = Arc::new(Makers::new(setting.world.clone(), transport.clone()));
     let engine = Engine::new(&opened, transport);
-    engine.resume().await.map_err(|error| Failure::Failed(error.to_string()))?;
+    if options.guest.is_none() {
+        engine.resume().await.map_err(|error| Failure::Failed(error.to_string()))?;
+    }
     let stop = CancellationToken::new();
     // After the turns that a crash cut off: what is said now comes after what was said then.
     let front = Front::of(parts);
@@ -143,8 +163,12 @@ pub async fn run(setting: &Setting, options: Options) -> Result<Ended, Failure> 
     let server =
         tokio::spawn(insula_http::serve(listener, router, setting.world.clone(), stop.clone()));
     let talking = {
-        let stop = stop.clone();
-        tokio::spawn(async move { tokio::join!(gateway.run(stop.clone()), messaging.run(stop)) })
+        let (stop, is_for_all) = (stop.clone(), options.guest.is_none());
+        tokio::spawn(async move {
+            if is_for_all {
+                tokio::join!(gateway.run(stop.clone()), messaging.run(stop));
+            }
+        })
     };
     let exporter = exporter.map(|it| tokio::spawn(it.run(stop.clone())));
     let tidy = tokio::spawn(tidy(parts.clone(), stop.clone()));
@@ -160,10 +184,25 @@ pub async fn run(setting: &Setting, options: Options) -> Result<Ended, Failure> 
     tracing::info!(address = %address, "ready");
     supervisor::ready(&format!("http://{address}, {} agents", snapshot.agents.len()));
     let life = tokio::spawn(supervisor::show_life(setting.world.clone(), stop.clone()));
-    parts.lives.begin(&parts.registry.snapshot());
+    let is_for_all = options.guest.is_none();
+    if is_for_all {
+        parts.lives.begin(&parts.registry.snapshot());
+    }
+    let guest_leaves = match options.guest {
+        Some(Guest { ready, stop }) => {
+            // Who waits no longer has stopped it, too.
+            let _ = ready.send(());
+            stop
+        }
+        None => CancellationToken::new(),
+    };
 
     let (name, ended) = loop {
-        match signals.next().await {
+        let action = tokio::select! {
+            action = signals.next() => action,
+            () = guest_leaves.cancelled() => SignalAction::End("the task is over", Ended::Stopped),
+        };
+        match action {
             SignalAction::Reload => {
                 reload(daemon, &Actor::Signal).await;
             }
@@ -176,7 +215,9 @@ pub async fn run(setting: &Setting, options: Options) -> Result<Ended, Failure> 
         Ended::Again => supervisor::starting_again(),
     }
     // While accounts are still connected.
-    parts.lives.end(&parts.registry.snapshot()).await;
+    if is_for_all {
+        parts.lives.end(&parts.registry.snapshot()).await;
+    }
     stop.cancel();
     // Streams of events have no end of their own to wait for.
     parts.registry.hub.close();

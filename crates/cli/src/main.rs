@@ -1,5 +1,6 @@
 //! The `insula` binary: parses what was typed, runs one command, prints, and exits.
 
+mod acp;
 mod agent_log;
 mod arguments;
 mod chat;
@@ -19,6 +20,7 @@ mod process;
 mod progress;
 mod reach;
 mod setting;
+mod stdio;
 mod supervisor;
 
 use clap::Parser as _;

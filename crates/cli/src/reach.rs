@@ -117,6 +117,8 @@ pub struct Connected {
     pub line: DaemonEndpoint,
     running: Running,
     pub token: String,
+    /// Whether the token is one that somebody brought, and not the home's own.
+    is_lent: bool,
     /// Where another is looked for that runs in its place.
     home: Home,
     world: World,
@@ -127,7 +129,8 @@ impl Connected {
         let token = home.read(&home.admin_token_file())?.unwrap_or_default();
         let line = running.line(home, world)?;
         let token = token.trim().to_owned();
-        Ok(Self { line, running, token, home: home.clone(), world: world.clone() })
+        let (home, world) = (home.clone(), world.clone());
+        Ok(Self { line, running, token, is_lent: false, home, world })
     }
 
     /// Sends one request.
@@ -152,7 +155,10 @@ async fn look_again(known: &ArcSwap<Connected>) -> Result<Fate, Failure> {
     if !running.answers(home, world).await {
         return Ok(Fate::Gone);
     }
-    let now = Connected::new(home, world, running)?;
+    let mut now = Connected::new(home, world, running)?;
+    if before.is_lent {
+        (now.token, now.is_lent) = (before.token.clone(), true);
+    }
     // One that began anew may have the number of the one before, and never its token.
     if now.running.pid == before.running.pid && now.token == before.token {
         return Ok(Fate::Runs);
@@ -229,6 +235,17 @@ impl Reach {
                 Ok(Self::Here { router, opened: Box::new(opened), token })
             }
         }
+    }
+
+    /// The same way, for the bearer of a token.
+    pub fn speaking_as(&self, token: String) -> Option<Self> {
+        let Self::Daemon(known) = self else { return None };
+        let known = known.load();
+        let Connected { line, running, home, world, .. } = &**known;
+        let (line, running) = (line.clone(), running.clone());
+        let (home, world) = (home.clone(), world.clone());
+        let lent = Connected { line, running, token, is_lent: true, home, world };
+        Some(Self::Daemon(ArcSwap::from_pointee(lent)))
     }
 
     /// Whether a daemon runs.

@@ -191,6 +191,12 @@ impl Workspace {
         Files::new(place, None, states, reader, self.stale_writes, None, world.clone())
     }
 
+    /// The folder below the home that a conversation of one turn works in: in that of its output,
+    /// so that it goes with the conversation.
+    pub(crate) fn one_off(&self, seals: &Seals, session: SessionId) -> PathBuf {
+        self.folder.join(OUTPUT).join(output_name(seals, session)).join("workspace")
+    }
+
     /// The folder of a conversation below the home, where conversations have their own.
     fn conversation(&self, key: &SessionKey) -> Option<PathBuf> {
         let key = match self.scope {

@@ -5,6 +5,7 @@
 
 pub mod attempts;
 pub mod daemon;
+pub mod editor;
 pub mod home;
 pub mod model;
 pub mod strict;
@@ -14,6 +15,7 @@ pub mod upstream;
 pub mod world;
 
 pub use daemon::{Daemon, Output, run, run_bare, run_with_input, try_run};
+pub use editor::Editor;
 pub use home::Home;
 pub use upstream::Upstream;
 pub use world::{Handles, auto_world, world};

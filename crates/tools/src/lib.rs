@@ -47,7 +47,7 @@ pub use cronjob::CronJob;
 pub use delegate::Delegate;
 pub use delegate_task::DelegateTask;
 pub use execute_code::ExecuteCode;
-pub use files::Files;
+pub use files::{Buffers, FileChange, Files, Seat};
 pub use hands::{Hands, History, Hit, Search};
 pub use image_generate::ImageGenerate;
 pub use mcp::{McpResources, McpTool, RESOURCES, words_of};

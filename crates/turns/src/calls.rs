@@ -130,6 +130,7 @@ impl Turn<'_> {
         let cx = self.cx;
         let about = call_line::about(arguments, |text| self.redaction().told(text));
         cx.live.voice.say(TurnEvent::ToolCall { name: name.to_owned(), about });
+        self.tell_editor_of_call(id, name, arguments).await;
         self.course.begin_call(self.shop.world.clock.elapsed());
         // From before the first look, so that no change falls between two.
         let changes = self.shop.registry.changes();
@@ -197,6 +198,7 @@ impl Turn<'_> {
             reader: Some(&reader),
             pictures: Some(&pictures),
         };
+        self.ask_editor(cleared.tool(), cleared).await;
         let is_dropped = cleared.tool().course() != Course::Journalled;
         let outcome = tokio::select! {
             biased;
@@ -211,6 +213,8 @@ impl Turn<'_> {
             }
             outcome = cleared.run(&hands) => outcome,
         };
+        let changes = cx.files.buffers().map(|it| it.take_changes()).unwrap_or_default();
+        let untaken = self.hand_to_editor(&changes).await;
         let made = pictures.done();
         self.spent += delegate.spent();
         self.spent += made.spent;
@@ -271,8 +275,9 @@ impl Turn<'_> {
             Some(pieces) => untrusted::enclosed(pieces, &self.mark(id)),
             None => text,
         };
-        text.extend(note);
+        text.extend(note.into_iter().chain(untaken));
         cx.live.voice.say(TurnEvent::ToolDone { name: name.to_owned(), is_error });
+        self.tell_editor_of_end((id, name), (is_error, rule), &text, changes);
         let verdict = match (rule, is_error) {
             (Some(_), _) => "refused",
             (None, true) => "failed",
@@ -377,6 +382,8 @@ impl Turn<'_> {
             _ => None,
         };
         let audit = self.audit_about((id, name), "refused", Some(denial.rule()), by);
+        let rule = (true, Some(denial.rule()));
+        self.tell_editor_of_end((id, name), rule, &denial.to_string(), Vec::new());
         let result = self.result(id, denial.to_string(), true);
         let ended = NewStep::CallEnded { call: id.into(), message: result.clone() };
         let seq = self.journal(ended, Some(audit)).await?;

@@ -396,7 +396,9 @@ impl Engine {
             // In the same lane, so it comes after the turn.
             let one_offs = self.one_offs.clone();
             let name: Box<str> = key.to_string().into();
+            let due = one_offs.expect();
             let forget = async move {
+                let _due = due;
                 if let Some(turn) = turn
                     && matches!(handed_over(&agent.store, turn).await, Ok(true))
                 {
@@ -420,6 +422,7 @@ impl Engine {
 
     /// Forgets what is to be forgotten by now, before the daemon is closed.
     pub async fn settle(&self) {
+        self.one_offs.until_none_is_due().await;
         self.one_offs.settle().await;
     }
 }

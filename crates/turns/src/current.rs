@@ -138,10 +138,9 @@ impl TurnContext {
     ) -> Result<(), Lost> {
         let now = newest(access, &settled)?;
         if !Arc::ptr_eq(&now, &self.agent) {
-            let job = self.from.job.take();
-            self.from = Whereabouts { job, ..now.scope(&self.from.address) };
-            let seals = now.store.seals();
-            self.files = now.workspace.files(&self.key, self.session, &seals, &caps.world);
+            let (job, terms) = (self.from.job.take(), self.from.terms.take());
+            self.from = Whereabouts { job, terms, ..now.scope(&self.from.address) };
+            self.files = self.from.files(&now, (&self.key, self.session), &caps.world);
             self.scope = caps.written_scope(&now, &self.from, &self.key).await;
         }
         self.agent = now

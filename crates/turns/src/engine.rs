@@ -237,7 +237,7 @@ impl Engine {
         live.voice.say(TurnEvent::Accepted { principal: principal.clone() });
         let admitted = Admitted::by(&self.shop.access, &agent, &principal, &from.address);
         let context = TurnContext {
-            files: agent.workspace.files(&key, session, &agent.store.seals(), &self.shop.world),
+            files: from.files(&agent, (&key, session), &self.shop.world),
             agent: agent.clone(),
             session,
             turn,

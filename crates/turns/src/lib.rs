@@ -24,6 +24,7 @@ pub mod course;
 pub(crate) mod current;
 mod debounce;
 mod delivered;
+mod editor;
 pub mod engine;
 pub(crate) mod facts;
 pub mod foreign;
@@ -77,10 +78,12 @@ pub use cleaned::cleaned;
 pub use client::{CallCount, ClientResult, Wishes};
 pub use control::Undone;
 pub use delivered::{DeliveryFile, DeliveryText};
+pub use editor::EditorAnswer;
 pub use engine::Engine;
 pub use insula_models::{AnswerFormat, ToolChoice, ToolSchema};
 pub use insula_registry::events::{
-    ApprovalOutcome, ChildAct, ChildOutcome, ClientCall, TurnEnd, TurnEvent,
+    ApprovalOutcome, ChildAct, ChildOutcome, ClientCall, EditedFile, EditorEvent, TurnEnd,
+    TurnEvent,
 };
 pub use live::TurnHandle;
 pub use subagents::ITERATIONS_MAX;

@@ -1,6 +1,7 @@
 //! The turns that are under way: who listens to them, what joins them, what stops them.
 
 use crate::debounce::Debounce;
+use crate::editor::EditorQuestions;
 use crate::past::{Past, ends_passage};
 use crate::redaction::Redaction;
 use insula_domain::Actor;
@@ -33,6 +34,8 @@ pub(crate) struct LiveTurn {
     pub(crate) debounce: Option<Debounce>,
     /// Why it can't go on, where that is no wish of anybody who talks to it.
     given_up: Mutex<Option<String>>,
+    /// What it asked the editor it was asked from.
+    pub(crate) editor: EditorQuestions,
 }
 
 /// Messages on their way into a turn under way.
@@ -60,7 +63,8 @@ impl LiveTurn {
     ) -> Self {
         let cancel = CancellationToken::new();
         let inbox = tokio::sync::Mutex::new(Inbox { names, ..Inbox::default() });
-        Self { turn, principal, cancel, inbox, voice, debounce, given_up: Mutex::default() }
+        let (given_up, editor) = (Mutex::default(), EditorQuestions::default());
+        Self { turn, principal, cancel, inbox, voice, debounce, given_up, editor }
     }
 
     /// A child's, which ends when `cancel` says so.
@@ -71,8 +75,8 @@ impl LiveTurn {
         cancel: CancellationToken,
     ) -> Self {
         let inbox = tokio::sync::Mutex::default();
-        let given_up = Mutex::default();
-        Self { turn, principal, cancel, inbox, voice, debounce: None, given_up }
+        let (given_up, editor) = (Mutex::default(), EditorQuestions::default());
+        Self { turn, principal, cancel, inbox, voice, debounce: None, given_up, editor }
     }
 
     /// Ends it, for a reason that whoever waits for it is told.
@@ -230,7 +234,15 @@ impl Voice {
             ears.past.note(&event);
             ears.listeners.iter_mut().for_each(|listener| listener.tell(&event));
         }
+        if matches!(event, TurnEvent::Editor(_)) {
+            return;
+        }
         self.publish(event);
+    }
+
+    /// Whether anybody listens to this turn.
+    pub(crate) fn is_heard(&self) -> bool {
+        self.ears().listeners.iter().any(|it| !it.events.is_closed())
     }
 
     /// Says how it ended. Nobody misses that, and nobody is waited for.
@@ -275,6 +287,7 @@ fn told_of(child: &Arc<str>, event: TurnEvent) -> Option<TurnEvent> {
         | TurnEvent::Joined { .. }
         | TurnEvent::Text(_)
         | TurnEvent::Reasoning(_)
+        | TurnEvent::Editor(_)
         | TurnEvent::Void
         | TurnEvent::Compressed
         | TurnEvent::Ended(_) => return None,

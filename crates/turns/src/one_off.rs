@@ -13,13 +13,17 @@ use insula_store::session::SESSION_PAGE_MAX;
 use insula_store::{AgentCommand, SessionId, SessionState, StoreError};
 use insula_world::Timestamp;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use tokio::sync::Notify;
 
 /// What the name of such a conversation begins with. No caller may choose a name like that.
 pub use insula_registry::context::ONE_OFF as PREFIX;
 /// How long forgetting waits for more to forget.
 const PAUSE: Duration = Duration::from_secs(2);
+/// How long the end of the daemon waits for turns that nobody listens to any more.
+const ENDING_MAX: Duration = Duration::from_secs(3);
 /// Conversations forgotten in one commit: few enough that turns get their say between two.
 const AT_ONCE: usize = 128;
 /// How long a reply can be had again by its idempotency key.
@@ -49,6 +53,25 @@ pub(super) fn is_of_itself(scope: &Scope, key: &SessionKey) -> bool {
 pub(crate) struct OneOffs {
     caps: Capabilities,
     waiting: Arc<Mutex<Waiting>>,
+    /// Those whose turn is not over yet.
+    due: Arc<Due>,
+}
+
+/// How many conversations will have to be forgotten that are still under way.
+#[derive(Default)]
+struct Due {
+    count: AtomicUsize,
+    less: Notify,
+}
+
+/// A conversation that will have to be forgotten; counted until this is dropped.
+pub(super) struct DueOne(Arc<Due>);
+
+impl Drop for DueOne {
+    fn drop(&mut self) {
+        self.0.count.fetch_sub(1, Ordering::AcqRel);
+        self.0.less.notify_waiters();
+    }
 }
 
 #[derive(Default)]
@@ -61,7 +84,31 @@ struct Waiting {
 
 impl OneOffs {
     pub(crate) fn new(caps: Capabilities) -> Self {
-        Self { caps, waiting: Arc::default() }
+        Self { caps, waiting: Arc::default(), due: Arc::default() }
+    }
+
+    /// Counts a conversation that is under way and will have to be forgotten.
+    pub(super) fn expect(&self) -> DueOne {
+        self.due.count.fetch_add(1, Ordering::AcqRel);
+        DueOne(self.due.clone())
+    }
+
+    /// Waits until none is under way any more, for a moment.
+    pub(super) async fn until_none_is_due(&self) {
+        let none = async {
+            loop {
+                let less = self.due.less.notified();
+                if self.due.count.load(Ordering::Acquire) == 0 {
+                    return;
+                }
+                less.await;
+            }
+        };
+        tokio::select! {
+            biased;
+            () = none => {}
+            () = self.caps.world.clock.sleep(ENDING_MAX) => {}
+        }
     }
 
     /// Forgets a conversation, soon.

@@ -20,6 +20,10 @@ pub(crate) struct Past {
 impl Past {
     /// Notes what was just told.
     pub(crate) fn note(&mut self, event: &TurnEvent) {
+        // An editor that comes later has missed what it was asked.
+        if matches!(event, TurnEvent::Editor(_)) {
+            return;
+        }
         if matches!(event, TurnEvent::Void) {
             // Who comes later need not hear what does not count.
             while matches!(self.events.last(), Some(TurnEvent::Text(_) | TurnEvent::Reasoning(_))) {

@@ -18,7 +18,7 @@ use insula_vault::{Redactor, StreamRedactor};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use insula_registry::events::turn::{ChildAct, TurnEnd, TurnEvent};
+use insula_registry::events::turn::{ChildAct, EditedFile, EditorEvent, TurnEnd, TurnEvent};
 use insula_registry::secrets::KnownSecrets;
 
 /// The redactor for one agent, as it is at one moment.
@@ -138,8 +138,37 @@ impl Redaction {
                 TurnEvent::Approval { id, tool, what: self.told(what), rule, wait_s }
             }
             TurnEvent::Child { child, act } => TurnEvent::Child { child, act: self.act(act) },
+            TurnEvent::Editor(event) => TurnEvent::Editor(Box::new(self.editor(*event))),
             TurnEvent::Ended(end) => TurnEvent::Ended(self.end(end)),
             other => other,
+        }
+    }
+
+    /// What an editor is told. A file that it is handed is not: that is on its disk as it is.
+    fn editor(&self, event: EditorEvent) -> EditorEvent {
+        match event {
+            EditorEvent::Call { id, name, arguments, paths } => EditorEvent::Call {
+                id,
+                name: self.told(name),
+                arguments: self.told(arguments),
+                paths,
+            },
+            EditorEvent::Done { id, name, is_error, refused, text, changes } => EditorEvent::Done {
+                id,
+                name: self.told(name),
+                is_error,
+                refused,
+                text: self.told(text),
+                changes: changes
+                    .into_iter()
+                    .map(|EditedFile { path, old, new }| EditedFile {
+                        path,
+                        old: old.map(|old| self.told(old)),
+                        new: self.told(new),
+                    })
+                    .collect(),
+            },
+            asked @ (EditorEvent::Read { .. } | EditorEvent::Write { .. }) => asked,
         }
     }
 

@@ -56,12 +56,7 @@ impl Engine {
             let principal = unfinished.turn.principal.clone();
             let live = self.live_turn(&key, unfinished.turn.id, principal, None, Vec::new());
             let context = TurnContext {
-                files: agent.workspace.files(
-                    &key,
-                    session.id,
-                    &agent.store.seals(),
-                    &self.shop.world,
-                ),
+                files: from.files(agent, (&key, session.id), &self.shop.world),
                 agent: agent.clone(),
                 session: session.id,
                 turn: unfinished.turn.id,

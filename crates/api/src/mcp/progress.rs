@@ -37,7 +37,10 @@ impl Progress {
             TurnEvent::Child { child, .. } => format!("child {child} works"),
             TurnEvent::Text(_) if !self.is_writing => "writes the reply".to_owned(),
             TurnEvent::Text(_) | TurnEvent::Reasoning(_) | TurnEvent::Ended(_) => return None,
-            TurnEvent::Joined { .. } | TurnEvent::Void | TurnEvent::Compressed => return None,
+            TurnEvent::Joined { .. }
+            | TurnEvent::Editor(_)
+            | TurnEvent::Void
+            | TurnEvent::Compressed => return None,
         };
         self.is_writing = matches!(event, TurnEvent::Text(_));
         let token = self.token.as_ref().filter(|_| self.told < TOLD_MAX)?;

@@ -15,6 +15,8 @@ mod turn;
 #[cfg(test)]
 mod display_tests;
 
+pub use frames::{Frame, Frames};
+
 use crate::arguments::Chat;
 use crate::failure::{FAILED, Failure};
 use crate::output;
@@ -83,7 +85,7 @@ async fn one_message(
 }
 
 /// The agent that answers the command line.
-async fn default_agent(reach: &Reach) -> Result<String, Failure> {
+pub async fn default_agent(reach: &Reach) -> Result<String, Failure> {
     let probe = json!({ "platform": "cli", "chat": "terminal", "account": "local" });
     let route = reach.post("/api/route/explain", Some(probe)).await?;
     let refused = || route["refused"].as_str().unwrap_or("nobody answers").to_owned();
@@ -92,7 +94,7 @@ async fn default_agent(reach: &Reach) -> Result<String, Failure> {
 }
 
 /// All of standard input, as one message.
-fn standard_input() -> Result<String, Failure> {
+pub fn standard_input() -> Result<String, Failure> {
     let mut bytes = vec![];
     std::io::stdin().lock().take(MESSAGE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MESSAGE_BYTES_MAX {

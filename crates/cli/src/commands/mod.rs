@@ -27,6 +27,7 @@ mod pairing;
 mod policies;
 mod restore;
 mod route;
+mod run;
 mod secret;
 mod service;
 mod service_unit;
@@ -97,7 +98,8 @@ pub fn run(arguments: Arguments, environment: Environment) -> Result<u8, Failure
         answer: arguments.answer(),
     };
     let mut runtime = match arguments.command {
-        Command::Up(_) => tokio::runtime::Builder::new_multi_thread(),
+        // A task may have to bring its own daemon.
+        Command::Up(_) | Command::Run(_) => tokio::runtime::Builder::new_multi_thread(),
         _ => tokio::runtime::Builder::new_current_thread(),
     };
     let runtime = runtime
@@ -116,7 +118,7 @@ async fn dispatch(command: Command, setting: Setting) -> Result<u8, Failure> {
     match command {
         Command::Up(up) => {
             let follow = if up.no_watch { Follow::Requests } else { Follow::Files };
-            match daemon::run(&setting, Options { listen: up.listen, follow }).await? {
+            match daemon::run(&setting, Options { listen: up.listen, follow, guest: None }).await? {
                 Ended::Stopped => Ok(0),
                 Ended::Again => {
                     let program = &setting.environment.program;
@@ -126,6 +128,7 @@ async fn dispatch(command: Command, setting: Setting) -> Result<u8, Failure> {
                 }
             }
         }
+        Command::Run(wish) => run::run(&setting, wish).await,
         Command::Check(check) => check::run(&setting, &check).await,
         Command::Model(Model::Try(wish)) => model::run(&setting, &wish).await,
         Command::Logs(wish) => logs::run(&setting, &wish).await,
@@ -197,6 +200,7 @@ async fn over(reach: &Reach, command: Command, setting: &Setting) -> Result<u8, 
         Command::Mcp(mcp) => mcp::run(reach, setting, mcp).await,
         Command::Audit(audit) => audit::run(reach, setting, audit).await,
         Command::Chat(chat) => crate::chat::run(reach, setting, chat).await,
+        Command::Acp(acp) => crate::acp::run(reach, setting, acp).await,
         Command::Sessions(sessions) => sessions::run(reach, setting, sessions).await,
         Command::Turns(turns) => turns::run(reach, setting, turns).await,
         Command::Memory(memory) => memory::run(reach, answer, memory).await,
@@ -213,6 +217,7 @@ async fn over(reach: &Reach, command: Command, setting: &Setting) -> Result<u8, 
         Command::Reload => system::reload(reach, answer).await,
         Command::Doctor { paid } => system::doctor(reach, answer, paid).await,
         Command::Up(_)
+        | Command::Run(_)
         | Command::Check(_)
         | Command::Policies(_)
         | Command::Import(_)

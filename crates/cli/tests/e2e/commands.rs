@@ -11,7 +11,7 @@ use insula_testkit::{Home, run_bare};
 use serde_json::{Value, json};
 
 /// Every command there is.
-const COMMANDS: [&str; 127] = [
+const COMMANDS: [&str; 129] = [
     "",
     "up",
     "stop",
@@ -66,6 +66,8 @@ const COMMANDS: [&str; 127] = [
     "audit key",
     "logs",
     "chat",
+    "run",
+    "acp",
     "sessions",
     "sessions list",
     "sessions show",

@@ -2,6 +2,7 @@
 //! One file a theme; what they share is in `support`.
 
 mod accounts;
+mod acp;
 mod acts_model;
 mod approval_keys;
 mod approvals;
@@ -58,6 +59,7 @@ mod responses;
 mod restart;
 mod routes;
 mod rules;
+mod run_task;
 mod secrets;
 mod sending;
 mod service;

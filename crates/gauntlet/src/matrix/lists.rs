@@ -59,8 +59,8 @@ fn of_route(path: &str) -> Option<Kind> {
         "tools" | "context" | "skills" | "skills-verify" => Kind::Tool,
         "mcp" => Kind::McpServer,
         "files" => Kind::File,
-        "messages" | "retry" | "stop" | "new" | "events" | "sessions" | "turns" | "usage"
-        | "v1" => Kind::Session,
+        "messages" | "retry" | "stop" | "new" | "editor" | "events" | "sessions" | "turns"
+        | "usage" | "v1" => Kind::Session,
         "approvals" | "grants" => Kind::Approval,
         "audit" => Kind::Audit,
         "tokens" => Kind::Token,

@@ -1,6 +1,7 @@
 //! The place of a message as text, for a turn that goes on after a crash.
 
 use super::job::{JobTurn, KeptJob};
+use super::terms::{KeptTerms, Terms};
 use insula_domain::{
     AccountId, Address, ChatId, ChatType, Community, GuildId, Platform, RoleId, TopicId, UserId,
 };
@@ -28,10 +29,20 @@ struct Kept {
     roles: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     job: Option<KeptJob>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    terms: Option<KeptTerms>,
+}
+
+/// What was kept of where a message came from.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct KeptPlace {
+    pub(super) address: Address,
+    pub(super) job: Option<Arc<JobTurn>>,
+    pub(super) terms: Option<Arc<Terms>>,
 }
 
 /// The place as text.
-pub(super) fn write(address: &Address, job: Option<&JobTurn>) -> String {
+pub(super) fn write(address: &Address, job: Option<&JobTurn>, terms: Option<&Terms>) -> String {
     let (guild, team) = match &address.community {
         Some(Community::Guild(id)) => (Some(id.to_string()), None),
         Some(Community::Team(id)) => (None, Some(id.to_string())),
@@ -49,13 +60,14 @@ pub(super) fn write(address: &Address, job: Option<&JobTurn>) -> String {
         user: address.user.as_ref().map(ToString::to_string),
         roles: address.roles.iter().map(ToString::to_string).collect(),
         job: job.map(KeptJob::of),
+        terms: terms.map(KeptTerms::of),
     };
     // Nothing in it has a form that JSON could not have.
     serde_json::to_string(&kept).unwrap_or_default()
 }
 
 /// The place that a text says; `None` for one that can't be read whole.
-pub(super) fn read(text: &str) -> Option<(Address, Option<Arc<JobTurn>>)> {
+pub(super) fn read(text: &str) -> Option<KeptPlace> {
     let kept: Kept = serde_json::from_str(text).ok()?;
     let community = match (kept.guild, kept.team) {
         (Some(_), Some(_)) => return None,
@@ -65,6 +77,10 @@ pub(super) fn read(text: &str) -> Option<(Address, Option<Arc<JobTurn>>)> {
     };
     let job = match kept.job {
         Some(job) => Some(Arc::new(job.restored()?)),
+        None => None,
+    };
+    let terms = match kept.terms {
+        Some(terms) => Some(Arc::new(terms.restored()?)),
         None => None,
     };
     let address = Address {
@@ -78,7 +94,7 @@ pub(super) fn read(text: &str) -> Option<(Address, Option<Arc<JobTurn>>)> {
         user: kept.user.map(UserId::new).transpose().ok()?,
         roles: kept.roles.into_iter().map(RoleId::new).collect::<Result<_, _>>().ok()?,
     };
-    Some((address, job))
+    Some(KeptPlace { address, job, terms })
 }
 
 #[cfg(test)]
@@ -110,9 +126,10 @@ mod tests {
         let guild = Community::Guild(GuildId::new("g").unwrap());
         let guild = Address { community: Some(guild), ..most.clone() };
         for address in [least, most.clone(), guild] {
-            assert_eq!(read(&write(&address, None)), Some((address, None)));
+            let kept = KeptPlace { address: address.clone(), job: None, terms: None };
+            assert_eq!(read(&write(&address, None, None)), Some(kept));
         }
-        let text = write(&most, None);
+        let text = write(&most, None, None);
         for broken in ["", "{}", &text[..text.len() - 1], &text.replace("thread", "room")] {
             assert_eq!(read(broken), None, "{broken}");
         }

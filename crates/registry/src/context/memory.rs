@@ -1,6 +1,7 @@
 //! How an agent remembers, and where a message was said, which decides what it may remember there.
 
-use super::{AgentContext, JobTurn, kept_address};
+use super::kept_address::{self, KeptPlace};
+use super::{AgentContext, JobTurn, Terms};
 use crate::access::Access;
 use insula_config::agent::{EmbeddingsConfig, GlobalWrites, MemoryConfig};
 use insula_config::model::ModelRef;
@@ -9,7 +10,9 @@ use insula_domain::{
     Actor, Address, AgentId, MemoryScope, Narrowing, PersonId, Scope, SessionKey, UserId,
 };
 use insula_memory::{ListLimits, Memory as Keeper};
-use insula_world::Timestamp;
+use insula_store::SessionId;
+use insula_tools::Files;
+use insula_world::{Timestamp, World};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -24,6 +27,8 @@ pub struct Whereabouts {
     pub person: Option<PersonId>,
     /// What it is held to, where nobody said it: a turn that the clock began.
     pub job: Option<Arc<JobTurn>>,
+    /// What whoever said it holds the turn to.
+    pub terms: Option<Arc<Terms>>,
 }
 
 impl Whereabouts {
@@ -33,10 +38,32 @@ impl Whereabouts {
         Self { job: Some(job), ..self }
     }
 
-    /// What ways in and the job take away, as they are now.
+    /// The same place, for a turn that is held to terms.
+    #[must_use]
+    pub fn under(self, terms: Arc<Terms>) -> Self {
+        Self { terms: Some(terms), ..self }
+    }
+
+    /// The files of a turn that was asked for here.
+    pub fn files(
+        &self,
+        agent: &AgentContext,
+        (key, session): (&SessionKey, SessionId),
+        world: &World,
+    ) -> Files {
+        let (workspace, seals) = (&agent.workspace, agent.store.seals());
+        match &self.terms {
+            Some(terms) => terms.files(workspace, (key, session), &seals, world),
+            None => workspace.files(key, session, &seals, world),
+        }
+    }
+
+    /// What ways in, the job and the terms take away, as they are now.
     pub fn ways(&self, access: &Access, agent: &AgentId) -> Vec<Arc<Narrowing>> {
         let mut ways = access.ways(agent, &self.address);
         ways.extend(self.job.as_ref().map(|job| job.less.clone()));
+        let terms = self.terms.as_ref().map(|terms| terms.less.clone());
+        ways.extend(terms.filter(|less| !less.is_empty()));
         ways
     }
 
@@ -50,8 +77,8 @@ impl Whereabouts {
     ) -> Option<Self> {
         match kept {
             Some(kept) => {
-                let (address, job) = kept_address::read(kept)?;
-                Some(Self { job, ..agent.scope(&address) })
+                let KeptPlace { address, job, terms } = kept_address::read(kept)?;
+                Some(Self { job, terms, ..agent.scope(&address) })
             }
             None => Some(agent.scope(&address_of(key, who))),
         }
@@ -60,8 +87,10 @@ impl Whereabouts {
     /// What to keep of it beside the key of its conversation and who spoke; `None` where those
     /// say all.
     pub fn to_keep(&self, key: &SessionKey, who: &Actor) -> Option<String> {
-        let is_told = self.job.is_none() && self.address == address_of(key, who);
-        (!is_told).then(|| kept_address::write(&self.address, self.job.as_deref()))
+        let is_free = self.job.is_none() && self.terms.is_none();
+        let is_told = is_free && self.address == address_of(key, who);
+        let (job, terms) = (self.job.as_deref(), self.terms.as_deref());
+        (!is_told).then(|| kept_address::write(&self.address, job, terms))
     }
 
     /// The scope of what is journalled where no other can be had: the conversation's own.

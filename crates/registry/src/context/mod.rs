@@ -10,11 +10,13 @@ mod kept_address;
 mod mcp;
 mod memory;
 mod narrowed;
+mod terms;
 
 pub use hooks::AgentHooks;
 pub use job::JobTurn;
 pub use mcp::{Mcp, PROMPTS, is_shown, resources_tool};
 pub use memory::{EmbeddingRest, EmbeddingSource, Embeddings, Memory, Whereabouts};
+pub use terms::{AllowedCall, Desk, GrantedBy, Offers, TermApprovals, Terms, is_plain};
 
 use crate::providers::OwnProviders;
 use crate::secrets::{GrantedSecrets, SecretBook};
@@ -48,12 +50,12 @@ use std::time::Duration;
 
 /// A place as text, for whoever keeps one.
 pub fn keep_place(address: &Address) -> String {
-    kept_address::write(address, None)
+    kept_address::write(address, None, None)
 }
 
 /// The place that was kept; `None` for what no version of ours wrote.
 pub fn kept_place(text: &str) -> Option<Address> {
-    kept_address::read(text).map(|(address, _)| address)
+    kept_address::read(text).map(|kept| kept.address)
 }
 
 /// What names of conversations begin with that have no other.
@@ -470,7 +472,7 @@ impl AgentContext {
     pub fn scope(&self, address: &Address) -> Whereabouts {
         let user = address.user.as_ref();
         let person = user.and_then(|user| self.conversations.people.person(address.platform, user));
-        Whereabouts { address: address.clone(), person: person.cloned(), job: None }
+        Whereabouts { address: address.clone(), person: person.cloned(), job: None, terms: None }
     }
 }
 

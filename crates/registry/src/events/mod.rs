@@ -8,7 +8,10 @@ mod text;
 pub mod turn;
 
 pub use refusal::{BudgetLevel, BudgetRefusal, Dimension, until};
-pub use turn::{ApprovalOutcome, ChildAct, ChildOutcome, ClientCall, TurnEnd, TurnEvent};
+pub use turn::{
+    ApprovalOutcome, ChildAct, ChildOutcome, ClientCall, EditedFile, EditorEvent, TurnEnd,
+    TurnEvent,
+};
 
 use arc_swap::ArcSwap;
 use insula_domain::AgentId;

@@ -2,7 +2,7 @@
 //! events like this, so it changes only together with the API.
 
 use super::AgentEvent;
-use super::turn::{ChildAct, TurnEnd, TurnEvent};
+use super::turn::{ChildAct, EditorEvent, TurnEnd, TurnEvent};
 use insula_store::{Cut, Usage};
 use serde_json::{Value, json};
 use std::fmt;
@@ -35,6 +35,7 @@ impl TurnEvent {
                 ("approval.done", data)
             }
             Self::Child { child, act } => of_child(child, act),
+            Self::Editor(event) => of_editor(event),
             Self::Void => ("text.reset", json!({})),
             Self::Compressed => ("session.compressed", json!({})),
             Self::Ended(end) => ("turn.ended", ended(end)),
@@ -74,6 +75,31 @@ fn of_child(child: &str, act: &ChildAct) -> (&'static str, Value) {
         }
         ChildAct::Ended { outcome } => {
             ("child.ended", json!({ "child": child, "outcome": outcome.as_str() }))
+        }
+    }
+}
+
+fn of_editor(event: &EditorEvent) -> (&'static str, Value) {
+    match event {
+        EditorEvent::Call { id, name, arguments, paths } => {
+            let data = json!({ "call": id, "name": name, "arguments": arguments, "paths": paths });
+            ("editor.call", data)
+        }
+        EditorEvent::Done { id, name, is_error, refused, text, changes } => {
+            let changes =
+                changes.iter().map(|it| json!({ "path": it.path, "old": it.old, "new": it.new }));
+            let changes: Vec<Value> = changes.collect();
+            let data = json!({
+                "call": id, "name": name, "is_error": is_error, "refused": refused, "text": text,
+                "changes": changes,
+            });
+            ("editor.done", data)
+        }
+        EditorEvent::Read { request, path } => {
+            ("editor.read", json!({ "request": request, "path": path }))
+        }
+        EditorEvent::Write { request, path, text } => {
+            ("editor.write", json!({ "request": request, "path": path, "text": text }))
         }
     }
 }

@@ -65,12 +65,59 @@ pub enum TurnEvent {
         child: Arc<str>,
         act: ChildAct,
     },
+    /// For the editor that the turn was asked from, and nobody else who listens to the agent.
+    Editor(Box<EditorEvent>),
     /// What was said of the reply so far does not count: more was asked meanwhile.
     Void,
     /// Older parts of the conversation were replaced by a summary.
     Compressed,
     /// It is over. Always the last.
     Ended(TurnEnd),
+}
+
+/// What an editor is told or asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EditorEvent {
+    /// A call begins.
+    Call {
+        /// Its name in the journal.
+        id: String,
+        /// The tool.
+        name: String,
+        /// Its arguments as the model wrote them, the beginning where they are long.
+        arguments: String,
+        /// The files it names.
+        paths: Vec<String>,
+    },
+    /// A call is over.
+    Done {
+        id: String,
+        name: String,
+        is_error: bool,
+        /// The rule by which it was refused, where it was.
+        refused: Option<&'static str>,
+        /// What came of it, the beginning where that is long.
+        text: String,
+        changes: Vec<EditedFile>,
+    },
+    /// What it has open under this path is asked for.
+    Read {
+        /// By which it is answered.
+        request: String,
+        path: String,
+    },
+    /// This text is what a file says now.
+    Write { request: String, path: String, text: String },
+}
+
+/// A file that a call changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EditedFile {
+    pub path: String,
+    /// What it said before; `None` for a new one.
+    pub old: Option<String>,
+    /// What it says now; nothing for one that is gone.
+    pub new: String,
 }
 
 /// What happens to a child.

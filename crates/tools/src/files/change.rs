@@ -53,8 +53,19 @@ pub(crate) struct Report {
 
 /// One wish, worked out and waiting.
 enum Ready {
-    Put { staged: Staged, version: Version, changes: Option<Vec<(LineRange, usize)>>, said: String },
-    Remove { resolved: ResolvedPath, loaded: Loaded, said: String },
+    Put {
+        staged: Staged,
+        version: Version,
+        changes: Option<Vec<(LineRange, usize)>>,
+        said: String,
+        /// What it said and what it will say, where an editor is to know.
+        texts: Option<(Option<Vec<u8>>, Vec<u8>)>,
+    },
+    Remove {
+        resolved: ResolvedPath,
+        loaded: Loaded,
+        said: String,
+    },
 }
 
 /// New content for one place.
@@ -151,7 +162,7 @@ impl FileAccess {
     ) -> Result<(), FileError> {
         let Placed { resolved, to, act } = placed;
         let shown = resolved.shown.clone();
-        let before = resolved.load(FILE_BYTES_MAX)?;
+        let before = self.as_open(&resolved)?;
         let missing = || FileError::Missing(format!("`{shown}` does not exist"));
         match act {
             Act::Create(_) if before.is_some() => Err(FileError::Refused(format!(
@@ -261,16 +272,21 @@ impl FileAccess {
         if let Some(before) = &before {
             staged = staged.replacing(before);
         }
-        Ok(Ready::Put { staged, version, changes, said })
+        let texts = self.has_editor().then(|| (before.map(|it| it.bytes), bytes));
+        Ok(Ready::Put { staged, version, changes, said, texts })
     }
 
     fn finish(&self, ready: Ready) -> Result<String, FileError> {
         match ready {
-            Ready::Put { staged, version, changes, said } => {
+            Ready::Put { staged, version, changes, said, texts } => {
                 let key = staged.resolved.key.clone();
                 let shown = staged.resolved.shown.clone();
+                let path = texts.as_ref().and_then(|_| staged.resolved.real_path());
                 staged.put()?;
                 self.note_change(&shown);
+                if let Some((old, new)) = texts {
+                    self.note_for_editor(path.as_deref(), old.as_deref(), Some(&new));
+                }
                 match changes {
                     Some(changes) => self.states.changed(&self.reader, &key, version, &changes),
                     None => self.states.wrote(&self.reader, &key, version),
@@ -280,6 +296,8 @@ impl FileAccess {
             Ready::Remove { resolved, loaded, said } => {
                 resolved.remove(&loaded)?;
                 self.note_change(&resolved.shown);
+                let path = resolved.real_path().filter(|_| self.has_editor());
+                self.note_for_editor(path.as_deref(), Some(&loaded.bytes), None);
                 self.states.removed(&self.reader, &resolved.key);
                 Ok(said)
             }

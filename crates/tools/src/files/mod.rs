@@ -2,9 +2,11 @@
 //! and where blocking work runs. Bound when it is made; no method names an agent.
 
 mod change;
+mod desk;
 pub(crate) mod text;
 
 pub(crate) use change::{Act, Edited, Wish};
+pub use desk::{Buffers, FileChange, Seat};
 
 use crate::output::{HandError, QuotedSource, ToolError};
 use crate::workspace::states::{FileReader, FileStates, LineRange, Replaces, Seen, Stale, Version};
@@ -44,6 +46,10 @@ pub(crate) struct FileAccess {
     pub(crate) floor: Floor,
     /// The files that were changed by this hand, as models know them.
     changed: Mutex<BTreeSet<String>>,
+    /// Whether `own` stands in the place of the agent's own folder.
+    leaves_out_common: bool,
+    /// What an editor has open.
+    buffers: Option<Arc<Buffers>>,
 }
 
 /// Says when work should stop: because nobody waits for it any more, or it took too long.
@@ -82,8 +88,19 @@ impl Files {
         let opened = Mutex::default();
         let changed = Mutex::default();
         let floor = Floor::default();
-        let access =
-            FileAccess { place, own, output, opened, states, reader, stale_writes, floor, changed };
+        let access = FileAccess {
+            place,
+            own,
+            output,
+            opened,
+            states,
+            reader,
+            stale_writes,
+            floor,
+            changed,
+            leaves_out_common: false,
+            buffers: None,
+        };
         Self { access: Arc::new(access), world }
     }
 
@@ -98,8 +115,13 @@ impl Files {
         let FileAccess { own, output, states, stale_writes, floor, .. } = &*self.access;
         let own = own.clone().map(|own| Granted { mode: own.mode.min(mode), ..own });
         let (states, output) = (states.clone(), output.clone());
-        Self::new(place, own, states, reader, *stale_writes, output, self.world.clone())
-            .leaving(*floor)
+        let mut child =
+            Self::new(place, own, states, reader, *stale_writes, output, self.world.clone())
+                .leaving(*floor);
+        if let Some(access) = Arc::get_mut(&mut child.access) {
+            access.leaves_out_common = self.access.leaves_out_common;
+        }
+        child
     }
 
     /// The files that were changed through this hand, by paths that models know.
@@ -217,8 +239,12 @@ impl FileAccess {
         if let Some(workspace) = &*opened {
             return Ok(workspace.clone());
         }
-        let workspace =
-            Arc::new(Workspace::open(&self.place, self.own.as_ref(), self.output.as_deref())?);
+        let own = self.own.as_ref();
+        let workspace = match self.leaves_out_common {
+            true => Workspace::open_without_common(&self.place, own, self.output.as_deref())?,
+            false => Workspace::open(&self.place, own, self.output.as_deref())?,
+        };
+        let workspace = Arc::new(workspace);
         *opened = Some(workspace.clone());
         Ok(workspace)
     }
@@ -261,7 +287,7 @@ impl FileAccess {
     /// Reads a file whole.
     pub(crate) fn load(&self, path: &str) -> Result<(ResolvedPath, Loaded), FileError> {
         let resolved = self.workspace()?.locate(path, Parents::Expect)?;
-        match resolved.load(FILE_BYTES_MAX)? {
+        match self.as_open(&resolved)? {
             Some(loaded) => Ok((resolved, loaded)),
             None => Err(FileError::Missing(format!("`{path}` does not exist"))),
         }

@@ -203,6 +203,21 @@ impl AgentFolders {
         }
     }
 
+    /// Where a folder is, as it was granted.
+    pub(crate) fn path_of(&self, granted: &Granted) -> PathBuf {
+        match &granted.site {
+            Site::Home(path) => self.home.join(path),
+            Site::Path(path) => path.clone(),
+        }
+    }
+
+    /// The folder above a path that was granted with it, and what may be done there: the one
+    /// nearest to it. The agent's own is none of them where `path` is outside of the home.
+    pub fn grant_around(&self, path: &Path) -> Option<AccessMode> {
+        let around = self.common.iter().filter(|it| path.starts_with(self.path_of(it)));
+        around.max_by_key(|it| self.path_of(it).components().count()).map(|it| it.mode)
+    }
+
     /// A path below the home, whole.
     pub(crate) fn below_home(&self, path: &Path) -> PathBuf {
         self.home.join(path)
@@ -303,9 +318,23 @@ impl Root {
 }
 
 impl Common {
-    /// Opens one more folder, for one conversation.
+    /// Opens one more folder, for one conversation. One outside of the home is as others that are
+    /// granted by their path: others have it too, and what is inside of it keeps what holds there.
     pub(crate) fn own(&self, granted: &Granted) -> Result<Arc<Root>, FileError> {
-        self.open(granted).map(Arc::new).map_err(FileError::Unfit)
+        let mut root = self.open(granted).map_err(FileError::Unfit)?;
+        if matches!(granted.site, Site::Path(_)) {
+            root.is_shared = true;
+            if !root.path.starts_with(&self.home_path) {
+                root.fences.push(Fence { identity: self.identity, mode: None });
+            }
+            let tighter = self.roots.iter().filter(|it| {
+                it.path != root.path && it.path.starts_with(&root.path) && it.mode < root.mode
+            });
+            let tighter: Vec<Fence> =
+                tighter.map(|it| Fence { identity: it.identity, mode: Some(it.mode) }).collect();
+            root.fences.extend(tighter);
+        }
+        Ok(Arc::new(root))
     }
 
     /// Opens the folder of a conversation's output, if there is one.

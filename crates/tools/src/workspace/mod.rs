@@ -84,12 +84,31 @@ impl Workspace {
         own: Option<&Granted>,
         output: Option<&Path>,
     ) -> Result<Self, FileError> {
+        Self::opened(place, own, output, |_| true)
+    }
+
+    /// The same without the folder that the agent's conversations have in common.
+    pub(crate) fn open_without_common(
+        place: &AgentFolders,
+        own: Option<&Granted>,
+        output: Option<&Path>,
+    ) -> Result<Self, FileError> {
+        let common = place.common.first().map(|granted| place.path_of(granted));
+        Self::opened(place, own, output, |root| Some(&root.path) != common.as_ref())
+    }
+
+    fn opened(
+        place: &AgentFolders,
+        own: Option<&Granted>,
+        output: Option<&Path>,
+        is_given: impl Fn(&Root) -> bool,
+    ) -> Result<Self, FileError> {
         let common = place.open()?;
         let mut roots = Vec::new();
         if let Some(own) = own {
             roots.push(common.own(own)?);
         }
-        roots.extend(common.roots.iter().cloned());
+        roots.extend(common.roots.iter().filter(|root| is_given(root)).cloned());
         let given = roots.len();
         roots.extend(output.and_then(|path| common.output(path)));
         if roots.is_empty() {

@@ -42,6 +42,11 @@ impl ResolvedPath {
         writable(self.mode, &self.shown)
     }
 
+    /// Where it is on the disk, without a link on the way.
+    pub(crate) fn real_path(&self) -> Option<std::path::PathBuf> {
+        Some(kernel::real_path(&self.folder).ok()?.join(&self.name))
+    }
+
     /// Refuses unless so many bytes leave the disk with what is kept free.
     pub(crate) fn check_room(&self, floor: Floor, bytes: usize) -> Result<(), FileError> {
         let space = kernel::space(&self.folder).map_err(|it| FileError::of(&self.shown, it))?;

@@ -8,4 +8,5 @@ mod places;
 mod reading;
 mod saved_output;
 mod searching;
+mod seated;
 mod support;

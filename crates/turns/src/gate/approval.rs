@@ -16,7 +16,7 @@ use insula_domain::Actor;
 use insula_domain::command::DangerRule;
 use insula_domain::question::StartFolder;
 use insula_domain::{AccessMode, ApprovalMode, ChildApprovals, Effect, tool};
-use insula_registry::context::JobTurn;
+use insula_registry::context::{JobTurn, TermApprovals, Terms};
 use insula_registry::events::turn::{ApprovalOutcome, TurnEvent};
 use insula_registry::events::until;
 use insula_registry::lives::{LifeFacts, LifeKind};
@@ -51,6 +51,18 @@ pub(super) async fn of_concern(
         return deny(Unapproved::Nobody);
     }
     let Judged { tool, arguments, setting, .. } = judged;
+    if let Some(is_allowed) = allowed_before(turn, call, judged) {
+        if !is_allowed {
+            return deny(Unapproved::Nobody);
+        }
+        let rule = finding.rule.as_str();
+        let question = Question { rule, ..asked_for(turn.cx, call, judged) };
+        let told = json!({ "scope": "run", "mode": "allowed" });
+        let by = &turn.cx.principal;
+        let audit = turn.shop.approvals.audit(by, "approval.approved", &question, told);
+        turn.commit(vec![audit]).await?;
+        return Ok(());
+    }
     // The same words do something else in another folder.
     let begins = |ground: &Option<Ground>| ground.as_ref().map(Ground::identity);
     let reader = setting.reader.as_ref();
@@ -101,6 +113,17 @@ pub(super) async fn of_concern(
         ApprovalMode::Manual => turn.ask_admin(&question).await?.err(),
     };
     why.map_or(Ok(()), deny)
+}
+
+/// Whether whoever asked agreed to a call before it was made; `None` where somebody is asked.
+fn allowed_before(turn: &Turn<'_>, call: Call<'_>, judged: &Judged) -> Option<bool> {
+    let terms = turn.cx.from.terms.as_ref()?;
+    match judged.tool.risk(&judged.arguments) {
+        Risk::Command(command) => terms.allows(call.name, Some(&command)),
+        Risk::None | Risk::Input { .. } | Risk::Code { .. } | Risk::ChangeSelf(_) => {
+            terms.allows(call.name, None)
+        }
+    }
 }
 
 /// Gets the agreement to what words of others may have brought about; who gave it, where somebody
@@ -272,6 +295,10 @@ impl Turn<'_> {
         question: &Question<'_>,
     ) -> Result<Result<Actor, Unapproved>, Broken> {
         let Question { tool, what, rule, .. } = *question;
+        let only = |terms: &Arc<Terms>| terms.approvals != TermApprovals::Ask;
+        if self.cx.from.terms.as_ref().is_some_and(only) {
+            return Ok(Err(Unapproved::Nobody));
+        }
         if let Some(reason) = self.before_approval(tool, what, rule).await {
             return Ok(Err(Unapproved::Denied { reason: Some(reason) }));
         }

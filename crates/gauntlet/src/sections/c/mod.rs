@@ -5,6 +5,7 @@ mod approvals;
 mod bots;
 mod counters;
 mod crowd;
+mod editor;
 mod hooks;
 mod joins;
 mod pages;
@@ -45,6 +46,7 @@ pub const SECTION: Section = Section {
         Row { id: "C19", what: "numbers that tell how much others do" },
         Row { id: "C20", what: "a request that joins a turn under way" },
         Row { id: "C21", what: "audit chains after a power cut, with `durability: process`" },
+        Row { id: "C22", what: "an editor: sessions of others, files outside, leave, frames" },
     ],
     scenes: &[
         Scene {
@@ -63,6 +65,7 @@ pub const SECTION: Section = Section {
             raise: rooms::halls,
             attempts: &[rooms::ATTEMPTS],
         },
+        Scene { name: "an editor", raise: editor::desk, attempts: &[editor::ATTEMPTS] },
         Scene {
             name: "crowds and counters",
             raise: crowd::crowded,

@@ -71,7 +71,7 @@ fn need(method: &str, path: &str) -> Option<Need> {
         }
         "sessions" | "mcp" if !reads => Need::Daemon,
         "sessions" | "mcp" => Need::Verb("read"),
-        "messages" | "stop" | "retry" | "new" | "remembered" | "forget" if says => {
+        "messages" | "stop" | "retry" | "new" | "remembered" | "forget" | "editor" if says => {
             Need::Verb("chat")
         }
         "approvals" if reads || says => Need::Verb("approve"),
