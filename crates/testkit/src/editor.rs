@@ -127,7 +127,8 @@ impl Editor {
     /// When none comes.
     pub fn until(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
         loop {
-            let frame = self.next().unwrap_or_else(|| panic!("no answer: {:?}", self.updates));
+            let frame =
+                self.next_frame().unwrap_or_else(|| panic!("no answer: {:?}", self.updates));
             if is_it(&frame) {
                 return frame;
             }
@@ -138,7 +139,7 @@ impl Editor {
     ///
     /// # Panics
     /// When none comes, and when what comes is no frame: nothing else may be there.
-    pub fn next(&mut self) -> Option<Value> {
+    pub fn next_frame(&mut self) -> Option<Value> {
         let line = match self.lines.recv_timeout(ANSWER_MAX) {
             Ok(line) => line,
             Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => return None,
@@ -216,7 +217,7 @@ impl Editor {
     /// Closes its side, and waits for the command; its exit code.
     pub fn leave(mut self) -> Option<i32> {
         self.stdin = None;
-        while self.next().is_some() {}
+        while self.next_frame().is_some() {}
         self.child.wait().ok()?.code()
     }
 }

@@ -1,4 +1,10 @@
 //! A conversation that works in a folder of its own choosing, with an editor or without.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "tests touch files and fail by panicking"
+)]
 
 use crate::support::*;
 use insula_domain::AccessMode;

@@ -262,7 +262,7 @@ fn by_link(ground: &Ground) -> Outcome {
     let turn = ground.tell(Where::Dm(ADA), &ann(), &canary.text, once(calls.to_vec()))?;
     hold!(turn.results.iter().all(|it| it.starts_with("refused: ")), "{}", turn.told());
     for agent in ["flows", "u"] {
-        let leak = ground.leaked_to(agent, &[canary.clone()])?;
+        let leak = ground.leaked_to(agent, std::slice::from_ref(&canary))?;
         hold!(leak.is_none(), "{}", leak.unwrap_or_default());
     }
     Ok(Verdict::Held)
