@@ -5,6 +5,7 @@
 //! lie in the folder of its conversation; one that does not answer in time is as none, and what
 //! counts is on disk.
 
+use crate::editor_questions::EditorAnswer;
 use crate::engine::Engine;
 use crate::turn::Turn;
 use insula_domain::SessionKey;
@@ -12,11 +13,8 @@ use insula_registry::context::{Desk, Offers};
 use insula_registry::events::turn::{EditedFile, EditorEvent, TurnEvent};
 use insula_tools::{Cleared, FileChange, ToolRef};
 use serde_json::Value;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-use tokio::sync::oneshot;
 
 /// How long an editor may take to answer.
 const ANSWER_MAX: Duration = Duration::from_secs(10);
@@ -26,30 +24,6 @@ const TOLD_BYTES_MAX: usize = 64 * 1024;
 const FILE_BYTES_MAX: usize = 1024 * 1024;
 /// Files that an editor is asked for in one call.
 const ASKED_MAX: usize = 16;
-
-/// What an editor answered: the text it was asked for, nothing where it did as told, or why not.
-pub type EditorAnswer = Result<Option<String>, String>;
-
-/// What a turn has asked its editor and not heard of yet.
-#[derive(Default)]
-pub(crate) struct EditorQuestions {
-    waiting: Mutex<(u64, BTreeMap<String, oneshot::Sender<EditorAnswer>>)>,
-}
-
-impl EditorQuestions {
-    fn ask(&self) -> (String, oneshot::Receiver<EditorAnswer>) {
-        let (tell, told) = oneshot::channel();
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.0 += 1;
-        let request = waiting.0.to_string();
-        waiting.1.insert(request.clone(), tell);
-        (request, told)
-    }
-
-    fn take(&self, request: &str) -> Option<oneshot::Sender<EditorAnswer>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).1.remove(request)
-    }
-}
 
 impl Engine {
     /// Takes what an editor answers to a turn of its conversation; whether one had asked that.

@@ -26,6 +26,7 @@ pub(crate) mod current;
 mod debounce;
 mod delivered;
 mod editor;
+mod editor_questions;
 pub mod engine;
 pub(crate) mod facts;
 pub mod foreign;
@@ -84,7 +85,7 @@ pub use cleaned::cleaned;
 pub use client::{CallCount, ClientResult, Wishes};
 pub use control::Undone;
 pub use delivered::{DeliveryFile, DeliveryText};
-pub use editor::EditorAnswer;
+pub use editor_questions::EditorAnswer;
 pub use engine::Engine;
 pub use insula_models::{AnswerFormat, ToolChoice, ToolSchema};
 pub use insula_registry::events::{

@@ -1,7 +1,7 @@
 //! The turns that are under way: who listens to them, what joins them, what stops them.
 
 use crate::debounce::Debounce;
-use crate::editor::EditorQuestions;
+use crate::editor_questions::EditorQuestions;
 use crate::past::{Past, ends_passage};
 use crate::redaction::Redaction;
 use insula_domain::Actor;

@@ -39,7 +39,7 @@ fn g_what_others_do_changes_no_byte_of_an_agent() {
         "file", "health", "heard", "hook", "look", "mcp", "metrics", "model", "page", "post",
         "rows", "search", "site", "step", "token", "turn",
     ] {
-        assert!(outcome.counts.get(kind).is_some_and(|count| *count > 10), "{kind}: {outcome:?}");
+        assert!(outcome.counts.get(kind).is_some_and(|count| *count > 3), "{kind}: {outcome:?}");
     }
 }
 

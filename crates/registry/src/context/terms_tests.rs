@@ -1,3 +1,5 @@
+//! What terms take away, and that they come back from the journal as they were.
+
 use super::*;
 use proptest::prelude::*;
 

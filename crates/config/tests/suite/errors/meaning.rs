@@ -130,7 +130,7 @@ pub const MEANING: &[Case] = &[
     ),
     Case(
         "agents: {main: {}}\nboards: {plans: {agents: {mian: work}}}",
-        "2:26",
+        "2:27",
         "board `plans` names agent `mian`, which does not exist",
         All,
     ),
@@ -142,13 +142,13 @@ pub const MEANING: &[Case] = &[
     ),
     Case(
         "agents: {main: {}}\nboards: {plans: {people: {'telegram:*': see}}}",
-        "2:26",
+        "2:27",
         "`telegram:*` is not one person, and rights on boards are",
         All,
     ),
     Case(
         "agents: {main: {}}\nboards: {plans: {agents: {main: see}, kinds: {code: [main]}}}",
-        "2:53",
+        "2:54",
         "board `plans`: agent `main` does `code` and may not claim",
         All,
     ),
@@ -158,7 +158,12 @@ pub const MEANING: &[Case] = &[
         "board `plans`: `main` can't review",
         All,
     ),
-    Case("agents: {main: {}}\nboards: {Plans: {}}", "2:10", "`Plans` can't name a board", All),
+    Case(
+        "agents: {main: {}}\nboards: {Plans: {}}",
+        "2:10",
+        "`Plans` can't name a board in `boards` of config.yaml",
+        All,
+    ),
     Case(
         "agents: {main: {}}\nbindings: [{agent: Main, telegram: 1}]",
         "2:20",

@@ -36,12 +36,16 @@ const PROVOKED: [&str; 13] = [
 ];
 
 /// Those that are not, and why none of them says more than those that are.
-const NOT_PROVOKED: [(&str, &str); 5] = [
+const NOT_PROVOKED: [(&str, &str); 9] = [
     ("turn.joined", "as turn.accepted, of a message that joins"),
     ("reasoning.delta", "as text.delta; needs a model that reasons"),
     ("text.reset", "has no content"),
     ("session.compressed", "has no content"),
     ("missed", "a count of one's own stream"),
+    ("editor.call", "as tool.call, of a turn that an editor asked for; see C22"),
+    ("editor.done", "as tool.done, of the same"),
+    ("editor.read", "as tool.call, of the same"),
+    ("editor.write", "as tool.done, of the same"),
 ];
 
 fn events() -> Names {
