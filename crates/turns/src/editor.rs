@@ -114,8 +114,9 @@ impl Turn<'_> {
             named.extend(cleared.get("path").and_then(Value::as_str).map(str::to_owned));
         }
         let places = self.cx.files.places_of(named).await.unwrap_or_default();
-        let inside: Vec<PathBuf> =
-            places.into_iter().map(|it| it.path).filter(|it| it.starts_with(folder)).collect();
+        // The folder itself is no file, and what a path that leads nowhere comes to.
+        let is_inside = |it: &PathBuf| it.starts_with(folder) && it != folder;
+        let inside: Vec<PathBuf> = places.into_iter().map(|it| it.path).filter(is_inside).collect();
         let Some(buffers) = self.cx.files.buffers() else { return };
         for path in inside.into_iter().take(ASKED_MAX) {
             let Some(text) = path.to_str().map(str::to_owned) else { continue };

@@ -124,8 +124,8 @@ pub async fn explain(
     Id(id): Id,
     body: Result<Json<Question>, JsonRejection>,
 ) -> Result<Json<Explained>, ApiError> {
-    let Json(question) = body?;
     let agent = live(&api, &id)?;
+    let Json(question) = body?;
     let address = question.by.as_deref().map(|who| address(&api, who)).transpose();
     let address = address.map_err(ApiError::invalid)?;
     let settings = agent.config.clone();
