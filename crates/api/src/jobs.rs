@@ -61,7 +61,7 @@ pub struct RunShown {
     /// The moment it is for.
     scheduled_at: String,
     began_at: String,
-    /// How many milliseconds late it began.
+    /// How many milliseconds late it began, not counting its jitter.
     late_ms: i64,
     ended_at: Option<String>,
     /// `done`, `silent`, `empty`, `failed`, `timeout`, `stopped`, `budget`, `denied`,
@@ -125,13 +125,19 @@ fn shown(view: &JobView, now: Timestamp) -> JobShown {
     }
 }
 
-fn run_shown(agent: &AgentContext, run: JobRun) -> RunShown {
+fn run_shown(agent: &AgentContext, view: &JobView, run: JobRun) -> RunShown {
     let seals = agent.store.seals();
+    let meant = run.scheduled_at.as_millis();
+    // One that somebody asked for beside the schedule is for the moment they did.
+    let meant = match &view.plan {
+        Some(plan) if plan.next(meant.saturating_sub(1)) == Some(meant) => plan.moved(meant),
+        _ => meant,
+    };
     RunShown {
         job: run.job.into(),
         scheduled_at: run.scheduled_at.to_string(),
         began_at: run.began_at.to_string(),
-        late_ms: run.began_at.as_millis() - run.scheduled_at.as_millis(),
+        late_ms: run.began_at.as_millis() - meant,
         outcome: run.ended_at.and(run.outcome).map(Into::into),
         ended_at: run.ended_at.map(|at| at.to_string()),
         why: run.why,
@@ -255,8 +261,9 @@ pub async fn run(
     path: NamedPath,
 ) -> Result<(StatusCode, Json<RunShown>), ApiError> {
     let (agent, name) = named(&api, path)?;
+    let view = api.jobs.one(&agent, &caller.actor(), &name).await?;
     let run = api.jobs.run_now(&agent, &caller.actor(), &name).await?;
-    Ok((StatusCode::ACCEPTED, Json(run_shown(&agent, run))))
+    Ok((StatusCode::ACCEPTED, Json(run_shown(&agent, &view, run))))
 }
 
 /// The newest runs of a job, the newest first.
@@ -268,7 +275,7 @@ pub async fn runs(
     path: NamedPath,
 ) -> Result<Json<Vec<RunShown>>, ApiError> {
     let (agent, name) = named(&api, path)?;
-    api.jobs.one(&agent, &caller.actor(), &name).await?;
+    let view = api.jobs.one(&agent, &caller.actor(), &name).await?;
     let runs = agent.store.job_runs(&name, RUNS_TOLD).await?;
-    Ok(Json(runs.into_iter().map(|run| run_shown(&agent, run)).collect()))
+    Ok(Json(runs.into_iter().map(|run| run_shown(&agent, &view, run)).collect()))
 }

@@ -92,6 +92,11 @@ impl Daemon {
         Ok(made["token"].as_str().context("no token in the answer")?.to_owned())
     }
 
+    /// The token of its admin.
+    pub fn admin_token(&self) -> Result<String> {
+        Ok(std::fs::read_to_string(self.home.join("run/admin.token"))?.trim().to_owned())
+    }
+
     /// Asks it to end, and waits.
     pub fn stop(mut self) -> Result<()> {
         Command::new("kill").arg(self.child.id().to_string()).status()?;

@@ -43,6 +43,21 @@ pub fn serving(agents: usize, model: SocketAddr, durability: Durability) -> Resu
     write(&format!("{}{}", shared(model, durability), crowd(agents)?))
 }
 
+/// A home whose agents each have a job that runs once in a minute, at a moment of its own.
+pub fn scheduled(agents: usize, model: SocketAddr) -> Result<TempDir> {
+    let mut text = shared(model, Durability::Power);
+    text.push_str("defaults: {tools: minimal}\nagents:\n");
+    for index in 0..agents {
+        // Jitter spreads them: all of them would be due with the minute.
+        writeln!(
+            text,
+            "  {}: {{cron: {{tick: {{schedule: \"* * * * *\", jitter: 1m, prompt: tick}}}}}}",
+            agent(index)
+        )?;
+    }
+    write(&text)
+}
+
 /// A home for neighbours: one is quiet, one will flood, and the provider of one never answers.
 pub fn neighbours(model: SocketAddr) -> Result<TempDir> {
     let shared = shared(model, Durability::Power);

@@ -19,7 +19,9 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 use homes::Durability;
 use rows::turns::{AGENTS, Plan};
-use rows::{Bench, SESSION_TURNS, fairness, gateway, growth, prompt, starts, tools, turns};
+use rows::{
+    Bench, SESSION_TURNS, fairness, gateway, growth, prompt, schedules, starts, tools, turns,
+};
 use std::path::PathBuf;
 
 /// Measures an insula binary from outside
@@ -101,6 +103,15 @@ enum What {
         #[arg(long, value_enum, default_value_t = Durability::Power)]
         durability: Durability,
     },
+    /// Many agents with a job a minute each
+    Schedules {
+        /// Agents in the home
+        #[arg(long, default_value_t = 10_000)]
+        agents: usize,
+        /// Minutes that count
+        #[arg(long, default_value_t = 3)]
+        minutes: u32,
+    },
     /// Serve the instant model until killed
     Model,
     /// Serve the platform of `gateway` until killed
@@ -136,6 +147,7 @@ fn main() -> Result<()> {
         What::Prompt => prompt::report(&bench),
         What::Tools => tools::report(&bench),
         What::Fairness => fairness::report(&bench),
+        What::Schedules { agents, minutes } => schedules::report(&bench, agents, minutes),
         What::Gateway { accounts, chats, agents, messages, rate, durability } => {
             flush()?;
             let plan = gateway::Plan { accounts, chats, agents, messages, rate, durability };

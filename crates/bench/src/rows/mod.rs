@@ -4,6 +4,7 @@ pub mod fairness;
 pub mod gateway;
 pub mod growth;
 pub mod prompt;
+pub mod schedules;
 pub mod starts;
 pub mod tools;
 pub mod turns;

@@ -30,7 +30,7 @@ use tower::ServiceExt as _;
 
 /// What whoever has the token of an agent looks at. Names of agents that may or may not be there
 /// answer alike.
-const LOOKS: [&str; 25] = [
+const LOOKS: [&str; 31] = [
     "/api/agents",
     "/api/agents/b",
     "/api/agents/b/context",
@@ -50,6 +50,12 @@ const LOOKS: [&str; 25] = [
     "/api/agents/b/audit",
     "/api/agents/b/audit/verify",
     "/api/agents/b/usage",
+    "/api/agents/b/jobs",
+    "/api/agents/b/jobs/tick/runs",
+    "/api/jobs",
+    "/api/boards",
+    "/api/boards/plot-b/cards",
+    "/api/boards/commons/cards",
     "/api/agents/alpha",
     "/api/agents/ghost/sessions",
     "/api/agents/a/audit",

@@ -8,6 +8,12 @@ use std::fmt::Write as _;
 /// The agent that is watched.
 pub const WATCHED: &str = "b";
 
+/// The board that all others share.
+pub const SHARED_BOARD: &str = "commons";
+
+/// The version of an agent whose file is wrong.
+const FAILS: u8 = 7;
+
 /// What holds where nothing is said about strangers.
 const BALANCED: &str = "balanced";
 
@@ -44,6 +50,15 @@ pub fn shared_file(others: &[&Other], host: Option<&str>) -> String {
     if let Some(host) = host.filter(|host| ids.contains(host)) {
         let _ = writeln!(text, "  - {{agent: {host}, web: {COMMON}}}");
     }
+    text.push_str("boards:\n");
+    for id in &ids {
+        let _ = writeln!(text, "  {}: {{agents: {{{id}: manage}}, failures: 1}}", board(id));
+    }
+    let known: Vec<&str> = others.iter().map(|other| other.id.as_str()).collect();
+    if !known.is_empty() {
+        let all: Vec<String> = known.iter().map(|id| format!("{id}: manage")).collect();
+        let _ = writeln!(text, "  {SHARED_BOARD}: {{agents: {{{}}}}}", all.join(", "));
+    }
     let here: Vec<&&Other> = others.iter().filter(|other| other.is_in_shared_file).collect();
     if !here.is_empty() {
         text.push_str("agents:\n");
@@ -52,26 +67,55 @@ pub fn shared_file(others: &[&Other], host: Option<&str>) -> String {
             for line in agent_file(&other.id, other.version).lines() {
                 let _ = writeln!(text, "    {line}");
             }
+            // One that fails has nothing that links could be added to.
+            let to = known.iter().filter(|id| **id != other.id && other.version != FAILS);
+            let links: Vec<String> = to
+                .flat_map(|id| ["ask", "notify"].map(|kind| format!("{{to: {id}, as: {kind}}}")))
+                .collect();
+            if !links.is_empty() {
+                let _ = writeln!(text, "    links: [{}]", links.join(", "));
+            }
         }
     }
     text
 }
 
+/// The board that an agent has to itself.
+pub fn board(id: &str) -> String {
+    format!("plot-{id}")
+}
+
+/// What an agent does by the clock. Moved by its jitter, so that nothing else happens in the same
+/// moment.
+fn jobs(id: &str, version: u8) -> String {
+    let acts = r#"[{"call":"memory_search","arguments":{"query":"tea"}},{"tell":true}]"#;
+    match version {
+        0 | 3 | 8 => format!(
+            "cron: {{tick: {{schedule: every 5m, jitter: 4m, prompt: '{acts}', deliver: 'telegram:{id}bot:-1'}}}}"
+        ),
+        1 | 6 => format!("heartbeat: {{every: 7m, prompt: '{acts}', scope: global}}"),
+        5 => format!("boot: '{acts}'"),
+        _ => "cron: {}".to_owned(),
+    }
+}
+
 /// `agent.yaml` of an agent, in one of ten versions.
 pub fn agent_file(id: &str, version: u8) -> String {
     let is_watched = id == WATCHED;
-    if version == 7 && !is_watched {
+    if version == FAILS && !is_watched {
         // It fails, alone.
         return "tolls: [todo]\n".to_owned();
     }
     let tools = match version {
         1 => "tools: [todo, memory, memory_search, session_search, read_file, write_file]",
         2 => {
-            "tools: {also_allow: [send_message], deny: [web_search], rules: {write_file: {path: {path: ['*.md', '*.txt']}}}}"
+            "tools: {also_allow: [send_message, message_agent, notify, cronjob, kanban], deny: [web_search], rules: {write_file: {path: {path: ['*.md', '*.txt']}}}}"
         }
         // As many as in version 2, and others.
-        8 => "tools: {also_allow: [send_message], deny: [web_extract]}",
-        _ => "tools: {also_allow: [send_message]}",
+        8 => {
+            "tools: {also_allow: [send_message, message_agent, notify, cronjob, kanban], deny: [web_extract]}"
+        }
+        _ => "tools: {also_allow: [send_message, message_agent, notify, cronjob, kanban]}",
     };
     let memory = match version {
         2 => "memory: {scope: chat}",
@@ -106,6 +150,7 @@ pub fn agent_file(id: &str, version: u8) -> String {
         1 => "{trusted: ['mcp:desk']}",
         _ => BALANCED,
     };
+    let jobs = jobs(id, version);
     let default = if is_watched || version != 2 { "default: false" } else { "default: true" };
     format!(
         "name: The {id}
@@ -117,6 +162,7 @@ personality: You are {id}, version {version}.
 {memory}
 {hooks}
 {budget}
+{jobs}
 network: ['site.test', '{SERVER}']
 web: {{search: {{provider: searxng, base_url: 'http://{SERVER}/{id}/searx/'}}}}
 secrets: [KEY]

@@ -5,7 +5,7 @@
     reason = "this file owns the homes of noninterference runs, in folders of their own"
 )]
 
-use super::cast::WATCHED;
+use super::cast::{self, WATCHED};
 use super::observe::Observed;
 use anyhow::{Context as _, Result};
 use rusqlite::types::ValueRef;
@@ -119,6 +119,10 @@ impl Ground {
         let own = home.join("agents").join(WATCHED).join("agent.db");
         if own.exists() {
             rows(&own, "b", observed, |_| true).context("the database of the agent")?;
+        }
+        let board = home.join("boards").join(format!("{}.db", cast::board(WATCHED)));
+        if board.exists() {
+            rows(&board, "board", observed, |_| true).context("the board of the agent")?;
         }
         let daemon = home.join("insula.db");
         rows(&daemon, "daemon", observed, |row| {

@@ -253,6 +253,9 @@ impl Maker {
             "/deny",
             "/nonsense",
             "/reload",
+            "/cron",
+            "/cron add every 2h | [{\"say\": \"tea\"}]",
+            "/cron remove job-1",
         ];
         (*self.dice.pick(&commands)).to_owned()
     }
@@ -300,7 +303,7 @@ impl Maker {
         {
             return call;
         }
-        let (tool, arguments) = match self.dice.below(50) {
+        let (tool, arguments) = match self.dice.below(60) {
             0..2 => {
                 let item = json!({ "id": self.word(), "content": self.sentence() });
                 ("todo", json!({ "todos": [item], "merge": true }))
@@ -360,6 +363,13 @@ impl Maker {
                 ("delegate_task", json!({ "tasks": tasks }))
             }
             31..33 => ("clarify", json!({ "question": self.sentence() })),
+            50..53 => ("cronjob", self.job()),
+            53..57 => self.card(),
+            57..60 => {
+                let tool = *self.dice.pick(&["message_agent", "message_agent", "notify"]);
+                let acts = json!([self.call(1), { "tell": true }]);
+                (tool, json!({ "agent": *self.dice.pick(&IDS), "message": acts.to_string() }))
+            }
             _ => ("nonsense", json!({})),
         };
         json!({ "call": tool, "arguments": arguments })
@@ -383,6 +393,47 @@ impl Maker {
                 self.follow_up = Some(json!({ "call": "memory_search", "arguments": query }));
                 let content = format!("{word} {}", self.sentence());
                 json!({ "action": "add", "target": target, "content": content })
+            }
+        }
+    }
+
+    /// Something that is done by the clock.
+    fn job(&mut self) -> Value {
+        let name = *self.dice.pick(&["tick", "water", "weed"]);
+        match self.dice.below(5) {
+            0 => json!({ "action": "list" }),
+            1 => json!({ "action": "run", "job_id": name }),
+            2 => json!({ "action": "remove", "job_id": name }),
+            _ => {
+                self.is_asking = true;
+                let acts = json!([{ "say": self.sentence() }]).to_string();
+                let schedule = *self.dice.pick(&["90s", "every 3m", "every 2h"]);
+                json!({ "action": "create", "name": name, "schedule": schedule, "prompt": acts, "repeat": 3 })
+            }
+        }
+    }
+
+    /// Something about a card: of one's own board, of the one that the others share, or of
+    /// somebody else's.
+    fn card(&mut self) -> (&'static str, Value) {
+        let boards = ["plot-{id}", "plot-{id}", super::cast::SHARED_BOARD, "plot-b", "plot-alpha"];
+        let board = *self.dice.pick(&boards);
+        match self.dice.below(6) {
+            0 => ("kanban_list", json!({ "board": board })),
+            1 => ("kanban_show", json!({ "board": board, "task_id": "1" })),
+            2 => (
+                "kanban_complete",
+                json!({ "board": board, "task_id": "1", "result": self.word() }),
+            ),
+            _ => {
+                let acts = json!([
+                    { "call": "kanban_complete", "arguments": { "result": self.sentence() } },
+                    { "say": self.word() },
+                ]);
+                let (title, body) = (self.sentence(), acts.to_string());
+                let card =
+                    json!({ "board": board, "title": title, "body": body, "assignee": "{id}" });
+                ("kanban_create", card)
             }
         }
     }

@@ -291,8 +291,15 @@ impl Tool for Shell {
 /// The built-in tools, with that shell in place of everything that starts programs.
 pub const TOOLS: &[&dyn Tool] = &[
     &insula_tools::Clarify,
+    &insula_tools::CronJob,
     &insula_tools::DelegateTask,
+    &insula_tools::KanbanComplete,
+    &insula_tools::KanbanCreate,
+    &insula_tools::KanbanList,
+    &insula_tools::KanbanShow,
     &insula_tools::MemorySearch,
+    &insula_tools::MessageAgent,
+    &insula_tools::Notify,
     &insula_tools::Patch,
     &insula_tools::ReadFile,
     &insula_tools::Remember,

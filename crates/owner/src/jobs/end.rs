@@ -2,9 +2,9 @@
 
 use super::Clockwork;
 use crate::delivery::{ChatRef, SILENT};
+use insula_capabilities::failures::cause_in;
 use insula_config::job::Deliver;
-use insula_domain::{Actor, SessionKey};
-use insula_domain::{Audience, ChatType, Label};
+use insula_domain::{Actor, Audience, ChatType, FailureCause, Label, SessionKey};
 use insula_registry::context::{AgentContext, JobTurn};
 use insula_registry::home_chats::HomeChat;
 use insula_registry::jobs::JobView;
@@ -65,7 +65,13 @@ impl Clockwork {
         }
         let text = match said {
             Some(TurnEnd::Replied { text, .. }) => text,
-            Some(TurnEnd::Failed { error }) => return Ok(Ended::new("failed", &error)),
+            Some(TurnEnd::Failed { error }) => {
+                let notes = agent.store.turn_notes(turn).await?;
+                let cause = notes.iter().rev().find_map(|it| cause_in(&it.note));
+                // No fault of the job: it goes on when there is room again.
+                let is_budget = cause == Some(FailureCause::OverBudget);
+                return Ok(Ended::new(if is_budget { "budget" } else { "failed" }, &error));
+            }
             Some(TurnEnd::OverBudget(refusal)) => {
                 return Ok(Ended::new("budget", &refusal.to_string()));
             }

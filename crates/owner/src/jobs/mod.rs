@@ -18,21 +18,24 @@ use insula_registry::jobs::{JobView, Jobs};
 use insula_registry::trail::Trail;
 use insula_registry::{AgentState, Registry};
 use insula_schedule::Start;
-use insula_store::{AgentCommand, JobCommand, JobRow, JobRun, JobState, Store, StoreError};
+use insula_store::{AgentCommand, Due, JobCommand, JobRow, JobRun, JobState, Store, StoreError};
 use insula_turns::Engine;
 use insula_world::{Timestamp, World};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 /// How long the clock sleeps at most: somebody may set the machine's.
 const SLEEP_MAX: Duration = Duration::from_secs(30);
 /// How many agents are looked at at once.
 const AT_ONCE: usize = 32;
-/// How many that are due are read from the store at once.
+/// How many that are due are read from the store at once, and wait to be looked at.
 const DUE_AT_ONCE: usize = 256;
+/// How long somebody who is looked at keeps others waiting. Whose storage does not answer goes on
+/// beside them.
+const PATIENCE: Duration = Duration::from_secs(2);
 /// How soon an agent is looked at again that does not serve, or whose store failed.
 const LOOK_AGAIN_MS: i64 = 60_000;
 
@@ -55,6 +58,10 @@ pub struct Clockwork {
     attended: Mutex<HashSet<(AgentId, Box<str>, i64)>>,
     /// The generations whose jobs are known, by agent.
     known: Mutex<BTreeMap<AgentId, u64>>,
+    /// The agents that are being looked at.
+    looking: Mutex<BTreeSet<AgentId>>,
+    /// A look is over.
+    looked: Notify,
     room: Semaphore,
 }
 
@@ -89,6 +96,8 @@ impl Clockwork {
             out,
             attended: Mutex::default(),
             known: Mutex::default(),
+            looking: Mutex::default(),
+            looked: Notify::new(),
             room: Semaphore::new(AT_ONCE),
         })
     }
@@ -97,17 +106,18 @@ impl Clockwork {
     pub async fn run(self: Arc<Self>, stop: CancellationToken) {
         let mut changes = self.registry.changes();
         match self.store.daemon().busy().await {
-            Ok(agents) => {
-                self.look_at_all(agents).await;
-            }
+            Ok(agents) => agents.into_iter().for_each(|id| self.look_beside(id)),
             Err(error) => tracing::error!(%error, "runs that are under way can't be read"),
         }
+        let mut are_others = true;
         loop {
-            changes.mark_unchanged();
-            if let Err(error) = self.access.tidy_handoffs().await {
-                tracing::error!(%error, "conversations whose link is gone can't be handed back");
+            if std::mem::take(&mut are_others) {
+                changes.mark_unchanged();
+                if let Err(error) = self.access.tidy_handoffs().await {
+                    tracing::error!(%error, "conversations whose link is gone can't be handed back");
+                }
+                self.learn().await;
             }
-            self.learn().await;
             let pause = match self.begin_due().await {
                 Ok(pause) => pause,
                 Err(error) => {
@@ -118,77 +128,130 @@ impl Clockwork {
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
-                () = changes.changed() => {}
+                () = changes.changed() => are_others = true,
                 () = self.jobs.changed() => {}
+                () = self.looked.notified() => {}
                 () = self.world.clock.sleep(pause) => {}
             }
         }
     }
 
-    /// Looks at every agent that is due; how long nothing is then.
+    /// Looks at every agent that is due; how long nothing is then, but for those who are being
+    /// looked at: the end of a look says that it is time to ask again.
     async fn begin_due(self: &Arc<Self>) -> Result<Duration, StoreError> {
+        let (now, store) = (self.world.clock.now(), self.store.daemon());
         loop {
-            let now = self.world.clock.now();
-            let due = self.store.daemon().due(now, DUE_AT_ONCE).await?;
+            let is_full = self.room.available_permits() == 0;
+            let under_way = self.looking().len();
+            if is_full && under_way >= DUE_AT_ONCE {
+                return Ok(SLEEP_MAX);
+            }
+            let mut due = store.due(now, DUE_AT_ONCE + under_way).await?;
+            self.rest_of(&mut due);
             if due.is_empty() {
-                let next = self.store.daemon().next_wake().await?;
-                let left = next.map_or(i64::MAX, |at| at.as_millis() - now.as_millis());
-                let left = u64::try_from(left).unwrap_or_default();
-                return Ok(Duration::from_millis(left).min(SLEEP_MAX));
+                break;
             }
-            let all = due.into_iter().map(|due| due.agent).collect();
-            if self.look_at_all(all).await == Kept::No {
-                // Who could not be put off would be due again at once, and for ever.
-                return Ok(STORE_AGAIN);
-            }
+            due.into_iter().for_each(|due| self.look_beside(due.agent));
         }
+        // Of so many there is one who is not being looked at, if there is one at all.
+        let under_way = self.looking().len();
+        let mut ahead = store.due(Timestamp::from_millis(i64::MAX), under_way + 1).await?;
+        self.rest_of(&mut ahead);
+        let left = ahead.first().map_or(i64::MAX, |next| next.at.as_millis() - now.as_millis());
+        Ok(Duration::from_millis(u64::try_from(left).unwrap_or_default()).min(SLEEP_MAX))
     }
 
-    /// Looks at agents; whether it is kept for all of them when to look again.
-    async fn look_at_all(self: &Arc<Self>, agents: Vec<AgentId>) -> Kept {
-        let looks = agents.into_iter().map(|id| async move {
+    /// Leaves those whom nobody looks at.
+    fn rest_of(&self, due: &mut Vec<Due>) {
+        let looking = self.looking();
+        due.retain(|due| !looking.contains(&due.agent));
+    }
+
+    /// Looks at an agent, unless somebody does. Beside whoever asks: its storage may not answer.
+    fn look_beside(self: &Arc<Self>, id: AgentId) {
+        if !self.looking().insert(id.clone()) {
+            return;
+        }
+        let this = self.clone();
+        tokio::spawn(async move {
             // Never closed.
-            let _permit = self.room.acquire().await;
-            self.look(&id).await
+            let room = this.room.acquire().await;
+            let look = std::pin::pin!(this.look(&id));
+            let kept = match patiently(&this.world, look).await {
+                Ok(kept) => kept,
+                Err(look) => {
+                    drop(room);
+                    look.await
+                }
+            };
+            if kept == Kept::No {
+                // Who could not be put off would be due again at once, and for ever.
+                this.world.clock.sleep(STORE_AGAIN).await;
+            }
+            this.looking().remove(&id);
+            this.looked.notify_one();
         });
-        let all = futures_util::future::join_all(looks).await;
-        if all.contains(&Kept::No) { Kept::No } else { Kept::Yes }
     }
 
     /// Takes up jobs of configurations that are new, and those of the start.
     async fn learn(self: &Arc<Self>) {
+        let mut new = Vec::new();
         let snapshot = self.registry.snapshot();
         for (id, entry) in &snapshot.agents {
-            let done = match &entry.state {
-                AgentState::Ready(agent) => self.learn_of(agent).await,
-                AgentState::Deleted | AgentState::Deleting(_) => self.jobs.forget(id).await,
-                _ => Ok(()),
-            };
-            if let Err(error) = done {
-                // Tried again with the next change.
-                self.known().remove(id);
-                tracing::error!(agent = %id, %error, "the jobs of an agent can't be taken up");
+            match &entry.state {
+                AgentState::Ready(agent) => {
+                    let before = self.known().insert(id.clone(), agent.generation.0);
+                    let has_none = agent.jobs.is_empty() && before.is_none();
+                    if before != Some(agent.generation.0) && !has_none {
+                        new.push((agent.clone(), before));
+                    }
+                }
+                AgentState::Deleted | AgentState::Deleting(_) => {
+                    if let Err(error) = self.jobs.forget(id).await {
+                        tracing::error!(agent = %id, %error, "the jobs of an agent can't be forgotten");
+                    }
+                }
+                _ => {}
+            }
+        }
+        let agents: Vec<_> = new.iter().map(|(agent, _)| agent.clone()).collect();
+        if let Err(error) = self.jobs.take_up(&agents).await {
+            tracing::error!(%error, "the jobs of agents can't be taken up");
+            return self.forget_all(&agents);
+        }
+        for (agent, before) in new {
+            if before.is_none()
+                && let Err(error) = self.begin_at_start(&agent).await
+            {
+                tracing::error!(agent = %agent.id, %error, "what an agent does at the start can't be begun");
+                self.forget_all(&[agent]);
             }
         }
     }
 
-    async fn learn_of(self: &Arc<Self>, agent: &Arc<AgentContext>) -> Result<(), StoreError> {
-        let before = self.known().insert(agent.id.clone(), agent.generation.0);
-        if before == Some(agent.generation.0) || (agent.jobs.is_empty() && before.is_none()) {
+    /// Has agents learnt of again with the next change.
+    fn forget_all(&self, agents: &[Arc<AgentContext>]) {
+        let mut known = self.known();
+        for agent in agents {
+            known.remove(&agent.id);
+        }
+    }
+
+    async fn begin_at_start(self: &Arc<Self>, agent: &Arc<AgentContext>) -> Result<(), StoreError> {
+        let Some(job) = agent.jobs.iter().find(|job| job.plan(&agent.id, 0) == Ok(None)) else {
             return Ok(());
-        }
-        self.jobs.since(agent).await?;
-        let at_start = agent.jobs.iter().find(|job| job.plan(&agent.id, 0) == Ok(None));
-        if let Some(job) = at_start.filter(|_| before.is_none()) {
-            let begin = JobCommand::Begin(self.new_run(&job.name, self.now_ms()));
-            agent.store.commit(vec![AgentCommand::Job(Box::new(begin))]).await?;
-            self.look(&agent.id).await;
-        }
-        Ok(())
+        };
+        let begin = JobCommand::Begin(self.new_run(&job.name, self.now_ms()));
+        agent.store.commit(vec![AgentCommand::Job(Box::new(begin))]).await?;
+        self.jobs.call(&agent.id).await
+    }
+
+    fn looking(&self) -> MutexGuard<'_, BTreeSet<AgentId>> {
+        // Nothing runs foreign code under it, so a poisoned lock guards nothing broken.
+        self.looking.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn known(&self) -> MutexGuard<'_, BTreeMap<AgentId, u64>> {
-        // Nothing runs foreign code under it, so a poisoned lock guards nothing broken.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -325,5 +388,14 @@ impl Clockwork {
             outcome: None,
             why: None,
         }
+    }
+}
+
+/// What a future comes to, or the future itself where that takes longer than one is patient.
+async fn patiently<F: Future + Unpin>(world: &World, mut future: F) -> Result<F::Output, F> {
+    tokio::select! {
+        biased;
+        done = &mut future => Ok(done),
+        () = world.clock.sleep(PATIENCE) => Err(future),
     }
 }

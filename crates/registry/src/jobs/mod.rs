@@ -18,12 +18,19 @@ use insula_domain::AgentId;
 use insula_store::{DaemonCommand, JobRow, JobState, LeaseHolder, StoreError};
 use insula_world::{Timestamp, World};
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use tokio::sync::{Mutex, Notify};
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::Notify;
 
 /// What the name of a value begins with that says which jobs of an agent's configuration are
 /// known, and since when.
 const KNOWN: &str = "jobs:";
+
+/// How many wake times one commit writes where the jobs of many agents are taken up.
+const TAKEN_UP_AT_ONCE: usize = 500;
+
+/// How often an agent was called. Held while its wake time is written: who looks and who calls
+/// write the same one. One for each agent, so that their times are written together.
+type Calls = Arc<tokio::sync::Mutex<u64>>;
 
 /// The jobs of a daemon's agents.
 pub struct Jobs {
@@ -33,9 +40,8 @@ pub struct Jobs {
     trail: Trail,
     /// An agent is to be looked at before its time.
     changed: Notify,
-    /// How often each agent was called. Held while a wake time is written: who looks and who
-    /// calls write the same one.
-    calls: Mutex<BTreeMap<AgentId, u64>>,
+    /// How often each agent was called.
+    calls: Mutex<BTreeMap<AgentId, Calls>>,
 }
 
 impl Jobs {
@@ -62,7 +68,16 @@ impl Jobs {
 
     /// How often an agent was called so far.
     pub async fn calls(&self, agent: &AgentId) -> u64 {
-        self.calls.lock().await.get(agent).copied().unwrap_or_default()
+        *self.calls_of(agent).lock().await
+    }
+
+    fn calls_of(&self, agent: &AgentId) -> Calls {
+        // Nothing runs foreign code under it, so a poisoned lock guards nothing broken.
+        let mut all = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        match all.get(agent) {
+            Some(calls) => calls.clone(),
+            None => all.entry(agent.clone()).or_default().clone(),
+        }
     }
 
     /// Says when an agent is to be looked at next, after a look that began when it had been called
@@ -73,8 +88,9 @@ impl Jobs {
         called: u64,
         at: Option<Timestamp>,
     ) -> Result<(), StoreError> {
-        let calls = self.calls.lock().await;
-        if calls.get(agent).copied().unwrap_or_default() != called {
+        let calls = self.calls_of(agent);
+        let calls = calls.lock().await;
+        if *calls != called {
             return Ok(());
         }
         let wake = DaemonCommand::SetWake { agent: agent.clone(), at };
@@ -83,9 +99,9 @@ impl Jobs {
 
     /// Has an agent looked at now.
     pub async fn call(&self, agent: &AgentId) -> Result<(), StoreError> {
-        let mut calls = self.calls.lock().await;
-        let count = calls.entry(agent.clone()).or_default();
-        *count = count.wrapping_add(1);
+        let calls = self.calls_of(agent);
+        let mut calls = calls.lock().await;
+        *calls = calls.wrapping_add(1);
         let at = Some(self.world.clock.now());
         let wake = DaemonCommand::SetWake { agent: agent.clone(), at };
         let done = self.owner.daemon().commit(vec![wake]).await;
@@ -94,32 +110,38 @@ impl Jobs {
         done.map(drop)
     }
 
-    /// Since when the jobs of an agent's configuration are as they are. Where they were others
-    /// before that is now, and the agent is woken when the first of them is due. Its database
-    /// stays closed.
-    pub async fn since(&self, agent: &AgentContext) -> Result<Timestamp, StoreError> {
-        let known = self.known_since(agent).await?;
-        if let Some((at, IsSame::Yes)) = known {
-            return Ok(at);
+    /// Takes up the jobs of configurations. Where an agent's are others than before, they are so
+    /// since now, and it is woken when the first of them is due. Its database stays closed.
+    pub async fn take_up(&self, agents: &[Arc<AgentContext>]) -> Result<(), StoreError> {
+        let mut new = Vec::new();
+        for agent in agents {
+            let known = self.known_since(agent).await?;
+            let is_new = match known {
+                Some((_, is_same)) => is_same == IsSame::No,
+                None => !agent.jobs.is_empty(),
+            };
+            if is_new {
+                new.push((agent, known));
+            }
         }
-        let now = self.world.clock.now();
-        if agent.jobs.is_empty() && known.is_none() {
-            return Ok(now);
+        for some in new.chunks(TAKEN_UP_AT_ONCE) {
+            let now = self.world.clock.now();
+            let batch = some.iter().flat_map(|(agent, known)| {
+                let value = format!("{} {}", now.as_millis(), digest(agent));
+                // Whoever looks finds what is due; where jobs were others before, rows of them
+                // may be.
+                let first = match known {
+                    Some(_) => Some(now),
+                    None => self.first(agent, now),
+                };
+                let id = &agent.id;
+                let wake =
+                    first.map(|at| DaemonCommand::SetWake { agent: id.clone(), at: Some(at) });
+                [DaemonCommand::PutValue { key: key(id), value }].into_iter().chain(wake)
+            });
+            self.owner.daemon().commit(batch.collect()).await?;
         }
-        let (key, digest) = (key(&agent.id), digest(agent));
-        // Whoever looks finds what is due; where jobs were others before, rows of them may be.
-        let first = match known {
-            Some(_) => Some(now),
-            None => self.first(agent, now),
-        };
-        let value = format!("{} {digest}", now.as_millis());
-        let mut batch = vec![DaemonCommand::PutValue { key, value }];
-        batch.extend(
-            first.map(|at| DaemonCommand::SetWake { agent: agent.id.clone(), at: Some(at) }),
-        );
-        self.owner.daemon().commit(batch).await?;
-        self.changed.notify_one();
-        Ok(now)
+        Ok(())
     }
 
     /// Since when the jobs that are known of an agent's configuration are, and whether they are

@@ -209,9 +209,6 @@ pub trait DaemonBackend: Send + Sync {
     /// Agents to wake.
     async fn due(&self, now: Timestamp, limit: usize) -> Result<Vec<Due>>;
 
-    /// The earliest wake time.
-    async fn next_wake(&self) -> Result<Option<Timestamp>>;
-
     /// Agents that may have unfinished turns or deliveries.
     async fn busy(&self) -> Result<Vec<AgentId>>;
 

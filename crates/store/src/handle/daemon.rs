@@ -39,11 +39,6 @@ impl DaemonStore {
         self.backend.due(now, limit).await
     }
 
-    /// The earliest wake time there is.
-    pub async fn next_wake(&self) -> Result<Option<Timestamp>> {
-        self.backend.next_wake().await
-    }
-
     /// Agents that may have unfinished turns or deliveries, by id: every agent that has one,
     /// and some that had one lately. Read at start; ask each for [`unfinished`](crate::AgentStore::unfinished).
     pub async fn busy(&self) -> Result<Vec<AgentId>> {

@@ -7,7 +7,7 @@ use crate::daemon::{AgentRow, Due, Lifecycle};
 use crate::key::AuditKey;
 use insula_domain::id::AgentId;
 use insula_world::Timestamp;
-use rusqlite::{Connection, OptionalExtension as _};
+use rusqlite::Connection;
 
 /// Adds or replaces what is known of an agent. Its chain gets an anchor at once, before there
 /// is a chain, so that a chain without anchor is known to have lost it.
@@ -88,11 +88,4 @@ pub(crate) fn due(sql: &Connection, now: Timestamp, limit: usize) -> rusqlite::R
             Ok(Due { at: Timestamp::from_millis(row.get(0)?), agent: agent_id(row, 1)? })
         })?
         .collect()
-}
-
-/// The earliest wake time.
-pub(crate) fn next_wake(sql: &Connection) -> rusqlite::Result<Option<Timestamp>> {
-    sql.prepare_cached("SELECT at FROM wake ORDER BY at LIMIT 1")?
-        .query_row([], |row| row.get(0).map(Timestamp::from_millis))
-        .optional()
 }

@@ -9,23 +9,23 @@ use serde_json::{Map, Value, json};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-const HOUR: Duration = Duration::from_secs(60 * 60);
+pub const HOUR: Duration = Duration::from_secs(60 * 60);
 const ACCOUNT: &str = "channels: {telegram: {accounts: {main: {token: '1:x'}}}}\n";
 
-fn config(agent: &str) -> String {
+pub fn config(agent: &str) -> String {
     let access = "access: {allow: ['telegram:1'], admins: ['telegram:9']}";
     format!("{ACCOUNT}agents:\n  a: {{default: true, {access}, {agent}}}\n")
 }
 
 /// Begins what is due from now on, as a daemon does.
-fn wind(fixture: &Fixture) -> CancellationToken {
+pub fn wind(fixture: &Fixture) -> CancellationToken {
     let stop = CancellationToken::new();
     tokio::spawn(fixture.owner.clockwork().clone().run(stop.clone()));
     stop
 }
 
 /// The runs of a job, the newest first, once so many are over.
-async fn over(fixture: &Fixture, job: &str, count: usize) -> Vec<JobRun> {
+pub async fn over(fixture: &Fixture, job: &str, count: usize) -> Vec<JobRun> {
     for _ in 0..20_000 {
         let runs = fixture.agent("a").store.job_runs(job, 100).await.unwrap();
         if runs.iter().filter(|run| run.ended_at.is_some()).count() >= count {
@@ -36,12 +36,12 @@ async fn over(fixture: &Fixture, job: &str, count: usize) -> Vec<JobRun> {
     panic!("{:?}", fixture.agent("a").store.job_runs(job, 100).await);
 }
 
-fn outcomes(runs: &[JobRun]) -> Vec<&str> {
+pub fn outcomes(runs: &[JobRun]) -> Vec<&str> {
     runs.iter().map(|run| run.outcome.as_deref().unwrap_or("under way")).collect()
 }
 
 /// Lets time pass bit by bit, so that whoever sets off something may before it goes on.
-async fn pass(fixture: &Fixture, time: Duration) {
+pub async fn pass(fixture: &Fixture, time: Duration) {
     for _ in 0..60 {
         fixture.handles.clock.advance(time / 60).await;
     }

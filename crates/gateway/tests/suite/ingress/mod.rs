@@ -19,6 +19,7 @@ mod groups;
 mod handoffs;
 mod home_chat;
 mod jobs;
+mod jobs_bounds;
 mod pairing;
 mod repeats;
 mod roles;

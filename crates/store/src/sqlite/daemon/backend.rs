@@ -46,10 +46,6 @@ impl DaemonBackend for DaemonFile {
         self.run(move |db, _| db.read(|sql| directory::due(sql, now, limit))).await
     }
 
-    async fn next_wake(&self) -> Result<Option<Timestamp>> {
-        self.run(|db, _| db.read(directory::next_wake)).await
-    }
-
     async fn busy(&self) -> Result<Vec<AgentId>> {
         self.run(|_, state| Ok(lock(&state.busy).iter().cloned().collect())).await
     }
