@@ -65,7 +65,7 @@ pub struct RunShown {
     late_ms: i64,
     ended_at: Option<String>,
     /// `done`, `silent`, `empty`, `failed`, `timeout`, `stopped`, `budget`, `denied`,
-    /// `undelivered`, `interrupted`, `overlap` or `missed`; none while it runs.
+    /// `refused`, `undelivered`, `interrupted`, `overlap` or `missed`; none while it runs.
     outcome: Option<String>,
     why: Option<String>,
     /// Its turn, by name.

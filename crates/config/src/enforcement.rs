@@ -16,24 +16,12 @@ pub struct Unenforced {
     pub restricts: fn(&Node) -> bool,
 }
 
-/// A hook for an event that nothing asks about yet. Whoever calls `hooks::ask` for it deletes
-/// its line.
-const fn nobody_asks(path: &'static str) -> Unenforced {
-    Unenforced { path, when: "", restricts: |node| !node.items().is_empty() }
-}
-
 /// Every restriction that nothing enforces yet.
-pub static UNENFORCED: &[Unenforced] = &[
-    Unenforced {
-        path: "isolation",
-        when: ": `process` or `container`",
-        restricts: |node| node.text() != Some("context"),
-    },
-    nobody_asks("hooks.kanban_task_claimed"),
-    nobody_asks("hooks.kanban_task_completed"),
-    nobody_asks("hooks.kanban_task_blocked"),
-    nobody_asks("hooks.cron:run"),
-];
+pub static UNENFORCED: &[Unenforced] = &[Unenforced {
+    path: "isolation",
+    when: ": `process` or `container`",
+    restricts: |node| node.text() != Some("context"),
+}];
 
 /// The restrictions in `node` that nothing enforces: their paths and places.
 pub fn unenforced(node: &Node) -> Vec<(String, &Node)> {

@@ -98,6 +98,9 @@ impl HookEvent {
         !matches!(
             self,
             Self::AgentLifecycle
+                | Self::KanbanTaskClaimed
+                | Self::KanbanTaskCompleted
+                | Self::KanbanTaskBlocked
                 | Self::OnSessionEnd
                 | Self::OnSessionFinalize
                 | Self::OnSessionReset

@@ -115,12 +115,3 @@ fn a_server_guards_and_only_its_own_host_is_granted() {
     let context = json(&home, &["context", "show", "a"]);
     assert_eq!(context["boundary"]["network"], json!([]));
 }
-
-#[test]
-fn a_hook_that_nobody_would_ask_fails_its_agent() {
-    let home =
-        configured("agents:\n  a: {default: true}\n  b: {hooks: {'cron:run': [{expr: 'true'}]}}\n");
-    let _daemon = start_still(&home);
-    assert_eq!(state(&home, "a"), "ready");
-    assert_eq!(state(&home, "b"), "failed");
-}

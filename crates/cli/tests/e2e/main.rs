@@ -55,6 +55,7 @@ mod openai_surface;
 mod policies;
 mod programs;
 mod provider;
+mod recipes;
 mod reload;
 mod reload_thousand;
 mod responses;

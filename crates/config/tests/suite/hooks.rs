@@ -51,7 +51,7 @@ fn a_mistake_in_a_hook_fails_its_agent_and_no_other() {
         ("{pre_tool_call: [{http: 'ftp://h/x'}]}", "`ftp://h/x` is not an http or https address"),
         ("{pre_tool_call: [{http: 'http://h/${secret:X}'}]}", "has a reference in it"),
         ("{memory:scope: [{expr: \"'x'\", on_failure: allow}]}", "can't be allowed to fail"),
-        ("{cron:run: [{expr: 'true'}]}", "does not enforce it"),
+        ("{kanban_task_blocked: [{command: x}]}", "can't be a command"),
     ] {
         let (report, loaded) = load_text(&format!("agents: {{b: {{}}, a: {{hooks: {hooks}}}}}"));
         let found = report.errors().next().unwrap_or_else(|| panic!("{hooks}"));

@@ -4,11 +4,12 @@
 //! known by the claim: whatever a crash cut off is taken up by looking at the board again. [`run`]
 //! makes turns of a claim, [`tell`] tells chats what became of what they asked for.
 
+mod hooked;
 mod run;
 mod tell;
 
 use crate::delivery::Relay;
-use insula_capabilities::Opened;
+use insula_capabilities::{Capabilities, Opened};
 use insula_config::board::Board;
 use insula_domain::{AgentId, BoardName, CardId};
 use insula_registry::access::Access;
@@ -30,6 +31,14 @@ const SLEEP_MAX: Duration = Duration::from_secs(30);
 /// A card of a board.
 type Named = (BoardName, CardId);
 
+/// Since when an agent has a card.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Taken {
+    Now,
+    /// It had it when somebody looked: before a restart, perhaps.
+    Before,
+}
+
 /// Has agents work on cards.
 pub struct Workers {
     world: World,
@@ -38,6 +47,7 @@ pub struct Workers {
     boards: Arc<Boards>,
     homes: Arc<HomeChats>,
     trail: Trail,
+    caps: Capabilities,
     engine: Engine,
     out: Arc<Relay>,
     /// The cards that somebody sees to in this process.
@@ -56,6 +66,7 @@ impl Workers {
             boards: parts.boards.clone(),
             homes: parts.homes.clone(),
             trail: parts.trail.clone(),
+            caps: opened.capabilities.clone(),
             engine,
             out,
             attended: Mutex::default(),
@@ -126,7 +137,7 @@ impl Workers {
         let running = desk.running().await?;
         for (agent, card) in &running {
             *busy.entry(agent.clone()).or_default() += 1;
-            self.attend(&desk, agent, card.id, card.run);
+            self.attend(&desk, agent, (card.id, card.run), Taken::Before);
         }
         let mut left =
             board.max_running.saturating_sub(u32::try_from(running.len()).unwrap_or(u32::MAX));
@@ -148,7 +159,7 @@ impl Workers {
                     Ok(card) => {
                         *busy.entry(agent.clone()).or_default() += 1;
                         left -= 1;
-                        self.attend(&desk, &agent, card.id, card.run);
+                        self.attend(&desk, &agent, (card.id, card.run), Taken::Now);
                     }
                     // Somebody was faster, or took the right away.
                     Err(BoardError::Step(_) | BoardError::Wrong(_) | BoardError::NotAllowed(_)) => {
@@ -161,14 +172,25 @@ impl Workers {
     }
 
     /// Sees to a card that an agent has, unless somebody does.
-    fn attend(self: &Arc<Self>, desk: &Arc<Desk>, agent: &AgentId, card: CardId, run: i64) {
+    fn attend(
+        self: &Arc<Self>,
+        desk: &Arc<Desk>,
+        agent: &AgentId,
+        (card, run): (CardId, i64),
+        taken: Taken,
+    ) {
         let name = (desk.name().clone(), card);
         if !self.attended().insert(name.clone()) {
             return;
         }
         let (this, desk, agent) = (self.clone(), desk.clone(), agent.clone());
         tokio::spawn(async move {
-            if let Err(error) = this.see_to(&desk, &agent, card, run).await {
+            if taken == Taken::Now {
+                this.claimed(&desk, &agent, (card, run)).await;
+            }
+            let seen_to = this.see_to(&desk, &agent, card, run).await;
+            this.over(&desk, &agent, (card, run)).await;
+            if let Err(error) = seen_to {
                 tracing::error!(board = %name.0, %card, %error, "a card could not be seen to; it is tried again");
                 this.world.clock.sleep(Duration::from_secs(5)).await;
             }

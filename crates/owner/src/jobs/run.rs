@@ -3,12 +3,15 @@
 use super::Clockwork;
 use super::end::Ended;
 use crate::delivery::ChatRef;
+use insula_capabilities::hooks::{self, HookDecision, Occasion};
+use insula_domain::hook::HookEvent;
 use insula_domain::{Actor, Address, Audience, Integrity, Label, Source, SourceKind};
 use insula_registry::access::Access;
 use insula_registry::context::{AgentContext, JobTurn};
 use insula_registry::jobs::{JobView, Jobs};
 use insula_store::{AgentCommand, IdempotencyKey, JobCommand, JobRun, Part, StoreError, TurnId};
 use insula_turns::{Acknowledge, Around, Inbound, SubmitError, TurnEvent, TurnHandle};
+use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -161,6 +164,9 @@ impl Clockwork {
             origin: None,
             acknowledge: Acknowledge::AtOnce,
         };
+        if let Some(why) = self.refused(agent, &inbound, view, run).await? {
+            return ended("refused", &why);
+        }
         let mut text = view.job.prompt.to_string();
         if let Some(script) = &view.job.script {
             let limit = SCRIPT_MAX.min(view.job.timeout);
@@ -217,6 +223,48 @@ impl Clockwork {
                 .route(address)
                 .map_or(true, |found| found.context.id != agent.id);
         Ok(leads_elsewhere.then(|| "the chat it was made in is not this agent's any more".into()))
+    }
+
+    /// Why a hook does not want a run, where one says so.
+    async fn refused(
+        &self,
+        agent: &Arc<AgentContext>,
+        inbound: &Inbound,
+        view: &JobView,
+        run: &JobRun,
+    ) -> Result<Option<String>, StoreError> {
+        if !agent.hooks.has(HookEvent::CronRun) {
+            return Ok(None);
+        }
+        let session = self.engine.open_session(inbound).await?;
+        let seals = agent.store.seals();
+        let files = agent.workspace.files(&inbound.session, session, &seals, &self.world);
+        let key = inbound.session.to_string();
+        let occasion = Occasion {
+            agent,
+            session: Some((&key, session)),
+            scope: None,
+            principal: &inbound.principal,
+            at: Some(&inbound.scope),
+            files: Some(&files),
+        };
+        let fields = || {
+            json!({
+                "text": &*view.job.prompt,
+                "extra": {
+                    "job": &*run.job,
+                    "scheduled_at": run.scheduled_at.to_string(),
+                    "deliver": view.deliver().to_string(),
+                    "script": view.job.script.as_deref(),
+                },
+            })
+        };
+        Ok(match hooks::ask(&self.caps, HookEvent::CronRun, &occasion, fields).await {
+            HookDecision::Go(_) => None,
+            HookDecision::Block { reason, .. } => {
+                Some(format!("a hook does not want it: {reason}"))
+            }
+        })
     }
 
     /// Runs the script of a job, once; what it printed, or why it did not.

@@ -114,6 +114,42 @@ async fn a_card_is_done_by_whom_it_is_for_in_a_conversation_and_a_folder_of_its_
 }
 
 #[tokio::test]
+async fn hooks_of_who_works_on_a_card_hear_what_becomes_of_it_and_no_other_does() {
+    let hooks = "hooks: {kanban_task_claimed: [{expr: 'true'}], kanban_task_completed: [{expr: 'true'}], kanban_task_blocked: [{expr: 'true'}]}, ";
+    let text = config("work: {agents: {b: work, c: manage}}");
+    let text = text.replace("  b: {", &format!("  b: {{{hooks}"));
+    let text = text.replace("  c: {", &format!("  c: {{{hooks}"));
+    let fixture = with(&text, insula_tools::BUILT_IN, obedient).await;
+    let _stop = begin(&fixture).drop_guard();
+    for body in
+        ["DO kanban_complete {\"result\": \"x\"}", "DO kanban_block {\"reason\": \"no key\"}"]
+    {
+        let card = desk(&fixture).add(for_agent("b", body)).await.unwrap();
+        when(&fixture, card.id, |it| it.runs.iter().any(|run| run.turn.is_some())).await;
+        while fixture.owner.workers().running() > 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+    let heard = async |agent: &str| -> Vec<String> {
+        let records = fixture.agent(agent).store.audit_tail(100).await.unwrap();
+        let hooks = records.iter().filter(|it| &*it.kind == "hook");
+        let events = hooks.map(|it| {
+            let content: serde_json::Value = serde_json::from_str(&it.content).unwrap();
+            content["event"].as_str().unwrap().to_owned()
+        });
+        events.collect()
+    };
+    let all = [
+        "kanban_task_claimed",
+        "kanban_task_completed",
+        "kanban_task_claimed",
+        "kanban_task_blocked",
+    ];
+    assert_eq!(heard("b").await, all);
+    assert_eq!(heard("c").await, Vec::<String>::new());
+}
+
+#[tokio::test]
 async fn two_failures_block_a_card_and_say_why() {
     let fixture = open("work: {agents: {b: work}}").await;
     let _stop = begin(&fixture).drop_guard();

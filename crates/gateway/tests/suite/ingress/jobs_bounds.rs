@@ -176,3 +176,20 @@ async fn a_model_makes_a_job_for_an_admin_and_it_answers_where_it_was_made() {
     let said = ("main".to_owned(), "9".to_owned(), "heard: Say tea".to_owned());
     assert_eq!(posts[told..], [said.clone(), said]);
 }
+
+#[tokio::test]
+async fn a_hook_refuses_a_run_and_the_job_goes_on() {
+    let text = config(
+        "hooks: {'cron:run': [{expr: \"!text.contains('Report')\"}]}, cron: {report: {schedule: '0 * * * *', prompt: Report}, other: {schedule: '0 * * * *', prompt: Other}}",
+    );
+    let fixture = open_fixture(&text).await;
+    let _stop = wind(&fixture).drop_guard();
+    pass(&fixture, HOUR).await;
+    let runs = over(&fixture, "report", 1).await;
+    assert_eq!(outcomes(&runs), ["refused"]);
+    assert!(runs[0].why.as_deref().unwrap().contains("hook"), "{runs:?}");
+    assert_eq!(outcomes(&over(&fixture, "other", 1).await), ["done"]);
+    assert_eq!(fixture.asked(), 1);
+    let rows = fixture.agent("a").store.jobs().await.unwrap();
+    assert!(rows.iter().all(|row| row.state == JobState::Active && row.failures == 0), "{rows:?}");
+}
