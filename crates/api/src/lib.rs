@@ -4,6 +4,7 @@
 //! route looks at what they may do with its agent. Nothing here knows a token's text, a connection
 //! or a platform. Types that go over the wire are defined here and in the front, and nowhere below.
 
+mod all_events;
 mod approvals;
 pub mod audit;
 mod audit_export;
@@ -190,7 +191,9 @@ pub fn router(state: Api) -> Router {
         .route("/agents/{id}/usage", get(usage::agent))
         .route("/usage", get(usage::all))
         .method_not_allowed_fallback(wrong_method)
-        .route_layer(from_fn(require));
+        .route_layer(from_fn(require))
+        // Of all agents that are the caller's: it looks at each itself.
+        .route("/events", get(all_events::follow));
     Router::new()
         .route("/v1/models", get(v1::models))
         .route("/v1/models/{id}", get(v1::model))
