@@ -16,6 +16,7 @@ mod dashboard;
 mod forward;
 mod home_chat;
 mod limits;
+mod map;
 mod me;
 mod metrics;
 mod openapi;
@@ -131,6 +132,7 @@ pub fn router(server: Server) -> Router {
         .route_layer(from_fn(require))
         // Anybody asks these: who they are, and to be somebody.
         .route("/me", get(me::me))
+        .route("/map", get(map::map))
         .route("/sign-in", post(sign_in::enter).merge(delete(sign_in::leave)))
         .route("/openapi.json", get(openapi::document));
     Router::new()

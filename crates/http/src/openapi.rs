@@ -1,7 +1,8 @@
 //! The description of the API for programs and their authors.
 
 use crate::{
-    agents, audit, chat, home_chat, me, metrics, platforms, route, secrets, sign_in, system, tokens,
+    agents, audit, chat, home_chat, map, me, metrics, platforms, route, secrets, sign_in, system,
+    tokens,
 };
 use axum::Json;
 use utoipa::OpenApi;
@@ -25,6 +26,7 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
         audit::verify_daemon,
         audit::chains,
         me::me,
+        map::map,
         sign_in::link,
         sign_in::enter,
         sign_in::leave,

@@ -9,6 +9,8 @@ import { pages } from "../pages/index.js";
 import { Button, Empty, Page } from "./parts.jsx";
 import { SignIn } from "./sign_in.jsx";
 
+const THEMES = { system: "Auto", light: "Light", dark: "Dark" };
+
 /** The page of members: chat and nothing else. */
 const isMembers = location.pathname === "/chat";
 
@@ -44,8 +46,8 @@ function Bar({ there, now }) {
         <span class="quiet small who" title={who.admin ? "the admin of this daemon" : `token ${who.who}`}>
           {who.admin ? "admin" : (who.note ?? who.who)}
         </span>
-        <button type="button" class="button small" onClick={next} aria-label={`Theme: ${theme.value}`} title={`Theme: ${theme.value}`}>
-          {{ system: "Auto", light: "Light", dark: "Dark" }[theme.value]}
+        <button type="button" class="button small" onClick={next} aria-label={`${THEMES[theme.value]} theme`} title="Theme: as the system says, light or dark">
+          {THEMES[theme.value]}
         </button>
         <Button class="button small" onClick={signOut}>
           Sign out

@@ -5,8 +5,12 @@ import { inSight } from "../lib/window.js";
 /** How many rows are drawn whole, without a window. */
 const WHOLE_MAX = 60;
 
-/** What of a long list is in sight, as it is scrolled. */
-function useWindow(count, height) {
+/** How much larger than usual text is drawn here: rows grow with it. */
+const scale = () => Number.parseFloat(getComputedStyle(document.documentElement).fontSize) / 15.6;
+
+/** What of a long list is in sight, as it is scrolled. `height` is that of a row where text is as large as usual. */
+function useWindow(count, usual) {
+  const height = Math.round(usual * scale());
   const at = useRef(null);
   const [seen, setSeen] = useState({ top: 0, view: 800 });
   useEffect(() => {
@@ -19,17 +23,17 @@ function useWindow(count, height) {
     sized.observe(box);
     return () => (box.removeEventListener("scroll", look), sized.disconnect());
   }, [count > WHOLE_MAX]);
-  if (count <= WHOLE_MAX) return { at, first: 0, last: count, before: 0, after: 0 };
+  if (count <= WHOLE_MAX) return { at, first: 0, last: count, before: 0, after: 0, height };
   const { first, last } = inSight({ count, height, ...seen });
-  return { at, first, last, before: first * height, after: (count - last) * height };
+  return { at, first, last, before: first * height, after: (count - last) * height, height };
 }
 
 /**
  * A table. `columns` are `{key, title, cell(row), width, num}`; `rowKey(row)` names a row;
  * `onOpen(row)` makes rows open by click and Enter; `height` is that of a row in a long table.
  */
-export function Table({ label, columns, rows, rowKey, onOpen, height = 44, selected }) {
-  const { at, first, last, before, after } = useWindow(rows.length, height);
+export function Table({ label, columns, rows, rowKey, onOpen, height: usual = 44, selected }) {
+  const { at, first, last, before, after, height } = useWindow(rows.length, usual);
   const long = rows.length > WHOLE_MAX;
   const open = (row) => (event) => {
     if (event.target.closest("a, button, input, select")) return;
@@ -37,7 +41,7 @@ export function Table({ label, columns, rows, rowKey, onOpen, height = 44, selec
   };
   return (
     <div ref={at} class={long ? "table long" : "table"} tabIndex={0} role="region" aria-label={label}>
-      <table aria-rowcount={rows.length + 1} style={long ? `--row:${height}px` : undefined}>
+      <table aria-rowcount={rows.length + 1} style={long ? { "--row": `${height}px` } : undefined}>
         <thead>
           <tr>
             {columns.map((it) => (
@@ -74,11 +78,11 @@ export function Table({ label, columns, rows, rowKey, onOpen, height = 44, selec
 }
 
 /** A list whose rows are all of one height. `row(item)` draws one. */
-export function List({ label, items, itemKey, row, height = 44 }) {
-  const { at, first, last, before, after } = useWindow(items.length, height);
+export function List({ label, items, itemKey, row, height: usual = 44 }) {
+  const { at, first, last, before, after, height } = useWindow(items.length, usual);
   return (
     <div ref={at} class={items.length > WHOLE_MAX ? "list long" : "list"} tabIndex={0} role="region" aria-label={label}>
-      <ul>
+      <ul style={{ "--row": `${height}px` }}>
         {before > 0 && <li aria-hidden="true" style={{ height: `${before}px` }} />}
         {items.slice(first, last).map((item) => (
           <li key={itemKey(item)}>{row(item)}</li>
