@@ -124,6 +124,10 @@ function History({ agent }) {
       {() =>
         all.length === 0 ? (
           <p class="quiet">Nothing is on record of its generations.</p>
+        ) : all.length === 1 ? (
+          <p class="quiet">
+            {told(all[0])}, by {all[0].actor}. Nothing changed since.
+          </p>
         ) : (
           <div class="stack">
             <label class="field">
