@@ -5,6 +5,9 @@ import { address, blocks, inline } from "../src/lib/markdown.js";
 import { reader } from "../src/lib/sse.js";
 import { AROUND, inSight } from "../src/lib/window.js";
 import { ago, count, took, usd } from "../src/lib/words.js";
+import { apart, byTurn, unmarked } from "../src/lib/transcript.js";
+import { heard } from "../src/lib/talk_state.js";
+import { graph, related } from "../src/lib/graph.js";
 import { parse, to } from "../src/lib/router.js";
 
 test("events are read whole however the stream is cut", () => {
@@ -91,4 +94,65 @@ test("times and amounts read as people say them", () => {
   assert.equal(took(65_000), "1 min 5 s");
   assert.equal(usd(1_500_000), "$1.50");
   assert.equal(count(1_234_567), "1.2 M");
+});
+
+test("what was said is told turn by turn, with what tools said and whose words those are", () => {
+  const marked = '<untrusted id="0a1b" source="web x.example">\nhello\n</untrusted id="0a1b">';
+  const turns = byTurn([
+    { seq: 1, turn: "t", role: "user", text: "hi\n⟦sent along: a file⟧\nkiwi", tools: [] },
+    { seq: 2, turn: "t", role: "assistant", text: "I look", tools: ["web_extract"] },
+    { seq: 3, turn: "t", role: "tool", text: marked, tools: [] },
+    { seq: 4, turn: "t", role: "assistant", text: "done", tools: [] },
+    { seq: 5, turn: "u", role: "user", text: "more", tools: [] },
+  ]);
+  assert.equal(turns.length, 2);
+  assert.deepEqual(turns[0].steps, [
+    { kind: "text", text: "I look" },
+    { kind: "call", name: "web_extract", about: "", state: "done", result: { text: "hello", source: "web x.example" } },
+  ]);
+  assert.equal(turns[0].reply.text, "done");
+  assert.deepEqual(apart(turns[0].said.text), { words: "hi", beside: "⟦sent along: a file⟧\nkiwi" });
+  // Marks that another wrote are text.
+  assert.equal(unmarked('<untrusted id="0a">x</untrusted id="0b">').source, null);
+});
+
+test("a turn is what its events made of it", () => {
+  const start = { said: "x", along: [], text: "", reasoning: "", steps: [], approvals: [], state: "sending", error: null, turn: null };
+  const all = [
+    ["turn.accepted", { turn: 7 }],
+    ["text.delta", { text: "I " }],
+    ["tool.call", { name: "terminal", about: "ls" }],
+    ["approval.asked", { id: "a", tool: "terminal", what: "ls", rule: "r" }],
+    ["approval.done", { id: "a", outcome: "approved" }],
+    ["tool.done", { name: "terminal", is_error: false }],
+    ["text.delta", { text: "wrong" }],
+    ["text.reset", {}],
+    ["text.delta", { text: "done" }],
+    ["turn.ended", { status: "replied", text: "done" }],
+  ].reduce((now, [event, data]) => heard(now, { event, data }), start);
+  assert.equal(all.turn, 7);
+  assert.equal(all.text, "done");
+  assert.equal(all.state, "replied");
+  assert.deepEqual(all.steps, [
+    { kind: "text", text: "I " },
+    { kind: "call", name: "terminal", about: "ls", state: "done" },
+  ]);
+  assert.equal(all.approvals[0].outcome, "approved");
+});
+
+test("the map shows what leads to a thing and what it leads to, and nothing of others", () => {
+  const agent = (id, tools) => ({ id, state: "ready", tools, files: [], hosts: [], secrets: [], mcp: [], links: [], boards: [], models: ["m"], scope: null, isolation: "context" });
+  const all = graph({
+    accounts: [{ platform: "telegram", account: "main", state: "connected" }],
+    bindings: [
+      { rule: "chat=1", platform: "telegram", account: null, agent: "a", tier: "chat" },
+      { rule: "chat=2", platform: "telegram", account: null, agent: "b", tier: "chat" },
+    ],
+    agents: [agent("a", ["todo", "terminal"]), agent("b", ["todo"])],
+  });
+  const near = related(all, "agent:a");
+  assert.ok(near.has("account:telegram:main") && near.has("binding:0") && near.has("tool:terminal") && near.has("tool:todo"));
+  assert.ok(!near.has("agent:b") && !near.has("binding:1"));
+  assert.deepEqual([...related(all, "tool:terminal")].filter((it) => it.startsWith("agent:")), ["agent:a"]);
+  assert.equal(all.reached.find((it) => it.id === "tool:todo").count, 2);
 });

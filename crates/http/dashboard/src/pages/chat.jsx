@@ -6,6 +6,7 @@ import { may, me } from "../lib/me.js";
 import { useResource } from "../lib/resource.js";
 import { go, route, to } from "../lib/router.js";
 import { ended, retry, say, talk } from "../lib/talk.js";
+import { apart, byTurn } from "../lib/transcript.js";
 import { ago } from "../lib/words.js";
 import { Approval } from "../ui/approval.jsx";
 import { Markdown } from "../ui/markdown.jsx";
@@ -16,31 +17,6 @@ import "./chat.css";
 
 const newName = () => `web-${Date.now().toString(36)}-${crypto.randomUUID().slice(0, 6)}`;
 
-/** What was said, turn by turn: the message, the steps on the way, the reply. */
-export function byTurn(messages) {
-  const turns = [];
-  let last = null;
-  for (const it of messages) {
-    if (it.role === "user") {
-      last = { key: it.seq, turn: it.turn, said: it, steps: [], reply: null };
-      turns.push(last);
-    } else if (last === null) {
-      last = { key: it.seq, turn: it.turn, said: null, steps: [], reply: it.role === "assistant" ? it : null };
-      turns.push(last);
-    } else if (it.role === "assistant" && it.tools.length > 0) {
-      if (it.text) last.steps.push({ kind: "text", text: it.text });
-      for (const name of it.tools) last.steps.push({ kind: "call", name, about: "", state: "done", result: null });
-    } else if (it.role === "tool") {
-      const open = last.steps.find((step) => step.kind === "call" && step.result === null);
-      if (open) open.result = it.text;
-    } else if (it.role === "assistant") {
-      if (last.reply) last.steps.push({ kind: "text", text: last.reply.text });
-      last.reply = it;
-    }
-  }
-  return turns;
-}
-
 function Step({ step }) {
   if (step.kind === "text") return <Markdown text={step.text} />;
   return (
@@ -50,7 +26,10 @@ function Step({ step }) {
         <span class="mono">{step.name}</span>
         <span class="about">{step.about}</span>
       </summary>
-      <div class="inner">{step.result ? <pre class="small">{step.result}</pre> : <span class="quiet">{step.about || "Nothing more is told of it here."}</span>}</div>
+      <div class="inner">
+        {step.result?.source && <p class="quiet small">Words from {step.result.source}</p>}
+        {step.result ? <pre class="small">{step.result.text}</pre> : <span class="quiet">{step.about || "Nothing more is told of it here."}</span>}
+      </div>
     </details>
   );
 }
@@ -71,11 +50,26 @@ function Reply({ agent, session, it, isLast, onLook }) {
           </button>
         )}
         {isLast && it.said && (
-          <Button class="button small" onClick={() => void retry(agent, session, it.said.text)}>
+          <Button class="button small" onClick={() => void retry(agent, session, apart(it.said.text).words)}>
             Try again
           </Button>
         )}
       </div>
+    </div>
+  );
+}
+
+function Own({ text }) {
+  const { words, beside } = apart(text);
+  return (
+    <div class="own">
+      {words}
+      {beside && (
+        <details class="small">
+          <summary>What came along</summary>
+          {beside}
+        </details>
+      )}
     </div>
   );
 }
@@ -239,6 +233,11 @@ function Remembered({ agent, session, onClose }) {
   );
 }
 
+/** Whether a turn of the transcript is the one that is told live. */
+function isSaid(turn, now) {
+  return turn?.said ? apart(turn.said.text).words === now.said : false;
+}
+
 function Conversation({ agent, name, known, onTold }) {
   const now = talk(agent, name).value;
   const busy = now !== null && ["sending", "waiting", "running", "reconnecting"].includes(now.state);
@@ -246,7 +245,6 @@ function Conversation({ agent, name, known, onTold }) {
   const [memory, setMemory] = useState(false);
   const id = known?.id;
   const of = useResource(({ signal }) => (id === undefined ? Promise.resolve(null) : api.get(at("agents", agent, "conversations", String(id)), { signal })), [agent, id]);
-  const end = useRef(null);
   const [stick, setStick] = useState(true);
   // What ended is in the transcript from then on.
   useEffect(() => {
@@ -257,8 +255,8 @@ function Conversation({ agent, name, known, onTold }) {
     });
   }, [ended.value, id]);
   useEffect(() => {
-    if (stick) end.current?.scrollIntoView({ block: "end" });
-  }, [now?.text, now?.steps.length, of.data]);
+    if (stick) scrollTo(0, document.documentElement.scrollHeight);
+  }, [now?.text, now?.state, now?.steps.length, of.data]);
   useEffect(() => {
     const look = () => setStick(innerHeight + scrollY > document.documentElement.scrollHeight - 120);
     addEventListener("scroll", look, { passive: true });
@@ -266,7 +264,7 @@ function Conversation({ agent, name, known, onTold }) {
   }, []);
   const turns = byTurn(of.data?.messages ?? []);
   // A turn under way has its message in the journal already.
-  const shown = now && turns.length > 0 && turns.at(-1).said?.text === now.said && (busy || now.state !== "replied") ? turns.slice(0, -1) : turns;
+  const shown = now && turns.length > 0 && isSaid(turns.at(-1), now) && (busy || now.state !== "replied") ? turns.slice(0, -1) : turns;
   return (
     <div class="stack">
       <div class="said">
@@ -275,12 +273,11 @@ function Conversation({ agent, name, known, onTold }) {
         {shown.length === 0 && now === null && id === undefined && <Empty title={`Say something to ${agent}.`}>What you say stays in this conversation.</Empty>}
         {shown.map((it, index) => (
           <div key={it.key} class="stack">
-            {it.said && <div class="own">{it.said.text}</div>}
+            {it.said && <Own text={it.said.text} />}
             <Reply agent={agent} session={name} it={it} isLast={index === shown.length - 1 && now === null} onLook={setLook} />
           </div>
         ))}
-        {now !== null && !(now.state === "replied" && turns.at(-1)?.said?.text === now.said) && <Live agent={agent} of={now} />}
-        <div ref={end} />
+        {now !== null && !(now.state === "replied" && isSaid(turns.at(-1), now)) && <Live agent={agent} of={now} />}
       </div>
       <Composer agent={agent} session={name} busy={busy} onSaid={() => setStick(true)} onMemory={() => setMemory(true)} />
       {look !== null && (

@@ -6,7 +6,7 @@ import { listen } from "../lib/events.js";
 import { isAdmin, may, me } from "../lib/me.js";
 import { useResource } from "../lib/resource.js";
 import { to } from "../lib/router.js";
-import { heard as talked } from "../lib/talk.js";
+import { heard as talked } from "../lib/talk_state.js";
 import { heard, nothing, place, turnKey } from "../lib/under_way.js";
 import { ago, many, took } from "../lib/words.js";
 import { Approval } from "../ui/approval.jsx";
