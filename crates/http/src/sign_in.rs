@@ -150,6 +150,10 @@ pub async fn enter(
         }
         None => match caller? {
             Caller::Local => (Holder::Local, Actor::CommandLine),
+            Caller::Token(token) if token.scope().is_some() => {
+                let message = "this token sees one scope, and the dashboard shows whole agents; use it with the API or `insula audit`";
+                return Err(ApiError::new(StatusCode::FORBIDDEN, "forbidden", message));
+            }
             Caller::Token(token) => (Holder::Token(token.id.clone()), Actor::token(&token.id)),
         },
     };
