@@ -160,6 +160,40 @@ if (!smoke) {
     await page.context().close();
   });
 
+  await check("a file and a picture come along, and the model is told of them", async () => {
+    const page = await open();
+    await byLink(page, daemon);
+    await page.goto(`${daemon.url}/#/chat/main`);
+    const dot = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", "base64");
+    await page.locator("input[type=file]").setInputFiles([
+      { name: "<b>note</b>.txt", mimeType: "text/plain", buffer: Buffer.from("the word is kiwi") },
+      { name: "dot.png", mimeType: "image/png", buffer: dot },
+    ]);
+    await page.locator(".composer img").waitFor();
+    await say(page, "look at these");
+    await page.locator(".theirs strong", { hasText: "the word is kiwi" }).waitFor();
+    assert.equal(await page.locator(".said b").count(), 0);
+    assert.deepEqual(quiet(page), []);
+    await page.context().close();
+  });
+
+  await check("a reply that a restart cut off is told again, without saying anything twice", async () => {
+    const page = await open();
+    await byLink(page, daemon);
+    await page.goto(`${daemon.url}/#/chat/main`);
+    await say(page, "slow once more");
+    await page.getByText("word3 ").waitFor();
+    const { home, address } = daemon;
+    await daemon.kill();
+    await page.locator(".state", { hasText: "reconnecting" }).waitFor();
+    daemon = await start(null, { home, listen: address });
+    await page.getByText("word5 ").waitFor();
+    await page.getByRole("button", { name: "Stop" }).click();
+    await page.locator(".state", { hasText: "stopped" }).waitFor();
+    assert.equal(await page.locator(".own", { hasText: "slow once more" }).count(), 1);
+    await page.context().close();
+  });
+
   await check("a token of one agent sees one agent, in the page and on the wire", async () => {
     const { token } = daemon.json("token", "create", "--agent", "main", "--verb", "chat", "--verb", "read");
     const page = await open();

@@ -51,6 +51,11 @@ export async function start(config, { home = mkdtempSync(join(tmpdir(), "insula-
         child.on("exit", done);
         child.kill("SIGTERM");
       }),
+    kill: () =>
+      new Promise((done) => {
+        child.on("exit", done);
+        child.kill("SIGKILL");
+      }),
     remove: () => rmSync(home, { recursive: true, force: true }),
   };
 }

@@ -9,7 +9,6 @@ export const nothing = { doing: new Map(), recent: [] };
 export const turnKey = (agent, turn) => `${agent}/${turn}`;
 
 const DOING = {
-  "turn.accepted": () => ({ what: "waiting", about: "" }),
   "tool.call": (data) => ({ what: data.name, about: data.about, kind: "tool" }),
   "tool.done": () => ({ what: "model", about: "" }),
   "approval.asked": (data) => ({ what: `asks for approval of ${data.tool}`, about: data.what, kind: "approval" }),

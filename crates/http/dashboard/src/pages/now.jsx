@@ -84,7 +84,7 @@ function Lane({ agent, turns, now, onOpen }) {
         return (
           <button key={it.turn} type="button" class="turn" onClick={() => onOpen(it)}>
             <State state={kind} />
-            <span class="what">{doing?.what ?? (it.state === "running" ? "model" : "waits for its place")}</span>
+            <span class="what">{it.state === "waiting" ? "waits for its place" : (doing?.what ?? "model")}</span>
             <span class="num quiet">{it.accepted && took(now - new Date(it.accepted).getTime())}</span>
             <span class="under quiet small">{doing?.about || `${it.principal} · ${place(it.session)}`}</span>
           </button>

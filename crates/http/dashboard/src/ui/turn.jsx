@@ -64,7 +64,7 @@ export function Turn({ agent, turn }) {
               ["Asked by", it.principal],
               ["When", <When at={it.accepted} />],
               ["Why it failed", it.error],
-              ["Has read", it.integrity?.level ?? null],
+              ["Has read words of", it.integrity.own ? null : it.integrity.many ? "many places" : it.integrity.sources.join(", ")],
               ["Children", children.length || null],
             ]}
           />
