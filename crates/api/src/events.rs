@@ -16,7 +16,7 @@ use insula_domain::AgentId;
 use insula_registry::events::AgentEvent;
 use insula_registry::tokens::Verb;
 use insula_turns::TurnEvent;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::convert::Infallible;
 use std::time::Duration;
 use tokio::sync::broadcast::error::RecvError;
@@ -58,6 +58,10 @@ pub fn frame(of: Option<(&str, &Number)>, event: &TurnEvent) -> String {
         data["session"] = session.into();
         data["turn"] = turn.clone().into();
     }
+    written(kind, &data)
+}
+
+fn written(kind: &str, data: &Value) -> String {
     format!("event: {kind}\ndata: {data}\n\n")
 }
 
@@ -85,7 +89,7 @@ pub async fn follow(
             event = heard.recv() => event,
         };
         let text = match event {
-            Ok(event) => told(&event, &numbers),
+            Ok(event) => told(&event, &numbers, None),
             Err(RecvError::Lagged(missed)) => {
                 format!("event: missed\ndata: {}\n\n", json!({ "events": missed }))
             }
@@ -107,14 +111,21 @@ pub fn revoked() -> String {
     format!("event: error\ndata: {data}\n\n")
 }
 
-fn told(event: &AgentEvent, numbers: &Numbers) -> String {
-    match event {
+/// An event as a frame; with the agent's name where the stream is of several.
+pub fn told(event: &AgentEvent, numbers: &Numbers, agent: Option<&AgentId>) -> String {
+    let (kind, mut data) = match event {
         AgentEvent::Turn { session, turn, event } => {
-            frame(Some((session, &numbers.turn(*turn))), event)
+            let (kind, mut data) = event.described();
+            data["session"] = (&**session).into();
+            data["turn"] = numbers.turn(*turn).into();
+            (kind, data)
         }
         AgentEvent::Health { state, generation, reason } => {
-            let data = json!({ "state": state, "generation": generation, "reason": reason });
-            format!("event: health\ndata: {data}\n\n")
+            ("health", json!({ "state": state, "generation": generation, "reason": reason }))
         }
+    };
+    if let Some(agent) = agent {
+        data["agent"] = agent.as_str().into();
     }
+    written(kind, &data)
 }

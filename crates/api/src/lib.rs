@@ -4,6 +4,7 @@
 //! route looks at what they may do with its agent. Nothing here knows a token's text, a connection
 //! or a platform. Types that go over the wire are defined here and in the front, and nowhere below.
 
+mod all_events;
 mod approvals;
 pub mod audit;
 mod audit_export;
@@ -11,6 +12,7 @@ mod boards;
 mod body;
 mod caller;
 mod context;
+mod conversations;
 mod deliveries;
 mod editor;
 mod error;
@@ -28,6 +30,7 @@ mod mcp;
 mod mcp_servers;
 mod memory;
 mod messages;
+mod now;
 mod numbers;
 mod openapi;
 mod pairing;
@@ -168,6 +171,9 @@ pub fn router(state: Api) -> Router {
         .route("/sessions/search", get(sessions::search_all))
         .route("/agents/{id}/turns", get(turns::list))
         .route("/agents/{id}/turns/{turn}", get(turns::show))
+        .route("/agents/{id}/turns/{turn}/stop", post(now::stop))
+        .route("/agents/{id}/conversations", get(conversations::list))
+        .route("/agents/{id}/conversations/{conversation}", get(conversations::show))
         .route("/agents/{id}/skills", get(skills::list).merge(post(skills::install)))
         .route("/agents/{id}/skills/{name}", get(skills::show).merge(delete(skills::remove)))
         .route("/agents/{id}/skills-verify", get(skills::verify))
@@ -190,7 +196,10 @@ pub fn router(state: Api) -> Router {
         .route("/agents/{id}/usage", get(usage::agent))
         .route("/usage", get(usage::all))
         .method_not_allowed_fallback(wrong_method)
-        .route_layer(from_fn(require));
+        .route_layer(from_fn(require))
+        // Of all agents that are the caller's: it looks at each itself.
+        .route("/events", get(all_events::follow))
+        .route("/now", get(now::now));
     Router::new()
         .route("/v1/models", get(v1::models))
         .route("/v1/models/{id}", get(v1::model))

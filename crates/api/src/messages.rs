@@ -9,6 +9,7 @@ use crate::id::{Id, ready};
 use crate::numbers::Numbers;
 use crate::submit::{apart, fingerprint};
 use crate::terms::AskedTerms;
+use crate::v1::brought_along;
 use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
@@ -24,7 +25,7 @@ use insula_turns::{
     Acknowledge, Around, BusyMode, Engine, Inbound, SubmitError, TurnEvent, TurnHandle, one_off,
 };
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::sync::Arc;
 use utoipa::ToSchema;
 
@@ -39,6 +40,10 @@ pub struct Say {
     #[serde(default)]
     session: String,
     text: String,
+    /// Pictures and files that come with it: parts `image_url` and `file`, as in `/v1`.
+    #[serde(default)]
+    #[schema(value_type = Vec<Object>)]
+    parts: Vec<Value>,
     /// What to do when a turn is under way: `queue` (where nothing is said), `steer` or
     /// `interrupt`.
     mode: Option<String>,
@@ -58,7 +63,7 @@ pub struct Conversation {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Stopped {
     /// Turns that ran or waited.
-    stopped: usize,
+    pub(crate) stopped: usize,
 }
 
 /// What every request here is about.
@@ -185,16 +190,26 @@ pub async fn say(
     let mut words = vec![&*said.session, &*said.text, said.mode.as_deref().unwrap_or("queue")];
     let terms = said.terms.as_ref().map(|terms| format!("{terms:?}"));
     words.extend(terms.as_deref());
+    let along = Value::from(said.parts);
+    let sent = along.to_string();
+    let (mut along, seen) = match along.as_array().is_some_and(|it| !it.is_empty()) {
+        true => {
+            words.push(&sent);
+            brought_along(&api, &asked.engine, &asked.inbound, &along).await?
+        }
+        false => (Vec::new(), Label::anyone()),
+    };
     asked.inbound.idempotency = key.map(|key| IdempotencyKey {
         who: asked.caller.account().into(),
         key: key.into(),
         request: fingerprint(&asked.agent.id, "messages", &words),
     });
     asked.inbound.parts = vec![Part::Text(said.text)];
+    asked.inbound.parts.append(&mut along);
     let Asked { engine, agent, caller, inbound } = asked;
     let (session, taker) = (inbound.session.clone(), engine.clone());
     let context = told.into_iter().collect();
-    let around = Around { mode, context, ..Around::default() };
+    let around = Around { mode, context, seen, ..Around::default() };
     let submitted = apart(async move {
         match is_once {
             true => taker.submit_once_with(inbound, around).await,

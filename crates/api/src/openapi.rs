@@ -1,9 +1,9 @@
 //! The description of an owner's routes, for the one of the whole API.
 
 use crate::{
-    approvals, audit, audit_export, boards, context, deliveries, editor, events, explain, files,
-    grants, jobs, mcp, mcp_servers, memory, messages, pairing, restart, secrets, sessions, skills,
-    tools, turns, usage, v1,
+    all_events, approvals, audit, audit_export, boards, context, conversations, deliveries, editor,
+    events, explain, files, grants, jobs, mcp, mcp_servers, memory, messages, now, pairing,
+    restart, secrets, sessions, skills, tools, turns, usage, v1,
 };
 use utoipa::OpenApi;
 
@@ -76,6 +76,11 @@ use utoipa::OpenApi;
     editor::open,
     editor::answer,
     events::follow,
+    all_events::follow,
+    now::now,
+    now::stop,
+    conversations::list,
+    conversations::show,
     memory::list,
     memory::show,
     memory::search,

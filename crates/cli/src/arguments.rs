@@ -95,6 +95,12 @@ pub enum Command {
     Model(Model),
     /// Show how the daemon stands; exit 1 when none runs
     Status,
+    /// Open the dashboard in a browser, signed in: prints a link that opens once, within two minutes
+    Open {
+        /// Only print the link
+        #[arg(long)]
+        print: bool,
+    },
     /// Read the configuration again and apply it
     Reload,
     /// End the daemon of this home in order

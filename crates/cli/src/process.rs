@@ -231,3 +231,16 @@ pub fn start_beside(
     // Ctrl-C here is not meant for it.
     Ok(Beside(command.process_group(0).spawn()?))
 }
+
+/// Programs that show a page in the browser of whoever sits here.
+const BROWSERS: [&str; 2] = ["xdg-open", "open"];
+
+/// Shows a page in the browser of whoever sits here, if there is one.
+pub fn show_page(url: &str) {
+    use std::process::{Command, Stdio};
+    BROWSERS.iter().find(|program| {
+        let mut command = Command::new(program);
+        command.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().is_ok()
+    });
+}

@@ -30,7 +30,12 @@ pub struct AgentRow {
 }
 
 impl AgentRow {
-    fn of(id: &AgentId, entry: &AgentEntry) -> Self {
+    /// The same for who may talk to it and not look into it.
+    pub(crate) fn for_members(self) -> Self {
+        Self { reason: None, generation: 0, model: None, memory: None, isolation: None, ..self }
+    }
+
+    pub(crate) fn of(id: &AgentId, entry: &AgentEntry) -> Self {
         let context = entry.state.context();
         Self {
             id: id.to_string(),

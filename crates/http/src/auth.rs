@@ -10,6 +10,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use insula_api::{ApiError, Bearer, Caller, RequestSlot, Stranger, refused_for_good, shaped};
+use insula_registry::sign_ins::Holder;
 use insula_world::World;
 use std::sync::Arc;
 use subtle::ConstantTimeEq as _;
@@ -47,7 +48,15 @@ impl Server {
         if self.admin.is_shown(headers) {
             return Ok(Caller::Local);
         }
-        let token = shown(headers).and_then(|text| self.tokens.find(text));
+        // Who shows a token is nobody else by a cookie that a browser adds.
+        let token = if headers.contains_key(header::AUTHORIZATION) {
+            shown(headers).and_then(|text| self.tokens.find(text))
+        } else {
+            match self.signed_in(headers).ok_or(Stranger)?.1 {
+                Holder::Local => return Ok(Caller::Local),
+                Holder::Token(id) => self.tokens.get(&id),
+            }
+        };
         let token = token.ok_or(Stranger)?;
         let (tokens, id) = (self.tokens.clone(), token.id.clone());
         Ok(Caller::Token(Bearer::new(token, move |agent, verb| {

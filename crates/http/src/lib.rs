@@ -12,15 +12,19 @@ mod chat;
 mod connection;
 mod connection_limits;
 mod cors;
+mod dashboard;
 mod forward;
 mod home_chat;
 mod limits;
+mod map;
+mod me;
 mod metrics;
 mod openapi;
 mod platforms;
 mod route;
 mod secrets;
 mod serve;
+mod sign_in;
 mod system;
 mod tokens;
 
@@ -39,6 +43,7 @@ use insula_channel::Owner;
 use insula_registry::access::InboundCounts;
 use insula_registry::forgotten::Forgotten;
 use insula_registry::outbox::Outbox;
+use insula_registry::sign_ins::SignIns;
 use insula_registry::tokens::Tokens;
 use insula_registry::{Daemon, Front, Home, Registry};
 use insula_world::World;
@@ -51,6 +56,9 @@ pub struct Server {
     world: World,
     registry: Arc<Registry>,
     tokens: Arc<Tokens>,
+    sign_ins: Arc<SignIns>,
+    /// Links that sign somebody in once.
+    links: Arc<sign_in::Links>,
     outbox: Arc<Outbox>,
     inbound: Arc<InboundCounts>,
     forgotten: Arc<Forgotten>,
@@ -79,6 +87,8 @@ impl Server {
             world: parts.world.clone(),
             registry: parts.registry.clone(),
             tokens: parts.tokens.clone(),
+            sign_ins: parts.sign_ins.clone(),
+            links: Arc::default(),
             outbox: parts.outbox.clone(),
             inbound: parts.inbound.clone(),
             forgotten: parts.forgotten.clone(),
@@ -117,8 +127,13 @@ pub fn router(server: Server) -> Router {
         .route("/agents/{id}/archive", post(agents::archive))
         .route("/agents/{id}/reload", post(agents::reload))
         .route("/agents/{id}/home", put(home_chat::set).merge(delete(home_chat::clear)))
+        .route("/sign-in/links", post(sign_in::link))
         .method_not_allowed_fallback(wrong_method)
         .route_layer(from_fn(require))
+        // Anybody asks these: who they are, and to be somebody.
+        .route("/me", get(me::me))
+        .route("/map", get(map::map))
+        .route("/sign-in", post(sign_in::enter).merge(delete(sign_in::leave)))
         .route("/openapi.json", get(openapi::document));
     Router::new()
         .route("/healthz", get(system::healthz))
@@ -128,6 +143,7 @@ pub fn router(server: Server) -> Router {
         .route("/chat/ws", get(chat::socket))
         .method_not_allowed_fallback(wrong_method)
         .nest("/api", api)
+        .merge(dashboard::routes())
         .fallback(forward::forward)
         .layer(from_fn_with_state(server.clone(), auth::judge))
         .layer(from_fn_with_state(server.clone(), limits::take_in))

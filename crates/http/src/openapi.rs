@@ -1,6 +1,9 @@
 //! The description of the API for programs and their authors.
 
-use crate::{agents, audit, chat, home_chat, metrics, platforms, route, secrets, system, tokens};
+use crate::{
+    agents, audit, chat, home_chat, map, me, metrics, platforms, route, secrets, sign_in, system,
+    tokens,
+};
 use axum::Json;
 use utoipa::OpenApi;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
@@ -22,6 +25,11 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
         audit::daemon,
         audit::verify_daemon,
         audit::chains,
+        me::me,
+        map::map,
+        sign_in::link,
+        sign_in::enter,
+        sign_in::leave,
         tokens::list,
         tokens::create,
         tokens::revoke,

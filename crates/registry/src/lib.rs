@@ -32,6 +32,7 @@ pub mod registry;
 pub mod removal;
 pub mod routing;
 pub mod secrets;
+pub mod sign_ins;
 pub mod signal;
 pub mod tokens;
 pub mod toolbox;

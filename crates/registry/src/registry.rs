@@ -10,7 +10,7 @@ use arc_swap::ArcSwap;
 use insula_config::DaemonConfig;
 use insula_domain::{AgentId, Router};
 use insula_store::{Feed, FeedChange, Subscription};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// All agents and the routes to them, as of one moment.
@@ -141,7 +141,11 @@ impl Registry {
         let after = Arc::new(snapshot);
         let before = self.current.swap(after.clone());
         self.tell_of_change();
-        for id in self.hub.heard() {
+        let heard: BTreeSet<AgentId> = match self.hub.hears_all() {
+            true => before.agents.keys().chain(after.agents.keys()).cloned().collect(),
+            false => self.hub.heard().into_iter().collect(),
+        };
+        for id in heard {
             let (old, new) = (before.agents.get(&id), after.agents.get(&id));
             let facts = |entry: Option<&AgentEntry>| {
                 entry.map(|entry| (entry.state.as_str(), entry.generation))

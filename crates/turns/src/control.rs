@@ -7,7 +7,7 @@ use crate::client;
 use crate::engine::{Engine, beside};
 use crate::history::{self, arrange};
 use crate::lanes::{Busy, Work};
-use crate::live::{Inbox, JOINED_MAX, LiveTurn};
+use crate::live::{Inbox, JOINED_MAX, LiveTurn, UnderWay};
 use crate::submit::{Around, BusyMode, Inbound, SubmitError};
 use insula_capabilities::hooks::{self, Occasion};
 use insula_domain::Actor;
@@ -182,6 +182,11 @@ impl Engine {
     /// How many turns of a conversation are under way or wait.
     pub fn under_way(&self, session: &SessionKey) -> usize {
         self.live.all(session).len()
+    }
+
+    /// Every turn that is under way or waits, of all agents.
+    pub fn all_under_way(&self) -> Vec<UnderWay> {
+        self.live.everyone()
     }
 
     /// Stops one turn, whether it is under way or waits; whether there was one.

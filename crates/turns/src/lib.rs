@@ -92,7 +92,7 @@ pub use insula_registry::events::{
     ApprovalOutcome, ChildAct, ChildOutcome, ClientCall, EditedFile, EditorEvent, TurnEnd,
     TurnEvent,
 };
-pub use live::TurnHandle;
+pub use live::{TurnHandle, UnderWay};
 pub use subagents::ITERATIONS_MAX;
 pub use submit::{Acknowledge, Around, BusyMode, Inbound, SubmitError};
 

@@ -38,6 +38,17 @@ pub(crate) struct LiveTurn {
     pub(crate) editor: EditorQuestions,
 }
 
+/// A turn that is not over, for who looks at all of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnderWay {
+    pub session: SessionKey,
+    pub turn: TurnId,
+    /// Who began it.
+    pub principal: Actor,
+    /// Whether it runs; else it waits for its place.
+    pub has_begun: bool,
+}
+
 /// Messages on their way into a turn under way.
 #[derive(Default)]
 pub(crate) struct Inbox {
@@ -329,6 +340,20 @@ impl Live {
         let sessions = self.sessions();
         let own = sessions.iter().filter(|(key, _)| key.agent == *agent);
         own.flat_map(|(_, turns)| turns.iter().cloned()).collect()
+    }
+
+    /// Every turn that is not over.
+    pub(crate) fn everyone(&self) -> Vec<UnderWay> {
+        let sessions = self.sessions();
+        let all = sessions.iter().flat_map(|(key, turns)| turns.iter().map(move |it| (key, it)));
+        let told = all.map(|(key, it)| UnderWay {
+            session: key.clone(),
+            turn: it.turn,
+            principal: it.principal.clone(),
+            // Who holds it looks at a turn that has begun, or takes in more for it.
+            has_begun: it.inbox.try_lock().map_or(true, |inbox| inbox.has_begun),
+        });
+        told.collect()
     }
 
     /// A turn of a session, if it is not over.

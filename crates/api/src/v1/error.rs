@@ -22,6 +22,17 @@ pub struct OpenAiError {
     over: Option<Box<BudgetRefusal>>,
 }
 
+impl From<OpenAiError> for ApiError {
+    /// The same in the shape of `/api`, with its place in the text.
+    fn from(OpenAiError { status, code, message, param, .. }: OpenAiError) -> Self {
+        let message = match param {
+            Some(param) => format!("{param}: {message}"),
+            None => message,
+        };
+        Self::new(status, code, message)
+    }
+}
+
 impl OpenAiError {
     fn new(
         status: StatusCode,

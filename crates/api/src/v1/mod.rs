@@ -22,6 +22,7 @@ mod turn;
 pub use chat::{__path_completions, completions};
 pub use error::OpenAiError;
 pub use responses::{__path_forget, __path_respond, __path_response, forget, respond, response};
+pub use turn::brought_along;
 
 use crate::Api;
 use crate::caller::Caller;

@@ -5,20 +5,22 @@ use super::error::OpenAiError;
 use super::file::READERS;
 use super::item::{Item, Told};
 use super::journal::Journal;
-use super::part::Brought;
+use super::part::{Brought, brought};
 use super::sent::SentBody;
 use crate::Api;
 use crate::caller::{Caller, Lost};
+use crate::error::ApiError;
 use crate::submit::{Stay, fingerprint, submit};
 use axum::http::HeaderMap;
 use insula_domain::{Audience, Integrity, Label, SessionKey, Source};
 use insula_registry::AgentContext;
 use insula_registry::tokens::Verb;
-use insula_store::{Cut, IdempotencyKey, SessionRef, StoreError, TurnId, Usage};
+use insula_store::{Cut, IdempotencyKey, Part, Role, SessionRef, StoreError, TurnId, Usage};
 use insula_turns::{
     Acknowledge, Around, ClientCall, Engine, Inbound, SubmitError, TurnEnd, TurnEvent, TurnHandle,
     Wishes, one_off,
 };
+use serde_json::Value;
 use std::sync::Arc;
 
 /// Names the session to continue; without it a request carries its own history.
@@ -146,6 +148,25 @@ async fn take_files(
         *part = Brought::Part(file.shown(files.as_ref()).await?);
     }
     Ok(Label::anyone().with(&agent.boundary.integrity.untrusted(&seen)))
+}
+
+/// What comes with a message beside its words: pictures as they are, of files what they say or
+/// where they are kept; and whose words those may be.
+pub async fn brought_along(
+    api: &Api,
+    engine: &Engine,
+    inbound: &Inbound,
+    parts: &Value,
+) -> Result<(Vec<Part>, Label), ApiError> {
+    let parts = brought(parts, "parts")?;
+    let mut items = [Item::Said { role: Role::User, parts }];
+    let seen = take_files(api, engine, inbound, &mut items).await?;
+    let [Item::Said { parts, .. }] = items else { return Ok((Vec::new(), seen)) };
+    let parts = parts.into_iter().filter_map(|part| match part {
+        Brought::Part(part) => Some(part),
+        Brought::File(_) => None,
+    });
+    Ok((parts.collect(), seen))
 }
 
 /// The files among what is told.

@@ -25,6 +25,7 @@ mod mcp;
 mod mcp_serve;
 pub mod memory;
 mod model;
+mod open;
 mod pairing;
 mod policies;
 mod restore;
@@ -220,6 +221,7 @@ async fn over(reach: &Reach, command: Command, setting: &Setting) -> Result<u8, 
         Command::Skills(command) => skills::run(setting, reach, answer, command).await,
         Command::Usage(usage) => usage::run(reach, answer, usage).await,
         Command::Status => system::status(reach, answer).await,
+        Command::Open { print } => open::run(reach, answer, print).await,
         Command::Reload => system::reload(reach, answer).await,
         Command::Doctor { paid } => system::doctor(reach, answer, paid).await,
         Command::Up(_)

@@ -11,7 +11,7 @@ use insula_testkit::{Home, run_bare};
 use serde_json::{Value, json};
 
 /// Every command there is.
-const COMMANDS: [&str; 142] = [
+const COMMANDS: [&str; 143] = [
     "",
     "up",
     "stop",
@@ -58,6 +58,7 @@ const COMMANDS: [&str; 142] = [
     "model",
     "model try",
     "status",
+    "open",
     "reload",
     "doctor",
     "audit",

@@ -71,6 +71,10 @@ fn the_description_and_the_router_name_the_same_paths() {
     assert!(routed.remove(&("GET".into(), "/api/openapi.json".into())), "{routed:#?}");
     assert_eq!(documented, routed);
     for (method, path) in documented {
+        // It has no end; that it is there is seen where it is heard.
+        if path == "/api/events" {
+            continue;
+        }
         // Nobody of this name: what is routed says so, what is not says something else.
         let called = path.replace("{id}", "nobody");
         let answer = call(&daemon, &home, &method, &called, "{}");
@@ -98,7 +102,7 @@ fn the_description_and_the_router_name_the_same_paths() {
 #[test]
 fn what_is_nowhere_is_404_and_says_so_in_json() {
     let (home, daemon) = served();
-    for path in ["/", "/api", "/api/", "/api/agents/", "/api/agents/main/nothing", "//"] {
+    for path in ["/api", "/api/", "/api/agents/", "/api/agents/main/nothing", "//"] {
         let answer = call(&daemon, &home, "GET", path, "");
         assert_eq!(answer.status, 404, "{path}: {answer:?}");
         assert_eq!(answer.json(), error("not_found", &format!("nothing is at {path}")));

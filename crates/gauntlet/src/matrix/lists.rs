@@ -60,11 +60,11 @@ fn of_route(path: &str) -> Option<Kind> {
         "mcp" => Kind::McpServer,
         "files" => Kind::File,
         "messages" | "retry" | "stop" | "new" | "editor" | "events" | "sessions" | "turns"
-        | "usage" | "v1" => Kind::Session,
+        | "usage" | "v1" | "conversations" | "now" => Kind::Session,
         "approvals" | "grants" => Kind::Approval,
         "audit" => Kind::Audit,
-        "tokens" => Kind::Token,
-        "route" | "deliveries" | "pairing" | "hooks" | "chat" | "home" => Kind::Route,
+        "tokens" | "sign-in" | "me" => Kind::Token,
+        "route" | "map" | "deliveries" | "pairing" | "hooks" | "chat" | "home" => Kind::Route,
         "cron" | "jobs" => Kind::CronJob,
         "board" | "boards" => Kind::Board,
         // What is about the agent or the daemon as a whole, and kept in their databases.

@@ -11,6 +11,7 @@
 
 mod hooks;
 mod rule_10;
+mod sign_in;
 mod silence;
 mod words;
 

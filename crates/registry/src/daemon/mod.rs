@@ -5,6 +5,7 @@ mod homes;
 pub mod lifecycle;
 mod opening;
 mod secrets;
+mod sign_ins;
 mod tokens;
 
 use crate::access::{Access, Acting, InboundCounts};
@@ -22,6 +23,7 @@ use crate::lives::Lives;
 use crate::outbox::Outbox;
 use crate::registry::{Registry, Snapshot};
 use crate::secrets::SecretBook;
+use crate::sign_ins::SignIns;
 use crate::tokens::Tokens;
 use crate::trail::Trail;
 use crate::whole::Whole;
@@ -42,6 +44,7 @@ use tokio::sync::{Mutex, MutexGuard};
 
 pub use apply::Applied;
 pub use insula_domain::Actor;
+pub use sign_ins::NewSignIn;
 pub use tokens::NewToken;
 
 /// What ends the turns of an agent.
@@ -92,6 +95,8 @@ pub struct Parts {
     pub owner: LeaseHolder,
     /// The tokens of the API.
     pub tokens: Arc<Tokens>,
+    /// Who signed in with a browser.
+    pub sign_ins: Arc<SignIns>,
     /// The secrets, and what keeps them out of sight.
     pub secrets: Arc<SecretBook>,
     /// Makes records for the audit trails.
@@ -133,6 +138,8 @@ pub struct State {
     /// How many tokens were made for the same agents: what is made for others does not show in
     /// their ids.
     pub(crate) tokens_made: std::sync::Mutex<BTreeMap<BTreeSet<AgentId>, u64>>,
+    /// How many sign-ins were made, so that no two of one moment are the same.
+    pub(crate) sign_ins_made: AtomicU64,
     /// What can't change without a restart.
     pub(crate) started_with: DaemonConfig,
     pub(crate) changes: Mutex<Ledger>,

@@ -82,6 +82,7 @@ impl Daemon {
             records.insert(row.id, record);
         }
         let tokens = Arc::new(Self::kept_tokens(&store).await?);
+        let sign_ins = Arc::new(Self::kept_sign_ins(&store).await?);
         let homes = Arc::new(HomeChats::load(&store).await?);
         let handoffs = Arc::new(Handoffs::load(&store, &owner).await?);
         let lives = Lives::new(&world, &secrets, &homes);
@@ -92,6 +93,7 @@ impl Daemon {
         // Those who follow the registry find the others changed.
         let subscriptions = vec![
             tokens.follow(&feed),
+            sign_ins.follow(&feed),
             rosters.follow(&feed),
             outbox.follow(&feed),
             homes.follow(&feed),
@@ -112,6 +114,7 @@ impl Daemon {
             registry,
             owner,
             tokens,
+            sign_ins,
             secrets,
             trail,
             access,
@@ -135,6 +138,7 @@ impl Daemon {
             reloads_applied: AtomicU64::new(0),
             reloads_refused: AtomicU64::new(0),
             tokens_made: std::sync::Mutex::default(),
+            sign_ins_made: AtomicU64::new(0),
             started_with: settings,
             changes: Mutex::new(Ledger {
                 records,

@@ -1,5 +1,6 @@
 //! What happens to an agent, as it happens: one bounded stream an agent, for every surface.
 //!
+//! Beside them there is one stream of all agents, for who may hear every one of them.
 //! Nobody listening costs nothing. A listener that does not keep up is told that it missed
 //! something; it never slows down whoever speaks.
 
@@ -13,7 +14,7 @@ pub use turn::{
     TurnEvent,
 };
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use insula_domain::AgentId;
 use insula_store::TurnId;
 use std::collections::BTreeMap;
@@ -22,6 +23,9 @@ use tokio::sync::broadcast;
 
 /// Events a listener may be behind.
 const BEHIND_MAX: usize = 1_024;
+
+/// The same for one who listens to all agents.
+const BEHIND_ALL_MAX: usize = 4_096;
 
 /// One thing that happened to an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +51,8 @@ pub enum AgentEvent {
 #[derive(Default)]
 pub struct Hub {
     agents: ArcSwap<BTreeMap<AgentId, broadcast::Sender<Arc<AgentEvent>>>>,
+    /// Of all agents together: a stream each would take megabytes where there are hundreds.
+    all: ArcSwapOption<broadcast::Sender<(AgentId, Arc<AgentEvent>)>>,
     /// Held by whoever adds a stream.
     adding: Mutex<()>,
 }
@@ -67,13 +73,30 @@ impl Hub {
         stream.subscribe()
     }
 
+    /// Listens to every agent from now on, those that come later included.
+    pub fn listen_to_all(&self) -> broadcast::Receiver<(AgentId, Arc<AgentEvent>)> {
+        let _adding = self.adding.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(stream) = &*self.all.load() {
+            return stream.subscribe();
+        }
+        let (stream, heard) = broadcast::channel(BEHIND_ALL_MAX);
+        self.all.store(Some(Arc::new(stream)));
+        heard
+    }
+
     /// Ends every stream: nothing will happen any more.
     pub fn close(&self) {
         let _adding = self.adding.lock().unwrap_or_else(PoisonError::into_inner);
+        self.all.store(None);
         self.agents.store(Arc::default());
     }
 
-    /// The agents that somebody listens to.
+    /// Whether somebody listens to all of them.
+    pub fn hears_all(&self) -> bool {
+        self.all.load().as_ref().is_some_and(|stream| stream.receiver_count() > 0)
+    }
+
+    /// The agents that somebody listens to, one by one.
     pub fn heard(&self) -> Vec<AgentId> {
         let agents = self.agents.load();
         let heard = agents.iter().filter(|(_, stream)| stream.receiver_count() > 0);
@@ -82,11 +105,19 @@ impl Hub {
 
     /// Tells whoever listens to an agent. The event is made only if somebody does.
     pub fn tell(&self, agent: &AgentId, event: impl FnOnce() -> AgentEvent) {
-        if let Some(stream) = self.agents.load().get(agent)
-            && stream.receiver_count() > 0
-        {
-            // Whoever left meanwhile does not mind.
-            let _ = stream.send(Arc::new(event()));
+        let (agents, all) = (self.agents.load(), self.all.load());
+        let one = agents.get(agent).filter(|stream| stream.receiver_count() > 0);
+        let all = all.as_ref().filter(|stream| stream.receiver_count() > 0);
+        if one.is_none() && all.is_none() {
+            return;
+        }
+        let event = Arc::new(event());
+        // Whoever left meanwhile does not mind.
+        if let Some(stream) = all {
+            let _ = stream.send((agent.clone(), event.clone()));
+        }
+        if let Some(stream) = one {
+            let _ = stream.send(event);
         }
     }
 }
@@ -109,6 +140,25 @@ mod tests {
         assert_eq!(*heard.recv().await.unwrap(), health(1));
         drop(heard);
         hub.tell(&a, || panic!("nobody listens any more"));
+    }
+
+    #[tokio::test]
+    async fn who_listens_to_all_hears_each_by_name_until_the_end() {
+        let hub = Hub::default();
+        let (a, b) = (AgentId::new("a").unwrap(), AgentId::new("b").unwrap());
+        assert!(!hub.hears_all());
+        let (mut all, mut one) = (hub.listen_to_all(), hub.listen(&a));
+        assert!(hub.hears_all());
+        hub.tell(&b, || health(1));
+        hub.tell(&a, || health(2));
+        assert_eq!(all.recv().await.unwrap(), (b.clone(), Arc::new(health(1))));
+        assert_eq!(all.recv().await.unwrap(), (a, Arc::new(health(2))));
+        assert_eq!(*one.recv().await.unwrap(), health(2));
+        let mut second = hub.listen_to_all();
+        hub.tell(&b, || health(3));
+        assert_eq!(second.recv().await.unwrap().1, all.recv().await.unwrap().1);
+        hub.close();
+        assert!(matches!(all.recv().await, Err(broadcast::error::RecvError::Closed)));
     }
 
     #[tokio::test]

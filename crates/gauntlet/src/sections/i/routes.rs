@@ -29,8 +29,12 @@ fn need(method: &str, path: &str) -> Option<Need> {
     let Some(rest) = path.strip_prefix("/api/agents/{id}") else {
         return match path {
             "/healthz" | "/readyz" | "/metrics" => Some(Need::Open),
-            "/hooks/{platform}/{account}" | "/chat/ws" => Some(Need::Own),
+            "/hooks/{platform}/{account}" | "/chat/ws" | "/api/sign-in" => Some(Need::Own),
             "/mcp"
+            | "/api/me"
+            | "/api/map"
+            | "/api/now"
+            | "/api/events"
             | "/v1/models"
             | "/v1/models/{id}"
             | "/v1/chat/completions"
@@ -55,6 +59,7 @@ fn need(method: &str, path: &str) -> Option<Need> {
             | "/api/reload"
             | "/api/route/explain"
             | "/api/secrets"
+            | "/api/sign-in/links"
             | "/api/sessions/search"
             | "/api/status"
             | "/api/tokens"
@@ -79,6 +84,8 @@ fn need(method: &str, path: &str) -> Option<Need> {
         "messages" | "stop" | "retry" | "new" | "remembered" | "forget" | "editor" if says => {
             Need::Verb("chat")
         }
+        "conversations" if reads => Need::Verb("chat"),
+        "turns" if says => Need::Verb("manage"),
         "approvals" if reads || says => Need::Verb("approve"),
         "grants" | "files" if reads || ends => Need::Verb("approve"),
         "jobs" if says || ends => Need::Verb("manage"),

@@ -1,0 +1,93 @@
+// Turns that this page began: what is said, what is heard of it, and going on after a break.
+import { signal } from "@preact/signals";
+import { api, at } from "./api.js";
+import { heard } from "./talk_state.js";
+
+/** Turns under way by `agent/session`, each a signal. */
+const talks = new Map();
+/** Counts turns that ended, for who shows transcripts. */
+export const ended = signal(0);
+
+const KEPT = "insula.talks";
+const WAIT_MS = 700;
+
+const name = (agent, session) => `${agent}/${session}`;
+
+/** What is under way in a conversation, as a signal; its value is null while nothing is. */
+export function talk(agent, session) {
+  const key = name(agent, session);
+  if (!talks.has(key)) talks.set(key, signal(null));
+  return talks.get(key);
+}
+
+function begun(said, along) {
+  return { said, along, text: "", reasoning: "", steps: [], approvals: [], state: "sending", error: null, turn: null };
+}
+
+function keep(key, value) {
+  const kept = JSON.parse(sessionStorage.getItem(KEPT) ?? "{}");
+  if (value) kept[key] = value;
+  else delete kept[key];
+  sessionStorage.setItem(KEPT, JSON.stringify(kept));
+}
+
+const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+
+/** Says something, and hears the turn to its end, also over a daemon that starts anew. */
+export async function say(agent, session, text, { parts = [], along = [], id = crypto.randomUUID() } = {}) {
+  const now = talk(agent, session);
+  now.value = begun(text, along);
+  // What came along is too much to keep; without it nothing is said again after a reload.
+  if (parts.length === 0) keep(name(agent, session), { text, id });
+  const body = parts.length > 0 ? { session, text, parts } : { session, text };
+  await hear(agent, session, "messages", body, { "idempotency-key": id });
+}
+
+/** Says the last message again. */
+export async function retry(agent, session, said) {
+  talk(agent, session).value = begun(said, []);
+  await hear(agent, session, "retry", { session }, {});
+}
+
+async function hear(agent, session, route, body, headers) {
+  const now = talk(agent, session);
+  const said = now.value.said;
+  let over = false;
+  for (let again = 0; !over; again += 1) {
+    try {
+      // The same request is the same turn, told from its beginning.
+      if (again > 0) now.value = { ...begun(said, now.value.along), state: "reconnecting" };
+      await api.stream(
+        "POST",
+        at("agents", agent, route),
+        body,
+        (told) => {
+          now.value = heard(now.value, told);
+          if (told.event === "turn.ended" || told.event === "error") over = true;
+        },
+        { headers },
+      );
+      if (route === "retry") over = true;
+    } catch (error) {
+      const canWait = error.status === undefined || error.status === 0 || error.status === 503;
+      if (!canWait || route === "retry") {
+        now.value = { ...now.value, state: "failed", error: error.message };
+        over = true;
+      }
+    }
+    if (!over) {
+      now.value = { ...now.value, state: "reconnecting" };
+      await pause(WAIT_MS);
+    }
+  }
+  keep(name(agent, session), null);
+  ended.value += 1;
+}
+
+/** Goes on hearing what this page was told to say before it was loaded anew. */
+export function goOn() {
+  for (const [key, { text, id }] of Object.entries(JSON.parse(sessionStorage.getItem(KEPT) ?? "{}"))) {
+    const cut = key.indexOf("/");
+    say(key.slice(0, cut), key.slice(cut + 1), text, { id });
+  }
+}

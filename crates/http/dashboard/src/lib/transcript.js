@@ -1,0 +1,38 @@
+// What was said, turn by turn, as people read it.
+
+/** Text that is marked for the model as foreign, without the marks: `{text, source}`. */
+export function unmarked(text) {
+  const found = /^<untrusted id="([0-9a-f]+)"(?: source="([^"]*)")?>\n?([\s\S]*?)\n?<\/untrusted id="\1">\s*$/.exec(text);
+  return found ? { text: found[3], source: found[2] ?? "elsewhere" } : { text, source: null };
+}
+
+/** The words of a message, and what was told beside them to the model. */
+export function apart(text) {
+  const at = text.indexOf("\n⟦");
+  return at < 0 ? { words: text, beside: null } : { words: text.slice(0, at), beside: text.slice(at + 1) };
+}
+
+/** The message, the steps on the way and the reply of each turn. */
+export function byTurn(messages) {
+  const turns = [];
+  let last = null;
+  for (const it of messages) {
+    if (it.role === "user") {
+      last = { key: it.seq, turn: it.turn, said: it, steps: [], reply: null };
+      turns.push(last);
+    } else if (last === null) {
+      last = { key: it.seq, turn: it.turn, said: null, steps: [], reply: it.role === "assistant" ? it : null };
+      turns.push(last);
+    } else if (it.role === "assistant" && it.tools.length > 0) {
+      if (it.text) last.steps.push({ kind: "text", text: it.text });
+      for (const name of it.tools) last.steps.push({ kind: "call", name, about: "", state: "done", result: null });
+    } else if (it.role === "tool") {
+      const open = last.steps.find((step) => step.kind === "call" && step.result === null);
+      if (open) open.result = unmarked(it.text);
+    } else if (it.role === "assistant") {
+      if (last.reply) last.steps.push({ kind: "text", text: last.reply.text });
+      last.reply = it;
+    }
+  }
+  return turns;
+}

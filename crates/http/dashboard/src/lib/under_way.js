@@ -1,0 +1,46 @@
+// What each turn under way is doing, as far as its events tell.
+
+/** Turns that ended and are still told of. */
+const RECENT_MAX = 200;
+
+/** What is known before anything was heard. */
+export const nothing = { doing: new Map(), recent: [] };
+
+export const turnKey = (agent, turn) => `${agent}/${turn}`;
+
+const DOING = {
+  "tool.call": (data) => ({ what: data.name, about: data.about, kind: "tool" }),
+  "tool.done": () => ({ what: "model", about: "" }),
+  "approval.asked": (data) => ({ what: `asks for approval of ${data.tool}`, about: data.what, kind: "approval" }),
+  "approval.done": (data) => ({ what: data.tool, about: "", kind: "tool" }),
+  "child.started": (data) => ({ what: `child ${data.child}`, about: data.goal, kind: "tool" }),
+  "child.tool.call": (data) => ({ what: `child ${data.child}: ${data.name}`, about: data.about, kind: "tool" }),
+};
+
+/** The same after one more event. `at` is when it was heard. */
+export function heard({ doing, recent }, { event, agent, data }, at) {
+  if (data?.turn === undefined) return { doing, recent };
+  const key = turnKey(agent, data.turn);
+  if (event === "turn.ended") {
+    const left = new Map(doing);
+    left.delete(key);
+    const one = { key, agent, turn: data.turn, session: data.session, status: data.status, error: data.error ?? null, usage: data.usage ?? null, at };
+    return { doing: left, recent: [one, ...recent.filter((it) => it.key !== key)].slice(0, RECENT_MAX) };
+  }
+  const now = DOING[event]?.(data);
+  if (!now) return { doing, recent };
+  return { doing: new Map(doing).set(key, { ...now, since: at }), recent };
+}
+
+/** A conversation's key as people read it: where, and with whom. */
+export function place(session) {
+  const [, , platform, account, kind, ...rest] = String(session).split(":").map((part) => {
+    try {
+      return decodeURIComponent(part);
+    } catch {
+      return part;
+    }
+  });
+  if (platform === undefined) return String(session);
+  return `${platform} ${account} ${kind} ${rest.join(" ")}`;
+}

@@ -1,0 +1,351 @@
+// The page in a real browser: signing in, rights, talking, what is hostile, breaks, looks.
+// `node browser.mjs [--smoke] [--shots FOLDER]`; `INSULA` names the program, `CHROMIUM` the browser.
+import assert from "node:assert/strict";
+import { mkdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { chromium } from "playwright-core";
+import { many, start } from "./daemon.mjs";
+import { HOSTILE, serve } from "./model.mjs";
+
+const smoke = process.argv.includes("--smoke");
+const shots = process.argv.includes("--shots") ? process.argv[process.argv.indexOf("--shots") + 1] : null;
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core"), "utf8");
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+const model = await serve();
+const provider = `version: 1\nproviders:\n  test: {kind: openai, base_url: "${model.url}"}\nmodel: test/m\n`;
+
+let passed = 0;
+const failed = [];
+async function check(name, run) {
+  const begun = Date.now();
+  try {
+    await run();
+    passed += 1;
+    console.log(`ok    ${name} (${Date.now() - begun} ms)`);
+  } catch (error) {
+    failed.push(name);
+    console.log(`FAIL  ${name}\n${error.stack ?? error}`);
+  }
+}
+
+/** A new window; whatever it logs as an error, or runs that is not ours, is kept. */
+async function open({ width = 1280, height = 900, theme = "light" } = {}) {
+  const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme });
+  const page = await context.newPage();
+  page.wrong = [];
+  page.on("pageerror", (error) => page.wrong.push(String(error)));
+  page.on("console", (it) => it.type() === "error" && page.wrong.push(it.text()));
+  page.setDefaultTimeout(15_000);
+  // With DIST set, the page's files are those of dist/: they change without building the program.
+  if (process.env.DIST) {
+    for (const [name, contentType] of [["app.js", "text/javascript"], ["app.css", "text/css"]]) {
+      const body = readFileSync(new URL(`../dist/${name}`, import.meta.url));
+      await page.route(`**/assets/${name}*`, (route) => route.fulfill({ body, contentType }));
+    }
+  }
+  return page;
+}
+
+const signIn = async (page, daemon, token, path = "/") => {
+  await page.goto(daemon.url + path);
+  await page.getByLabel("Token").fill(token);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("button", { name: "Sign out" }).waitFor();
+};
+
+const byLink = async (page, daemon) => {
+  await page.goto(daemon.json("open").url);
+  await page.getByRole("button", { name: "Sign out" }).waitFor();
+};
+
+const say = async (page, text) => {
+  await page.getByLabel(/^Message to/).fill(text);
+  await page.keyboard.press("Enter");
+};
+
+/** No error but those that a refusal on purpose logs. */
+const quiet = (page) => page.wrong.filter((it) => !/40[13]|Failed to load resource|ERR_CONNECTION|ERR_INCOMPLETE|ERR_EMPTY|network error/i.test(it));
+
+const agents = `${provider}agents:
+  main: {default: true, memory: true, description: "Helps with everything"}
+  coder: {tools: coding, approvals: {mode: manual, timeout: 30s}}
+  secretive: {personality: "quiet"}
+bindings:
+  - {agent: coder, telegram: "-100123", topic: 7}
+  - {agent: main, telegram: "-100123"}
+`;
+let daemon = await start(agents);
+
+await check("a link signs in once, leaves the address, and opens nothing again", async () => {
+  const { url } = daemon.json("open");
+  const page = await open();
+  await page.goto(url);
+  await page.getByRole("button", { name: "Sign out" }).waitFor();
+  assert.ok(!page.url().includes("open="), page.url());
+  const cookies = await page.context().cookies(`${daemon.url}/api/me`);
+  assert.equal(cookies.length, 1);
+  assert.ok(cookies[0].httpOnly && cookies[0].sameSite === "Strict", JSON.stringify(cookies));
+  assert.equal(await page.evaluate(() => document.cookie), "");
+  const second = await open();
+  await second.goto(url);
+  await second.getByText("used before").waitFor();
+  assert.deepEqual(quiet(page), []);
+  await page.context().close();
+  await second.context().close();
+});
+
+await check("a page answers under a policy without inline script and frames", async () => {
+  const answer = await fetch(daemon.url);
+  const policy = answer.headers.get("content-security-policy");
+  for (const part of ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "require-trusted-types-for 'script'", "base-uri 'none'"]) assert.ok(policy.includes(part), policy);
+  assert.equal(answer.headers.get("x-frame-options"), "DENY");
+});
+
+await check("talking streams, shows Markdown as elements, and stays after a reload", async () => {
+  const page = await open();
+  await byLink(page, daemon);
+  await page.getByRole("link", { name: "Chat" }).click();
+  await page.getByLabel("Agent", { exact: true }).selectOption("main");
+  await say(page, "hello there");
+  await page.getByRole("heading", { name: "Heard" }).waitFor();
+  await page.locator(".said .markdown strong", { hasText: "hello there" }).waitFor();
+  await page.locator(".said pre", { hasText: "fn main() {}" }).waitFor();
+  await page.getByRole("button", { name: "Try again" }).waitFor();
+  await page.reload();
+  await page.getByRole("heading", { name: "Heard" }).waitFor();
+  assert.deepEqual(quiet(page), []);
+  await page.context().close();
+});
+
+if (!smoke) {
+  await check("what a model says runs nowhere", async () => {
+    const page = await open();
+    await byLink(page, daemon);
+    await page.goto(`${daemon.url}/#/chat/main`);
+    await say(page, "hostile");
+    await page.locator(".theirs strong", { hasText: "bold" }).waitFor();
+    const text = await page.locator(".theirs").first().innerText();
+    assert.ok(text.includes('<img src=x onerror="window.pwned=1">'), text);
+    assert.equal(await page.evaluate(() => window.pwned), undefined);
+    assert.equal(await page.locator('.theirs img, .theirs script, .theirs a[href^="javascript"]').count(), 0);
+    assert.ok(HOSTILE.includes("pwned"));
+    await page.context().close();
+  });
+
+  await check("a turn is followed live and stopped", async () => {
+    const page = await open();
+    await byLink(page, daemon);
+    await page.goto(`${daemon.url}/#/chat/main`);
+    await say(page, "go slow");
+    await page.getByText("word3").waitFor();
+    const second = await page.context().newPage();
+    await second.goto(`${daemon.url}/#/now`);
+    await second.locator(".lane .turn").first().click();
+    await second.locator(".live-text", { hasText: "word" }).waitFor();
+    await second.getByRole("button", { name: "Stop this turn" }).click();
+    await page.locator(".state", { hasText: "stopped" }).waitFor();
+    await second.getByRole("heading", { name: "Just ended" }).waitFor();
+    await page.context().close();
+  });
+
+  await check("an approval is asked and answered in place", async () => {
+    const page = await open();
+    await byLink(page, daemon);
+    await page.goto(`${daemon.url}/#/chat/coder`);
+    await say(page, 'call terminal {"command": "rm -rf build"}');
+    await page.getByRole("button", { name: "Deny" }).click();
+    await page.locator(".asked .state", { hasText: "denied" }).waitFor();
+    await page.getByText("The tool said").waitFor();
+    await page.context().close();
+  });
+
+  await check("a file and a picture come along, and the model is told of them", async () => {
+    const page = await open();
+    await byLink(page, daemon);
+    await page.goto(`${daemon.url}/#/chat/main`);
+    const dot = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", "base64");
+    await page.locator("input[type=file]").setInputFiles([
+      { name: "<b>note</b>.txt", mimeType: "text/plain", buffer: Buffer.from("the word is kiwi") },
+      { name: "dot.png", mimeType: "image/png", buffer: dot },
+    ]);
+    await page.locator(".composer img").waitFor();
+    await say(page, "look at these");
+    await page.locator(".theirs strong", { hasText: "the word is kiwi" }).waitFor();
+    assert.equal(await page.locator(".said b").count(), 0);
+    assert.deepEqual(quiet(page), []);
+    await page.context().close();
+  });
+
+  await check("a reply that a restart cut off is told again, without saying anything twice", async () => {
+    const page = await open();
+    await byLink(page, daemon);
+    await page.goto(`${daemon.url}/#/chat/main`);
+    await say(page, "slow once more");
+    await page.getByText("word3 ").waitFor();
+    const { home, address } = daemon;
+    await daemon.kill();
+    await page.locator(".state", { hasText: "reconnecting" }).waitFor();
+    daemon = await start(null, { home, listen: address });
+    await page.getByText("word5 ").waitFor();
+    await page.getByRole("button", { name: "Stop" }).click();
+    await page.locator(".state", { hasText: "stopped" }).waitFor();
+    assert.equal(await page.locator(".own", { hasText: "slow once more" }).count(), 1);
+    await page.context().close();
+  });
+
+  await check("a token of one agent sees one agent, in the page and on the wire", async () => {
+    const { token } = daemon.json("token", "create", "--agent", "main", "--verb", "chat", "--verb", "read");
+    const page = await open();
+    const heard = [];
+    page.on("response", async (it) => it.url().includes("/api/") && !it.url().endsWith("/events") && heard.push(await it.text().catch(() => "")));
+    await signIn(page, daemon, token);
+    for (const path of ["now", "chat", "map", "agents"]) {
+      await page.goto(`${daemon.url}/#/${path}`);
+      await page.locator("h1").first().waitFor();
+      await page.waitForLoadState("load");
+      const shown = await page.content();
+      for (const other of ["coder", "secretive", "-100123,"]) assert.ok(!shown.includes(other), `${path} shows ${other}`);
+    }
+    const all = heard.join("\n");
+    assert.ok(all.includes("main") && !all.includes("coder") && !all.includes("secretive"), "the wire names others");
+    await page.context().close();
+  });
+
+  await check("a member with a chat token talks, and sees nothing else", async () => {
+    const { id, token } = daemon.json("token", "create", "--agent", "main", "--verb", "chat");
+    const page = await open();
+    await signIn(page, daemon, token, "/chat");
+    assert.equal(await page.getByRole("navigation").count(), 0);
+    await say(page, "from a member");
+    await page.locator(".markdown strong", { hasText: "from a member" }).waitFor();
+    await page.reload();
+    await page.locator(".markdown strong", { hasText: "from a member" }).waitFor();
+    daemon.insula("token", "revoke", id);
+    const begun = Date.now();
+    await page.getByText("revoked", { exact: false }).waitFor();
+    assert.ok(Date.now() - begun < 1_000, `${Date.now() - begun} ms`);
+    await page.context().close();
+  });
+
+  await check("a cookie alone, from another site, or a wrong key opens nothing", async () => {
+    const page = await open();
+    await byLink(page, daemon);
+    const [cookie] = await page.context().cookies(`${daemon.url}/api/me`);
+    const key = await page.evaluate(() => localStorage.getItem("insula.page"));
+    const header = `${cookie.name}=${cookie.value}`;
+    const status = async (headers) => (await fetch(`${daemon.url}/api/me`, { headers })).status;
+    assert.equal(await status({ cookie: header, "x-insula-page": key }), 200);
+    assert.equal(await status({ cookie: header }), 401);
+    assert.equal(await status({ cookie: header, "x-insula-page": `${key}x` }), 401);
+    assert.equal(await status({ cookie: header, "x-insula-page": key, "sec-fetch-site": "same-site" }), 401);
+    assert.equal(await status({ cookie: header, "x-insula-page": key, "sec-fetch-site": "cross-site" }), 401);
+    assert.equal(await status({ cookie: header, "x-insula-page": key, origin: "http://evil.example" }), 403);
+    assert.equal(await status({ "x-insula-page": key }), 401);
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByText("You signed out").waitFor();
+    assert.equal(await status({ cookie: header, "x-insula-page": key }), 401);
+    await page.context().close();
+  });
+
+  await check("the map says which agent answers in topic 7, and why it may not", async () => {
+    const page = await open();
+    await byLink(page, daemon);
+    await page.getByRole("link", { name: "Map" }).click();
+    await page.getByLabel("Chat").fill("-100123");
+    await page.getByLabel("Topic").fill("7");
+    await page.getByRole("button", { name: "Ask" }).first().click();
+    await page.locator(".answer .state", { hasText: "coder" }).first().waitFor();
+    const can = page.locator(".card", { hasText: "Can it?" });
+    await can.getByLabel("Agent").fill("main");
+    await can.getByLabel("What it would do").selectOption("call");
+    await can.getByLabel("What", { exact: true }).fill("send_message");
+    await can.getByRole("button", { name: "Ask" }).click();
+    await can.locator(".answer.no").waitFor();
+    await page.locator(".node", { hasText: "coder" }).first().click();
+    await page.getByRole("heading", { name: "Between two generations" }).waitFor();
+    assert.deepEqual(quiet(page), []);
+    await page.context().close();
+  });
+
+  await check("a daemon that starts anew is found again, and what was under way is told", async () => {
+    const page = await open();
+    await byLink(page, daemon);
+    await page.goto(`${daemon.url}/#/now`);
+    await page.getByRole("heading", { name: "Now", exact: true }).waitFor();
+    const { home, address } = daemon;
+    await daemon.stop();
+    await page.getByText("The daemon does not answer").waitFor();
+    daemon = await start(null, { home, listen: address });
+    await page.getByText("The daemon does not answer").waitFor({ state: "detached" });
+    await page.getByRole("link", { name: "Agents" }).click();
+    await page.getByText("secretive").waitFor();
+    await page.context().close();
+  });
+
+  await check("axe finds nothing serious on any page, in both themes", async () => {
+    const found = [];
+    for (const theme of ["light", "dark"]) {
+      const page = await open({ theme });
+      await page.goto(daemon.url);
+      await page.getByLabel("Token").waitFor();
+      found.push(...(await axeOf(page, `${theme} sign-in`)));
+      await byLink(page, daemon);
+      for (const path of ["now", "chat/main", "map?agent=coder", "agents"]) {
+        await page.goto(`${daemon.url}/#/${path}`);
+        await page.locator("h1").first().waitFor();
+        await page.waitForTimeout(400);
+        found.push(...(await axeOf(page, `${theme} ${path}`)));
+      }
+      await page.context().close();
+    }
+    assert.deepEqual(found, []);
+  });
+}
+
+/** axe in a window of its own world: the page's policy lets in no script of ours. */
+async function axeOf(page, where) {
+  const session = await page.context().newCDPSession(page);
+  await session.send("Page.enable");
+  const { frameTree } = await session.send("Page.getFrameTree");
+  const { executionContextId } = await session.send("Page.createIsolatedWorld", { frameId: frameTree.frame.id });
+  await session.send("Runtime.evaluate", { expression: `${axe};0`, contextId: executionContextId });
+  const ran = await session.send("Runtime.evaluate", {
+    expression: `axe.run(document, {resultTypes: ["violations"]}).then((it) => JSON.stringify(it.violations.filter((v) => ["serious", "critical"].includes(v.impact)).map((v) => v.id + ": " + v.nodes.slice(0, 3).map((n) => n.html).join(" | "))))`,
+    contextId: executionContextId,
+    awaitPromise: true,
+    returnByValue: true,
+  });
+  return JSON.parse(ran.result.value ?? "[]").map((it) => `${where}: ${it}`);
+}
+
+if (shots) {
+  mkdirSync(shots, { recursive: true });
+  const small = daemon;
+  const large = await start(many(300, provider));
+  for (const [size, one] of [["3", small], ["300", large]]) {
+    for (const theme of ["light", "dark"]) {
+      for (const [width, height] of [[380, 800], [1280, 900], [3840, 2160]]) {
+        const page = await open({ width, height, theme });
+        await byLink(page, one);
+        const agent = size === "3" ? "main" : "a000";
+        for (const path of ["now", `chat/${agent}`, "map", `map?agent=${size === "3" ? "coder" : "a000"}`, "agents"]) {
+          await page.goto(`${one.url}/#/${path}`);
+          await page.locator("h1").first().waitFor();
+          await page.waitForTimeout(400);
+          await page.screenshot({ path: join(shots, `${size}-${theme}-${width}-${path.replace(/[/?=]/g, "_")}.png`) });
+        }
+        await page.context().close();
+      }
+    }
+  }
+  await large.stop();
+  large.remove();
+}
+
+await browser.close();
+await daemon.stop();
+daemon.remove();
+model.end();
+console.log(`${passed} passed, ${failed.length} failed`);
+process.exit(failed.length > 0 ? 1 : 0);

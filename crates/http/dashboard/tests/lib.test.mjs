@@ -1,0 +1,158 @@
+// The pure parts of the page: run by `node --test`.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { address, blocks, inline } from "../src/lib/markdown.js";
+import { reader } from "../src/lib/sse.js";
+import { AROUND, inSight } from "../src/lib/window.js";
+import { ago, count, took, usd } from "../src/lib/words.js";
+import { apart, byTurn, unmarked } from "../src/lib/transcript.js";
+import { heard } from "../src/lib/talk_state.js";
+import { graph, related } from "../src/lib/graph.js";
+import { parse, to } from "../src/lib/router.js";
+
+test("events are read whole however the stream is cut", () => {
+  const text = ': listening\n\nevent: a\ndata: {"x":1}\n\nevent: b\ndata: {"y":\ndata: "ä"}\n\nevent: c\ndata: no json\n\n';
+  for (let size = 1; size < text.length; size += 1) {
+    const heard = [];
+    const take = reader((it) => heard.push(it));
+    for (let at = 0; at < text.length; at += size) take(text.slice(at, at + size));
+    assert.deepEqual(heard, [{ event: "a", data: { x: 1 } }, { event: "b", data: { y: "ä" } }]);
+  }
+});
+
+test("a window holds what is in sight and never leaves the list", () => {
+  assert.deepEqual(inSight({ count: 1000, height: 40, top: 0, view: 400 }), { first: 0, last: 10 + AROUND });
+  assert.deepEqual(inSight({ count: 1000, height: 40, top: 20_000, view: 400 }), { first: 500 - AROUND, last: 510 + AROUND });
+  assert.deepEqual(inSight({ count: 1000, height: 40, top: 1e9, view: 400 }), { first: 1000 - AROUND, last: 1000 });
+  for (let n = 0; n < 2000; n += 1) {
+    const asked = { count: n % 97, height: 1 + (n % 50), top: (n * 7919) % 5000, view: (n * 31) % 900 };
+    const { first, last } = inSight(asked);
+    assert.ok(0 <= first && first <= last && last <= asked.count, JSON.stringify(asked));
+  }
+});
+
+test("links lead out over http and mail, and nowhere else", () => {
+  for (const bad of ["javascript:alert(1)", "JaVaScRiPt:alert(1)", "data:text/html,x", "vbscript:x", "file:///etc/passwd", "/api/agents", "//evil", "java\tscript:alert(1)", " javascript:x"]) {
+    assert.equal(address(bad), null, bad);
+    const tree = JSON.stringify(inline(`[press](${bad})`));
+    assert.ok(!tree.includes('"link"'), tree);
+  }
+  assert.equal(address("https://docs.rs/x"), "https://docs.rs/x");
+  assert.deepEqual(inline("see [a *b*](https://x.example/) and https://y.example/z."), [
+    "see ",
+    { kind: "link", to: "https://x.example/", children: ["a ", { kind: "em", children: ["b"] }] },
+    " and ",
+    { kind: "link", to: "https://y.example/z", children: ["https://y.example/z"] },
+    ".",
+  ]);
+});
+
+test("what looks like html stays text", () => {
+  const text = '<img src=x onerror=alert(1)> <script>alert(1)</script> <a href="javascript:x">y</a>';
+  assert.deepEqual(blocks(text), [{ kind: "text", children: [text] }]);
+});
+
+test("blocks are what they are elsewhere", () => {
+  const tree = blocks("# Title\n\nOne **two** `three`\nfour\n\n- a\n- b\n  - c\n\n1. x\n2. y\n\n> q\n\n```rust\nfn x() {}\n\n# no\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n---\n");
+  assert.deepEqual(
+    tree.map((it) => it.kind),
+    ["heading", "text", "list", "list", "quote", "pre", "table", "rule"],
+  );
+  assert.equal(tree[2].items.length, 2);
+  assert.equal(tree[2].items[1][1].kind, "list");
+  assert.equal(tree[5].text, "fn x() {}\n\n# no");
+  assert.deepEqual(tree[6].rows, [[["1"], ["2"]]]);
+});
+
+test("no text is too much, and none is lost", () => {
+  const parts = ["*", "**", "`", "```\n", "[", "](", ")", "\n", "- ", "> ", "1. ", "|", "---", "a", " ", "_", "#", "~~", "\\", "https://x.y/"];
+  let seed = 7;
+  const random = (n) => ((seed = (seed * 1103515245 + 12345) % 2147483648), seed % n);
+  for (let n = 0; n < 3000; n += 1) {
+    const text = Array.from({ length: random(40) }, () => parts[random(parts.length)]).join("");
+    assert.ok(Array.isArray(blocks(text)), text);
+  }
+  const long = `${"*a ".repeat(5000)}${"> ".repeat(5000)}${"[".repeat(5000)}`;
+  const begun = Date.now();
+  blocks(long);
+  assert.ok(Date.now() - begun < 2000, `${Date.now() - begun} ms`);
+});
+
+test("addresses of pages come back as they went", () => {
+  for (const rest of [["a"], ["a/b", "ä ?#%"], []]) {
+    assert.deepEqual(parse(to("chat", rest, { x: "1&2", y: null })), { page: "chat", rest, query: { x: "1&2" } });
+  }
+  assert.deepEqual(parse("#/%zz"), { page: "%zz", rest: [], query: {} });
+});
+
+test("times and amounts read as people say them", () => {
+  const now = Date.parse("2026-11-18T12:00:00Z");
+  assert.equal(ago("2026-11-18T11:57:00Z", now), "3 min ago");
+  assert.equal(ago("2026-11-18T14:00:00Z", now), "in 2 h");
+  assert.equal(ago(null, now), "never");
+  assert.equal(took(950), "950 ms");
+  assert.equal(took(65_000), "1 min 5 s");
+  assert.equal(usd(1_500_000), "$1.50");
+  assert.equal(count(1_234_567), "1.2 M");
+});
+
+test("what was said is told turn by turn, with what tools said and whose words those are", () => {
+  const marked = '<untrusted id="0a1b" source="web x.example">\nhello\n</untrusted id="0a1b">';
+  const turns = byTurn([
+    { seq: 1, turn: "t", role: "user", text: "hi\n⟦sent along: a file⟧\nkiwi", tools: [] },
+    { seq: 2, turn: "t", role: "assistant", text: "I look", tools: ["web_extract"] },
+    { seq: 3, turn: "t", role: "tool", text: marked, tools: [] },
+    { seq: 4, turn: "t", role: "assistant", text: "done", tools: [] },
+    { seq: 5, turn: "u", role: "user", text: "more", tools: [] },
+  ]);
+  assert.equal(turns.length, 2);
+  assert.deepEqual(turns[0].steps, [
+    { kind: "text", text: "I look" },
+    { kind: "call", name: "web_extract", about: "", state: "done", result: { text: "hello", source: "web x.example" } },
+  ]);
+  assert.equal(turns[0].reply.text, "done");
+  assert.deepEqual(apart(turns[0].said.text), { words: "hi", beside: "⟦sent along: a file⟧\nkiwi" });
+  // Marks that another wrote are text.
+  assert.equal(unmarked('<untrusted id="0a">x</untrusted id="0b">').source, null);
+});
+
+test("a turn is what its events made of it", () => {
+  const start = { said: "x", along: [], text: "", reasoning: "", steps: [], approvals: [], state: "sending", error: null, turn: null };
+  const all = [
+    ["turn.accepted", { turn: 7 }],
+    ["text.delta", { text: "I " }],
+    ["tool.call", { name: "terminal", about: "ls" }],
+    ["approval.asked", { id: "a", tool: "terminal", what: "ls", rule: "r" }],
+    ["approval.done", { id: "a", outcome: "approved" }],
+    ["tool.done", { name: "terminal", is_error: false }],
+    ["text.delta", { text: "wrong" }],
+    ["text.reset", {}],
+    ["text.delta", { text: "done" }],
+    ["turn.ended", { status: "replied", text: "done" }],
+  ].reduce((now, [event, data]) => heard(now, { event, data }), start);
+  assert.equal(all.turn, 7);
+  assert.equal(all.text, "done");
+  assert.equal(all.state, "replied");
+  assert.deepEqual(all.steps, [
+    { kind: "text", text: "I " },
+    { kind: "call", name: "terminal", about: "ls", state: "done" },
+  ]);
+  assert.equal(all.approvals[0].outcome, "approved");
+});
+
+test("the map shows what leads to a thing and what it leads to, and nothing of others", () => {
+  const agent = (id, tools) => ({ id, state: "ready", tools, files: [], hosts: [], secrets: [], mcp: [], links: [], boards: [], models: ["m"], scope: null, isolation: "context" });
+  const all = graph({
+    accounts: [{ platform: "telegram", account: "main", state: "connected" }],
+    bindings: [
+      { rule: "chat=1", platform: "telegram", account: null, agent: "a", tier: "chat" },
+      { rule: "chat=2", platform: "telegram", account: null, agent: "b", tier: "chat" },
+    ],
+    agents: [agent("a", ["todo", "terminal"]), agent("b", ["todo"])],
+  });
+  const near = related(all, "agent:a");
+  assert.ok(near.has("account:telegram:main") && near.has("binding:0") && near.has("tool:terminal") && near.has("tool:todo"));
+  assert.ok(!near.has("agent:b") && !near.has("binding:1"));
+  assert.deepEqual([...related(all, "tool:terminal")].filter((it) => it.startsWith("agent:")), ["agent:a"]);
+  assert.equal(all.reached.find((it) => it.id === "tool:todo").count, 2);
+});

@@ -1,0 +1,60 @@
+//! Who asks, and which agents are theirs: what a page needs to show nothing else.
+
+use crate::Server;
+use crate::agents::AgentRow;
+use axum::Json;
+use axum::extract::{OriginalUri, State};
+use axum::response::{IntoResponse as _, Response};
+use insula_api::{Caller, ErrorBody, not_found};
+use insula_registry::tokens::Verb;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// Who asks.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Me {
+    /// `local`, or the id of the token.
+    who: String,
+    /// Whether they are the admin of this daemon.
+    admin: bool,
+    /// What their token is for, in its maker's words.
+    note: Option<String>,
+    version: &'static str,
+    /// The agents that they may do anything with.
+    agents: Vec<OwnAgent>,
+}
+
+/// An agent, and what may be done with it.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct OwnAgent {
+    #[serde(flatten)]
+    row: AgentRow,
+    /// Of `chat`, `read`, `approve`, `manage` and `admin` those that the caller has.
+    verbs: Vec<&'static str>,
+}
+
+/// Who asks, and which agents are theirs.
+#[utoipa::path(get, path = "/api/me", responses((status = 200, body = Me), (status = 401, body = ErrorBody)), security(("token" = [])))]
+pub async fn me(State(server): State<Server>, caller: Caller, original: OriginalUri) -> Response {
+    let (who, note, scope) = match &caller {
+        Caller::Local => ("local".to_owned(), None, None),
+        Caller::Token(it) => (it.id.to_string(), it.note.as_deref().map(Into::into), it.scope()),
+    };
+    if scope.is_some() {
+        // To a token that sees one scope nothing else is there.
+        return not_found(original).await;
+    }
+    let snapshot = server.registry.snapshot();
+    let own = snapshot.agents.iter().filter_map(|(id, entry)| {
+        let verbs: Vec<Verb> = Verb::ALL.into_iter().filter(|verb| caller.may(id, *verb)).collect();
+        if verbs.is_empty() {
+            return None;
+        }
+        let row = AgentRow::of(id, entry);
+        let row = if verbs.contains(&Verb::Read) { row } else { row.for_members() };
+        Some(OwnAgent { row, verbs: verbs.into_iter().map(Verb::as_str).collect() })
+    });
+    let admin = matches!(caller, Caller::Local);
+    let version = env!("CARGO_PKG_VERSION");
+    Json(Me { who, admin, note, version, agents: own.collect() }).into_response()
+}
