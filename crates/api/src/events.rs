@@ -120,6 +120,13 @@ pub fn told(event: &AgentEvent, numbers: &Numbers, agent: Option<&AgentId>) -> S
             data["turn"] = numbers.turn(*turn).into();
             (kind, data)
         }
+        AgentEvent::Work(event) => {
+            let (kind, mut data) = event.described();
+            if let Some(turn) = event.turn() {
+                data["turn"] = numbers.turn(turn).into();
+            }
+            (kind, data)
+        }
         AgentEvent::Health { state, generation, reason } => {
             ("health", json!({ "state": state, "generation": generation, "reason": reason }))
         }

@@ -36,6 +36,11 @@ fn a_board_is_made_filled_and_worked_on_with_and_without_a_daemon() {
         assert_eq!((&done["status"], &done["result"]), (&json!("done"), &json!("it is done")));
         let kinds = done["history"].as_array().unwrap().iter().map(|it| it["kind"].clone());
         assert_eq!(kinds.collect::<Vec<_>>(), ["added", "commented", "completed"]);
+        let audit = json(&home, &["audit", "tail", "-n", "100"]).to_string();
+        for what in ["added", "commented", "completed"] {
+            let record = format!("\"what\":\"{what}\"");
+            assert!(audit.contains("board.changed") && audit.contains(&record), "{audit}");
+        }
         let listed = json(&home, &["board", "list", "work", "--status", "done"]);
         assert!(listed.as_array().unwrap().iter().any(|it| it["id"] == added["id"]), "{listed}");
         let missing = insula(&home, &["board", "show", "work", "999"]);

@@ -246,6 +246,7 @@ impl Stage {
             while let Ok(event) = events.recv().await {
                 let stream = match &*event {
                     AgentEvent::Turn { turn, .. } => format!("turn:{turn}"),
+                    AgentEvent::Work(_) => "work".to_owned(),
                     AgentEvent::Health { .. } => "health".to_owned(),
                 };
                 observed.note(&stream, event.to_string());

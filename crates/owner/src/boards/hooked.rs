@@ -1,23 +1,33 @@
-//! Tells the hooks of an agent what became of a card that it works on.
+//! Tells the hooks of an agent, and whoever follows it, what became of a card that it works on.
 
 use super::Workers;
 use insula_capabilities::hooks::{self, Occasion};
 use insula_domain::hook::HookEvent;
 use insula_domain::{Actor, AgentId, CardId, CardStatus};
 use insula_registry::boards::Desk;
+use insula_registry::events::{AgentEvent, WorkEvent};
 use serde_json::json;
 
 impl Workers {
     /// An agent has a card from now on.
     pub(super) async fn claimed(&self, desk: &Desk, agent: &AgentId, (card, run): (CardId, i64)) {
+        let board = desk.name().clone();
+        self.registry.hub.tell(agent, || AgentEvent::Work(WorkEvent::CardClaimed { board, card }));
         self.tell_hooks(HookEvent::KanbanTaskClaimed, desk, agent, (card, run)).await;
     }
 
     /// An agent's work on a card is over, whoever ended it. What goes on elsewhere is told there.
     pub(super) async fn over(&self, desk: &Desk, agent: &AgentId, (card, run): (CardId, i64)) {
         let Ok(whole) = desk.show(card).await else { return };
-        let event = match whole.row.status {
-            _ if whole.row.run != run => return,
+        if whole.row.run != run {
+            return;
+        }
+        let (board, status) = (desk.name().clone(), whole.row.status);
+        self.registry.hub.tell(agent, || {
+            let why = whole.row.why.clone();
+            AgentEvent::Work(WorkEvent::CardEnded { board, card, status, why })
+        });
+        let event = match status {
             CardStatus::Done | CardStatus::Review => HookEvent::KanbanTaskCompleted,
             CardStatus::Blocked => HookEvent::KanbanTaskBlocked,
             _ => return,

@@ -6,6 +6,7 @@ use insula_capabilities::failures::cause_in;
 use insula_config::job::Deliver;
 use insula_domain::{Actor, Audience, ChatType, FailureCause, Label, SessionKey};
 use insula_registry::context::{AgentContext, JobTurn};
+use insula_registry::events::{AgentEvent, WorkEvent};
 use insula_registry::home_chats::HomeChat;
 use insula_registry::jobs::JobView;
 use insula_store::{
@@ -220,12 +221,22 @@ impl Clockwork {
             "job": &*run.job,
             "scheduled_at": run.scheduled_at.to_string(),
             "outcome": ended.outcome,
-            "why": why,
+            "why": &why,
             "turn": ended.turn.map(|turn| turn.0),
         });
         let record = self.trail.record(agent, About::Agent, &Actor::Daemon, "job.ran", content);
         batch.push(AgentCommand::Audit(record));
-        agent.store.commit(batch).await.map(drop)
+        agent.store.commit(batch).await?;
+        self.registry.hub.tell(&agent.id, || {
+            AgentEvent::Work(WorkEvent::JobEnded {
+                job: run.job.clone(),
+                scheduled_at: run.scheduled_at,
+                outcome: ended.outcome,
+                why,
+                turn: ended.turn,
+            })
+        });
+        Ok(())
     }
 
     async fn current(

@@ -2,13 +2,14 @@
 
 use super::{BoardError, Seat, audience};
 use crate::signal::Signal;
+use crate::trail::Trail;
 use insula_config::board::Board;
 use insula_domain::{
     Actor, AgentId, BoardName, BoardRight, BoardRights, CardFacts, CardId, CardStatus, Label,
 };
 use insula_store::{
-    BoardCommand, BoardLease, CardComment, CardEvent, CardFile, CardRow, CardWhole, LAST_ADDED,
-    StoreError,
+    BoardCommand, BoardLease, CardComment, CardEvent, CardFile, CardRow, CardWhole, DaemonCommand,
+    LAST_ADDED, LeaseHolder, StoreError,
 };
 use insula_world::{Timestamp, World};
 use serde_json::{Value, json};
@@ -32,6 +33,8 @@ pub struct Desk {
     pub(super) sees_all: bool,
     pub(super) world: World,
     pub(super) changed: Arc<Signal>,
+    pub(super) owner: LeaseHolder,
+    pub(super) trail: Trail,
 }
 
 /// A card that somebody wants to add.
@@ -135,6 +138,16 @@ impl Desk {
         })
     }
 
+    /// Writes down in the daemon's trail what a person did. What agents do stands in theirs, and all
+    /// of it in the board's own history, which changes together with the card.
+    async fn record(&self, card: CardId, what: &str) -> Result<(), BoardError> {
+        let Seat::Person(who) = &self.seat else { return Ok(()) };
+        let content = json!({ "board": self.board.name.as_str(), "card": card.0, "what": what });
+        let entry = self.trail.entry(who, "board.changed", 0, content);
+        self.owner.daemon().commit(vec![DaemonCommand::Audit(entry)]).await?;
+        Ok(())
+    }
+
     pub(super) fn facts(&self, whole: &CardWhole, row: &CardRow) -> CardFacts {
         CardFacts {
             has_assignee: row.assignee.is_some(),
@@ -160,6 +173,7 @@ impl Desk {
                 Ok(_) => {
                     row.version += 1;
                     self.changed.send();
+                    self.record(card, kind).await?;
                     return Ok(row);
                 }
                 Err(StoreError::CardChanged { .. }) => {}
@@ -287,6 +301,7 @@ impl Desk {
         let added = self.store.commit(batch).await?;
         self.changed.send();
         let Some(card) = added.first() else { return Err(StoreError::Closed.into()) };
+        self.record(*card, "added").await?;
         self.settle_one(*card).await?;
         let whole = self.store.card(*card).await?;
         whole.map(|whole| whole.row).ok_or_else(|| self.no_card(*card))

@@ -17,6 +17,7 @@ use crate::access::Access;
 use crate::context::{AgentContext, CardClaim};
 use crate::registry::Registry;
 use crate::signal::{Changes, Signal};
+use crate::trail::Trail;
 use insula_config::board::Board;
 use insula_domain::{
     AccountId, Actor, Audience, BoardName, BoardRight, BoardRights, CardId, ChatId, Label,
@@ -119,6 +120,7 @@ pub struct Boards {
     owner: LeaseHolder,
     registry: Arc<Registry>,
     access: Arc<Access>,
+    trail: Trail,
     /// Something was written on some board.
     changed: Arc<Signal>,
 }
@@ -129,12 +131,14 @@ impl Boards {
         owner: &LeaseHolder,
         registry: &Arc<Registry>,
         access: &Arc<Access>,
+        trail: &Trail,
     ) -> Self {
         Self {
             world: world.clone(),
             owner: owner.clone(),
             registry: registry.clone(),
             access: access.clone(),
+            trail: trail.clone(),
             changed: Arc::default(),
         }
     }
@@ -182,6 +186,8 @@ impl Boards {
             seat,
             world: self.world.clone(),
             changed: self.changed.clone(),
+            owner: self.owner.clone(),
+            trail: self.trail.clone(),
         })
     }
 

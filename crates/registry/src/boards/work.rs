@@ -56,6 +56,8 @@ impl Desk {
             sees_all: true,
             world: self.world.clone(),
             changed: self.changed.clone(),
+            owner: self.owner.clone(),
+            trail: self.trail.clone(),
         }
     }
 

@@ -105,7 +105,7 @@ impl Daemon {
         let logs = AgentLogs::new(&home, &world, &registry);
         let access = Arc::new(access);
         let jobs = Arc::new(Jobs::new(&world, &owner, &access, &trail));
-        let boards = Arc::new(Boards::new(&world, &owner, &registry, &access));
+        let boards = Arc::new(Boards::new(&world, &owner, &registry, &access, &trail));
         let parts = Parts {
             home,
             world,

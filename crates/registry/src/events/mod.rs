@@ -15,8 +15,9 @@ pub use turn::{
 };
 
 use arc_swap::{ArcSwap, ArcSwapOption};
-use insula_domain::AgentId;
+use insula_domain::{AgentId, BoardName, CardId, CardStatus};
 use insula_store::TurnId;
+use insula_world::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::broadcast;
@@ -37,6 +38,8 @@ pub enum AgentEvent {
         turn: TurnId,
         event: TurnEvent,
     },
+    /// Something that it does when nobody asks began or ended.
+    Work(WorkEvent),
     /// The agent itself is another than before.
     Health {
         /// How it is: `ready`, `failed`, `paused`, `archived`, `deleted`.
@@ -44,6 +47,30 @@ pub enum AgentEvent {
         generation: u64,
         /// Why it does not serve.
         reason: Option<String>,
+    },
+}
+
+/// What becomes of something that an agent does when nobody asks. Its turns have events of their
+/// own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WorkEvent {
+    /// A run of a job is over.
+    JobEnded {
+        job: Box<str>,
+        scheduled_at: Timestamp,
+        outcome: &'static str,
+        why: Option<String>,
+        turn: Option<TurnId>,
+    },
+    /// It has a card from now on.
+    CardClaimed { board: BoardName, card: CardId },
+    /// Its work on a card is over.
+    CardEnded {
+        board: BoardName,
+        card: CardId,
+        /// How the card stands.
+        status: CardStatus,
+        why: Option<String>,
     },
 }
 

@@ -1,9 +1,9 @@
 //! The text form of events: a name and its data. Streams of the API and recorded runs show
 //! events like this, so it changes only together with the API.
 
-use super::AgentEvent;
 use super::turn::{ChildAct, EditorEvent, TurnEnd, TurnEvent};
-use insula_store::{Cut, Usage};
+use super::{AgentEvent, WorkEvent};
+use insula_store::{Cut, TurnId, Usage};
 use serde_json::{Value, json};
 use std::fmt;
 
@@ -50,10 +50,44 @@ impl fmt::Display for TurnEvent {
     }
 }
 
+impl WorkEvent {
+    /// Its name and its data, but for its turn.
+    pub fn described(&self) -> (&'static str, Value) {
+        match self {
+            Self::JobEnded { job, scheduled_at, outcome, why, .. } => {
+                let at = scheduled_at.to_string();
+                let data =
+                    json!({ "job": job, "scheduled_at": at, "outcome": outcome, "why": why });
+                ("job.ended", data)
+            }
+            Self::CardClaimed { board, card } => {
+                ("card.claimed", json!({ "board": board.as_str(), "card": card.0 }))
+            }
+            Self::CardEnded { board, card, status, why } => {
+                let (board, status) = (board.as_str(), status.as_str());
+                let data = json!({ "board": board, "card": card.0, "status": status, "why": why });
+                ("card.ended", data)
+            }
+        }
+    }
+
+    /// The turn of it, if it had one.
+    pub fn turn(&self) -> Option<TurnId> {
+        match self {
+            Self::JobEnded { turn, .. } => *turn,
+            Self::CardClaimed { .. } | Self::CardEnded { .. } => None,
+        }
+    }
+}
+
 impl fmt::Display for AgentEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Turn { session, turn, event } => write!(f, "{session} {turn} {event}"),
+            Self::Work(event) => {
+                let (kind, data) = event.described();
+                write!(f, "{kind} {data}")
+            }
             Self::Health { state, generation, reason } => {
                 let data = json!({ "state": state, "generation": generation, "reason": reason });
                 write!(f, "health {data}")
