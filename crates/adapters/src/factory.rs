@@ -3,6 +3,7 @@
 
 use crate::matrix::{self, Matrix};
 use crate::others::{OtherAccounts, needed, wrong};
+use crate::signal::{Signal, SignalSettings};
 use crate::telegram::{Telegram, TelegramSettings};
 use crate::webchat::WebChats;
 use crate::webhook::Webhook;
@@ -50,6 +51,15 @@ impl AdapterFactory for Makers {
                 };
                 Ok(Arc::new(Matrix::new(settings, transport.clone(), world)?))
             }
+            "signal" => {
+                let settings = SignalSettings {
+                    account: account.name.clone(),
+                    number: needed(account, "number")?.to_owned(),
+                    base_url: account.get("base_url").map(str::to_owned),
+                    profile_name: account.get("profile_name").map(str::to_owned),
+                };
+                Ok(Arc::new(Signal::new(settings, transport)?))
+            }
             "telegram" => {
                 let settings =
                     TelegramSettings::read(account.name.clone(), |key| account.get(key))?;
@@ -92,7 +102,7 @@ mod tests {
     async fn what_would_be_refused_is_found_without_asking_anybody() {
         let (world, _handles) = insula_testkit::world(7);
         let makers = Makers::new(world.clone(), Transport::new(&world, &[]).unwrap());
-        let cases: [(&str, Values, Option<&str>, &str); 8] = [
+        let cases: [(&str, Values, Option<&str>, &str); 10] = [
             ("telegram", &[("token", "1:a"), ("mode", "webhook")], None, "`public_url`"),
             ("telegram", &[("token", "a b")], Some("token"), "no bot token"),
             ("telegram", &[("token", "1:a"), ("base_url", "x")], Some("base_url"), "https"),
@@ -106,6 +116,8 @@ mod tests {
                 "`callback`",
             ),
             ("matrix", &[("token", "a"), ("homeserver", "x")], Some("homeserver"), "no address"),
+            ("signal", &[("number", "0151 1234")], Some("number"), "country"),
+            ("signal", &[("number", "+4915112345"), ("base_url", "x")], Some("base_url"), "http"),
         ];
         for (platform, values, key, word) in cases {
             let accounts = [account(platform, values)];
@@ -114,10 +126,11 @@ mod tests {
             assert_eq!(found.key, key, "{}", found.why);
             assert!(found.why.contains(word), "{}", found.why);
         }
-        let fit: [(&str, Values); 3] = [
+        let fit: [(&str, Values); 4] = [
             ("telegram", &[("token", "${secret:T}"), ("base_url", "${env:U}")]),
             ("webhook", &[("secret", "${secret:S}"), ("template", "{{ a }}")]),
             ("matrix", &[("token", "${secret:T}"), ("homeserver", "${env:H}")]),
+            ("signal", &[("number", "${env:N}"), ("profile_name", "Ada")]),
         ];
         for (platform, values) in fit {
             let accounts = [account(platform, values)];

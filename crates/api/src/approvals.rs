@@ -39,7 +39,7 @@ pub struct ApprovalView {
 }
 
 impl ApprovalView {
-    fn of(agent: &AgentId, numbers: &Numbers, approval: Approval) -> Self {
+    pub(crate) fn of(agent: &AgentId, numbers: &Numbers, approval: Approval) -> Self {
         Self {
             id: approval.id.into(),
             agent: agent.to_string(),

@@ -30,6 +30,8 @@ const PAGE: usize = 50;
 pub struct Page {
     /// Records after this one, oldest first; without it the newest.
     after: Option<u64>,
+    /// The last records before this one, oldest first.
+    before: Option<u64>,
     /// How many at the most.
     limit: Option<usize>,
     /// Whose matter it is: a scope, or `agent`, `daemon` or `unknown`.
@@ -42,6 +44,8 @@ pub struct Page {
     kind: Option<String>,
     /// Not before: how long ago, such as `2h` or `7d`, or a day or a time in RFC 3339.
     since: Option<String>,
+    /// Before: in the same words.
+    until: Option<String>,
 }
 
 /// One record.
@@ -138,14 +142,21 @@ impl From<Result<AuditReport, StoreError>> for ReportView {
 
 impl Page {
     /// Which part of the records these are, and how many at the most.
-    pub fn part(&self) -> (AuditPart, usize) {
-        let part = self.after.map_or(AuditPart::Newest, |after| AuditPart::After(Seq(after)));
-        (part, self.limit.unwrap_or(PAGE))
+    pub fn part(&self) -> Result<(AuditPart, usize), ApiError> {
+        let part = match (self.after, self.before) {
+            (None, None) => AuditPart::Newest,
+            (Some(after), None) => AuditPart::After(Seq(after)),
+            (None, Some(before)) => AuditPart::Before(Seq(before)),
+            (Some(_), Some(_)) => {
+                return Err(ApiError::invalid("say `after` or `before`, not both"));
+            }
+        };
+        Ok((part, self.limit.unwrap_or(PAGE)))
     }
 
     /// Whether a part is asked for by its place.
     pub(crate) fn is_paged(&self) -> bool {
-        self.after.is_some() || self.limit.is_some()
+        self.after.is_some() || self.before.is_some() || self.limit.is_some()
     }
 
     /// Which records are meant. What a session is called has to be told by who knows its agent.
@@ -174,13 +185,17 @@ impl Page {
             );
             return Err(wrong("user", why));
         }
-        let since = self.since.as_deref().map(|text| since::read(text, now)).transpose();
+        let moment = |what, text: &Option<String>| {
+            let read = text.as_deref().map(|text| since::read(text, now)).transpose();
+            read.map_err(|why| wrong(what, why))
+        };
         Ok(AuditFilter {
             scope,
             kind,
             actor: self.user.as_deref().map(Into::into),
             session: self.session.as_deref().map(Into::into),
-            since: since.map_err(|why| wrong("since", why))?,
+            since: moment("since", &self.since)?,
+            until: moment("until", &self.until)?,
         })
     }
 }
@@ -264,10 +279,14 @@ pub async fn agent(
     let Some(filter) = meant(&api, &caller, &store, &page).await? else {
         return Ok(Json(Vec::new()));
     };
-    let (part, limit) = page.part();
+    let (part, limit) = page.part()?;
     if let Within::Scope(_) = caller.within() {
         // Its places are those among its own: how many there are of others is not told.
-        let part = page.after.map_or(AuditPart::Newest, AuditPart::AfterInScope);
+        let part = match part {
+            AuditPart::After(Seq(after)) => AuditPart::AfterInScope(after),
+            AuditPart::Before(Seq(before)) => AuditPart::BeforeInScope(before),
+            other => other,
+        };
         let (records, seals) = (store.audit(filter, part, limit).await?, store.seals());
         return Ok(Json(records.into_iter().map(|it| RecordView::told(&seals, it)).collect()));
     }

@@ -7,17 +7,17 @@ use crate::Api;
 use crate::caller::Caller;
 use crate::error::{ApiError, ErrorBody};
 use axum::Json;
-use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
+use axum::body::Bytes;
+use axum::extract::rejection::{BytesRejection, JsonRejection, PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use insula_domain::{BlockKind, CardId, CardStatus};
-use insula_registry::boards::{BoardError, Desk, NewCard, Seat};
+use insula_registry::boards::{BoardError, CardSeen, Desk, NewCard, Seat};
 use insula_store::CardFilter;
 use insula_world::Timestamp;
 use serde::Deserialize;
-use shown::{BoardShown, CardShown, EventShown, WholeCard, event_shown, shown, whole_shown};
-use std::collections::BTreeMap;
+use shown::{BoardShown, CardListed, EventShown, WholeCard, event_shown, listed, whole_shown};
 use std::time::Duration;
 use utoipa::{IntoParams, ToSchema};
 
@@ -90,9 +90,41 @@ pub enum CardAction {
 /// Which cards.
 #[derive(Debug, Deserialize, IntoParams)]
 pub struct CardsWanted {
+    /// One status, or several with commas between.
     status: Option<String>,
     assignee: Option<String>,
     after: Option<i64>,
+    /// Those before this one, the newest first, in place of `after`; 0 for the newest of all.
+    before: Option<i64>,
+}
+
+/// How the card stood that is to be changed.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub struct AsSeen {
+    /// Where it was; where it is somewhere else by now, nothing is done.
+    status: Option<String>,
+    /// By which claim; needed with `status`.
+    run: Option<i64>,
+}
+
+impl AsSeen {
+    fn of(self) -> Result<Option<CardSeen>, ApiError> {
+        match (self.status, self.run) {
+            (Some(text), Some(run)) => Ok(Some(CardSeen { status: status(&text)?, run })),
+            (None, None) => Ok(None),
+            _ => Err(ApiError::invalid("`status` and `run` say together how a card was seen")),
+        }
+    }
+}
+
+/// What a file is called.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub struct Called {
+    name: String,
 }
 
 /// Which events.
@@ -112,7 +144,9 @@ impl From<BoardError> for ApiError {
             BoardError::NoSuchCard { .. } => (StatusCode::NOT_FOUND, "no_such_card"),
             BoardError::Wrong(_) => (StatusCode::BAD_REQUEST, "invalid"),
             BoardError::NotAllowed(_) => (StatusCode::FORBIDDEN, "forbidden"),
-            BoardError::Lost(_) | BoardError::Step(_) => (StatusCode::CONFLICT, "wrong_state"),
+            BoardError::Lost(_) | BoardError::Step(_) | BoardError::Moved { .. } => {
+                (StatusCode::CONFLICT, "wrong_state")
+            }
             BoardError::Store(insula_store::StoreError::CardChanged { .. }) => {
                 (StatusCode::CONFLICT, "wrong_state")
             }
@@ -177,13 +211,8 @@ pub async fn list(
     let mut all = Vec::new();
     for (board, rights) in api.boards.seen_by(&seat) {
         let desk = api.boards.desk(board.name.as_str(), seat.clone())?;
-        let mut cards = BTreeMap::new();
-        for status in CardStatus::ALL {
-            let count = desk.count(status).await?;
-            if count > 0 {
-                cards.insert(status.as_str(), count);
-            }
-        }
+        let counts = desk.counts().await?.into_iter();
+        let cards = counts.map(|(status, count)| (status.as_str(), count)).collect();
         let ids = |ids: &Vec<insula_domain::AgentId>| ids.iter().map(ToString::to_string).collect();
         all.push(BoardShown {
             name: board.name.to_string(),
@@ -192,6 +221,7 @@ pub async fn list(
             agents: board.agents.iter().map(|(id, it)| (id.to_string(), it.to_string())).collect(),
             kinds: board.kinds.iter().map(|(kind, it)| (kind.to_string(), ids(it))).collect(),
             cards,
+            last_event: desk.last_event().await?,
             max_running: board.max_running,
             max_running_per_agent: board.max_running_per_agent,
             lease_s: board.lease.as_secs(),
@@ -203,23 +233,27 @@ pub async fn list(
 
 /// The cards of a board, by number; archived ones where they are asked for.
 #[utoipa::path(get, path = "/api/boards/{board}/cards", params(("board" = String, Path), CardsWanted),
-    responses((status = 200, body = [CardShown]), (status = 404, body = ErrorBody)), security(("token" = [])))]
+    responses((status = 200, body = [CardListed]), (status = 404, body = ErrorBody)), security(("token" = [])))]
 pub async fn cards(
     State(api): State<Api>,
     caller: Caller,
     path: Result<Path<String>, PathRejection>,
     wanted: Result<Query<CardsWanted>, QueryRejection>,
-) -> Result<Json<Vec<CardShown>>, ApiError> {
+) -> Result<Json<Vec<CardListed>>, ApiError> {
     let Path(board) = path.map_err(|_| no_board())?;
     let desk = desk(&api, &caller, &board)?;
     let Query(wanted) = wanted?;
+    let statuses = wanted.status.iter().flat_map(|text| text.split(',')).map(status);
     let filter = CardFilter {
-        status: wanted.status.as_deref().map(status).transpose()?.into_iter().collect(),
+        status: statuses.collect::<Result<_, _>>()?,
         assignee: wanted.assignee.map(Into::into),
         after: wanted.after.map(CardId),
+        before: wanted.before.map(|card| CardId(if card > 0 { card } else { i64::MAX })),
     };
     let cards = desk.list(filter).await?;
-    Ok(Json(cards.into_iter().map(|row| shown(&board, row)).collect()))
+    let glances = desk.glances(&cards).await?;
+    let both = cards.into_iter().zip(glances);
+    Ok(Json(both.map(|(row, glance)| listed(&board, row, glance)).collect()))
 }
 
 /// Adds a card.
@@ -266,8 +300,8 @@ pub async fn show(
     answer(&desk, card).await
 }
 
-/// Does something with a card.
-#[utoipa::path(post, path = "/api/boards/{board}/cards/{card}", params(("board" = String, Path), ("card" = String, Path)),
+/// Does something with a card; only while it stands as it was seen, where that is said.
+#[utoipa::path(post, path = "/api/boards/{board}/cards/{card}", params(("board" = String, Path), ("card" = String, Path), AsSeen),
     request_body = CardAction,
     responses((status = 200, body = WholeCard), (status = 400, body = ErrorBody), (status = 403, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)),
     security(("token" = [])))]
@@ -275,9 +309,14 @@ pub async fn act(
     State(api): State<Api>,
     caller: Caller,
     path: OneCard,
+    seen: Result<Query<AsSeen>, QueryRejection>,
     body: Result<Json<CardAction>, JsonRejection>,
 ) -> Result<Json<WholeCard>, ApiError> {
-    let (desk, card) = one(&api, &caller, path)?;
+    let (mut desk, card) = one(&api, &caller, path)?;
+    let Query(seen) = seen?;
+    if let Some(seen) = seen.of()? {
+        desk = desk.seen(seen);
+    }
     let Json(action) = body?;
     match action {
         CardAction::Comment { text } => desk.comment(card, &text).await?,
@@ -302,6 +341,29 @@ pub async fn act(
         CardAction::Link { needs } => desk.link(card, CardId(needs)).await?,
     };
     answer(&desk, card).await
+}
+
+/// Puts a file on a card.
+#[utoipa::path(post, path = "/api/boards/{board}/cards/{card}/files", params(("board" = String, Path), ("card" = String, Path), Called),
+    request_body = Vec<u8>,
+    responses((status = 201, body = WholeCard), (status = 400, body = ErrorBody), (status = 403, body = ErrorBody), (status = 404, body = ErrorBody)),
+    security(("token" = [])))]
+pub async fn attach(
+    State(api): State<Api>,
+    caller: Caller,
+    path: OneCard,
+    called: Result<Query<Called>, QueryRejection>,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<(StatusCode, Json<WholeCard>), ApiError> {
+    let (desk, card) = one(&api, &caller, path)?;
+    let Query(Called { name }) = called?;
+    let name = name.trim();
+    if name.is_empty() || name.contains(['/', '\n', '\r']) {
+        return Err(ApiError::invalid("a file has a name of one line without a `/`"));
+    }
+    let body = body.map_err(|error| ApiError::invalid(error.body_text()))?;
+    desk.attach(card, name, body.to_vec()).await?;
+    Ok((StatusCode::CREATED, answer(&desk, card).await?))
 }
 
 /// What is in a file of a card.

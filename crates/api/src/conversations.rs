@@ -92,7 +92,7 @@ pub async fn list(
 }
 
 /// What a conversation without a title is called: how it began.
-async fn first_words(
+pub(crate) async fn first_words(
     api: &Api,
     agent: &AgentContext,
     session: &Session,

@@ -10,7 +10,8 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use insula_domain::AgentId;
-use insula_store::Grant;
+use insula_registry::AgentContext;
+use insula_store::{Grant, StoreError};
 use insula_turns::approvals::grants;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -60,10 +61,18 @@ pub async fn list(
     Id(id): Id,
 ) -> Result<Json<Vec<GrantView>>, ApiError> {
     let agent = kept(&api, &id)?;
-    let found = grants::list(&agent).await?;
-    let numbers = Numbers::of(&caller, &agent.store);
+    Ok(Json(of(&caller, &agent).await?))
+}
+
+/// What an agent was allowed for longer than once, as this caller sees it.
+pub(crate) async fn of(
+    caller: &Caller,
+    agent: &AgentContext,
+) -> Result<Vec<GrantView>, StoreError> {
+    let found = grants::list(agent).await?;
+    let numbers = Numbers::of(caller, &agent.store);
     let views = found.into_iter().map(|grant| GrantView::of(&agent.id, &numbers, grant));
-    Ok(Json(views.collect()))
+    Ok(views.collect())
 }
 
 /// Takes a grant back: the next such call asks again.

@@ -94,7 +94,7 @@ impl From<JobError> for ApiError {
     }
 }
 
-fn shown(view: &JobView, now: Timestamp) -> JobShown {
+pub(crate) fn shown(view: &JobView, now: Timestamp) -> JobShown {
     let JobView { agent, job, row, .. } = view;
     let next = view.ahead(now.as_millis(), TOLD_AHEAD);
     JobShown {
@@ -125,7 +125,7 @@ fn shown(view: &JobView, now: Timestamp) -> JobShown {
     }
 }
 
-fn run_shown(agent: &AgentContext, view: &JobView, run: JobRun) -> RunShown {
+pub(crate) fn run_shown(agent: &AgentContext, view: &JobView, run: JobRun) -> RunShown {
     let seals = agent.store.seals();
     let meant = run.scheduled_at.as_millis();
     // One that somebody asked for beside the schedule is for the moment they did.

@@ -5,14 +5,17 @@
 //! or a platform. Types that go over the wire are defined here and in the front, and nowhere below.
 
 mod all_events;
+mod all_sessions;
 mod approvals;
 pub mod audit;
 mod audit_export;
 mod boards;
 mod body;
+mod calendar;
 mod caller;
 mod context;
 mod conversations;
+mod costs;
 mod deliveries;
 mod editor;
 mod error;
@@ -23,9 +26,11 @@ mod front;
 mod grants;
 pub mod handler;
 mod id;
+mod inbox;
 mod integrity;
 mod jobs;
 mod local;
+mod matrix;
 mod mcp;
 mod mcp_servers;
 mod memory;
@@ -34,6 +39,7 @@ mod now;
 mod numbers;
 mod openapi;
 mod pairing;
+mod parts;
 mod refusal;
 mod restart;
 mod rights;
@@ -132,6 +138,7 @@ pub fn router(state: Api) -> Router {
         .route("/boards", get(boards::list))
         .route("/boards/{board}/cards", get(boards::cards).merge(post(boards::add)))
         .route("/boards/{board}/cards/{card}", get(boards::show).merge(post(boards::act)))
+        .route("/boards/{board}/cards/{card}/files", post(boards::attach))
         .route("/boards/{board}/cards/{card}/files/{hash}", get(boards::file))
         .route("/boards/{board}/events", get(boards::events))
         .route("/jobs", get(jobs::list_all))
@@ -168,6 +175,7 @@ pub fn router(state: Api) -> Router {
         .route("/agents/{id}/sessions/search", get(sessions::search))
         .route("/agents/{id}/sessions/{session}", get(sessions::show))
         .route("/agents/{id}/sessions/{session}", delete(sessions::forget))
+        .route("/agents/{id}/sessions/{session}/parts", get(parts::parts))
         .route("/sessions/search", get(sessions::search_all))
         .route("/agents/{id}/turns", get(turns::list))
         .route("/agents/{id}/turns/{turn}", get(turns::show))
@@ -180,6 +188,7 @@ pub fn router(state: Api) -> Router {
         .route("/agents/{id}/memory", get(memory::list))
         .route("/agents/{id}/memory/{fragment}", get(memory::show))
         .route("/agents/{id}/memory/search", get(memory::search))
+        .route("/agents/{id}/memory/recall", get(memory::recall::recall))
         .route("/agents/{id}/memory/share", post(memory::share))
         .route("/agents/{id}/memory/forget", post(memory::forget))
         .route("/agents/{id}/memory/export", get(memory::export))
@@ -199,6 +208,13 @@ pub fn router(state: Api) -> Router {
         .route_layer(from_fn(require))
         // Of all agents that are the caller's: it looks at each itself.
         .route("/events", get(all_events::follow))
+        .route("/inbox", get(inbox::waiting))
+        .route("/inbox/answered", get(inbox::answered))
+        .route("/inbox/grants", get(inbox::granted))
+        .route("/sessions", get(all_sessions::list))
+        .route("/calendar", get(calendar::calendar))
+        .route("/costs", get(costs::costs))
+        .route("/tools", get(matrix::matrix))
         .route("/now", get(now::now));
     Router::new()
         .route("/v1/models", get(v1::models))

@@ -1,9 +1,10 @@
 //! The description of an owner's routes, for the one of the whole API.
 
 use crate::{
-    all_events, approvals, audit, audit_export, boards, context, conversations, deliveries, editor,
-    events, explain, files, grants, jobs, mcp, mcp_servers, memory, messages, now, pairing,
-    restart, secrets, sessions, skills, tools, turns, usage, v1,
+    all_events, all_sessions, approvals, audit, audit_export, boards, calendar, context,
+    conversations, costs, deliveries, editor, events, explain, files, grants, inbox, jobs, matrix,
+    mcp, mcp_servers, memory, messages, now, pairing, parts, restart, secrets, sessions, skills,
+    tools, turns, usage, v1,
 };
 use utoipa::OpenApi;
 
@@ -44,8 +45,12 @@ use utoipa::OpenApi;
     boards::add,
     boards::show,
     boards::act,
+    boards::attach,
     boards::file,
     boards::events,
+    calendar::calendar,
+    costs::costs,
+    matrix::matrix,
     jobs::list_all,
     jobs::list,
     jobs::add,
@@ -84,6 +89,7 @@ use utoipa::OpenApi;
     memory::list,
     memory::show,
     memory::search,
+    memory::recall::recall,
     memory::share,
     memory::forget,
     memory::export,
@@ -91,6 +97,11 @@ use utoipa::OpenApi;
     memory::troubles,
     memory::people::remembered,
     memory::people::forget_here,
+    all_sessions::list,
+    inbox::waiting,
+    inbox::answered,
+    inbox::granted,
+    parts::parts,
     sessions::list,
     sessions::show,
     sessions::search,

@@ -29,9 +29,9 @@ const SCOPES_SEARCHED: usize = 1_000;
 #[serde(deny_unknown_fields)]
 pub struct Page {
     /// Only what is before this one.
-    before: Option<String>,
+    pub(crate) before: Option<String>,
     /// How many at most.
-    limit: Option<usize>,
+    pub(crate) limit: Option<usize>,
 }
 
 /// What to look for.
@@ -115,7 +115,7 @@ pub struct Found {
 }
 
 impl SessionView {
-    fn of(numbers: &Numbers, session: Session) -> Self {
+    pub(crate) fn of(numbers: &Numbers, session: Session) -> Self {
         Self {
             id: numbers.session(session.id),
             key: session.key.into(),
@@ -277,7 +277,11 @@ pub(crate) async fn transcript(
     Ok(Transcript { session: SessionView::of(&numbers, found), turn, messages })
 }
 
-async fn find(numbers: &Numbers, agent: &AgentContext, session: &str) -> Result<Session, ApiError> {
+pub(crate) async fn find(
+    numbers: &Numbers,
+    agent: &AgentContext,
+    session: &str,
+) -> Result<Session, ApiError> {
     let missing = || no_session(&session.escape_debug());
     let id = numbers.read_session(session).ok_or_else(missing)?;
     there(agent, id, session).await

@@ -108,28 +108,47 @@ pub async fn tools(
     let context = context.through(&ways).map_err(ApiError::invalid)?;
     let child = child.map(|role| childs(&context.boundary, &id, &role)).transpose()?;
     let boundary = child.as_ref().unwrap_or(&context.boundary);
-    let bounds = |name: &str| boundary.rules.about(name).map(ToString::to_string).collect();
-    let tainted = |name: &str, exposed: bool| {
-        let becomes = exposed.then(|| TaintedView::of(&context, boundary, name));
-        becomes.flatten()
-    };
+    let all = ruled(&api, &context, boundary, child.is_some())?;
+    let rows = all.into_iter().map(|Ruled { name, group, exposed, rule }| ToolRow {
+        rules: boundary.rules.about(&name).map(ToString::to_string).collect(),
+        tainted: exposed.then(|| TaintedView::of(&context, boundary, &name)).flatten(),
+        name,
+        exposed,
+        rule,
+        group,
+    });
+    Ok(Json(rows.collect()))
+}
+
+/// A tool, whether it is in, and by which rule.
+pub(crate) struct Ruled {
+    pub(crate) name: String,
+    pub(crate) group: &'static str,
+    pub(crate) exposed: bool,
+    pub(crate) rule: String,
+}
+
+/// Every tool there is to an agent within a boundary: its own, or that of a child.
+pub(crate) fn ruled(
+    api: &Api,
+    context: &AgentContext,
+    boundary: &Boundary,
+    is_child: bool,
+) -> Result<Vec<Ruled>, ApiError> {
     let rows = boundary.tools.entries().map(|(tool, verdict)| {
         let is_there = !verdict.is_in() || context.runs(tool.name);
-        let exposed = verdict.is_in() && is_there;
-        ToolRow {
+        Ruled {
             name: tool.name.to_owned(),
-            exposed,
-            rule: if is_there { verdict.rule().to_string() } else { NOT_YET.to_owned() },
             group: tool.group.as_str(),
-            rules: bounds(tool.name),
-            tainted: tainted(tool.name, exposed),
+            exposed: verdict.is_in() && is_there,
+            rule: if is_there { verdict.rule().to_string() } else { NOT_YET.to_owned() },
         }
     });
     let servers = api.capabilities.mcp_servers(&context.id)?;
     let of_servers = servers.into_iter().flat_map(|server| server.tools).filter_map(|tool| {
         let name = tool.name?;
         // What keeps its parent from having it comes first.
-        let is_less = child.is_some() || !context.ways().is_empty();
+        let is_less = is_child || !context.ways().is_empty();
         let (exposed, rule) = match tool.is_shown && is_less {
             true => {
                 let verdict = boundary.tools.verdict(&name);
@@ -137,10 +156,9 @@ pub async fn tools(
             }
             false => (tool.is_shown, tool.why),
         };
-        let (rules, tainted) = (bounds(&name), tainted(&name, exposed));
-        Some(ToolRow { name, exposed, rule, group: Group::Mcp.as_str(), rules, tainted })
+        Some(Ruled { name, group: Group::Mcp.as_str(), exposed, rule })
     });
-    Ok(Json(rows.chain(of_servers).collect()))
+    Ok(rows.chain(of_servers).collect())
 }
 
 /// What a child of this role would have, derived as one that is begun.

@@ -88,7 +88,7 @@ pub struct BudgetView {
 }
 
 impl BudgetView {
-    fn of(limits: &BudgetLimits, today: &Totals) -> Option<Self> {
+    pub(crate) fn of(limits: &BudgetLimits, today: &Totals) -> Option<Self> {
         let (money, tokens) = (Left::money(limits, today), Left::tokens(limits, today));
         (*limits != BudgetLimits::default()).then(|| Self {
             usd_per_day: money.map(|it| dollars(it.limit)),
@@ -264,12 +264,12 @@ pub fn limits(limits: &BudgetLimits) -> Value {
     })
 }
 
-fn dollars(micros: u64) -> f64 {
+pub(crate) fn dollars(micros: u64) -> f64 {
     micros as f64 / 1e6
 }
 
 /// The day of a moment, as in `2026-11-15`.
-fn date(at: Timestamp) -> String {
+pub(crate) fn date(at: Timestamp) -> String {
     let text = at.to_string();
     text.split('T').next().unwrap_or_default().to_owned()
 }

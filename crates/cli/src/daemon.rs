@@ -155,6 +155,7 @@ pub async fn run(setting: &Setting, options: Options) -> Result<Ended, Failure> 
     let platforms = Platforms { gateway: Some(gateway.clone()), makers: Some(makers) };
     let mut server = Server::new(&opened, owner, admin);
     (server.listening, server.platforms) = (Some(listening), platforms);
+    server.gauntlet.programs = Some(process::gauntlet(&setting.environment.program));
     let router = insula_http::router(server);
     let commands = local.map(|local| {
         let (router, world) = (router.clone(), setting.world.clone());

@@ -42,6 +42,15 @@ pub fn absolute(path: &Path) -> std::io::Result<PathBuf> {
     std::path::absolute(path)
 }
 
+/// The programs of a gauntlet's run: this one, and the one that attacks, if it lies beside it.
+pub fn gauntlet(program: &Path) -> insula_http::Programs {
+    insula_http::Programs {
+        insula: program.to_owned(),
+        gauntlet: program.with_file_name("insula-gauntlet"),
+        is_root: rustix::process::geteuid().is_root(),
+    }
+}
+
 /// Raises the limit on open files as far as it goes: every open database needs three.
 pub fn raise_descriptor_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

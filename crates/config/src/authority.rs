@@ -459,6 +459,9 @@ fn daemon(loaded: &Loaded) -> BTreeMap<String, String> {
         ("listen".to_owned(), daemon.listen.to_string()),
         ("store.durability".to_owned(), daemon.store.durability.as_str().to_owned()),
     ]);
+    if !daemon.api.changes {
+        settings.insert("api.changes".to_owned(), "false".to_owned());
+    }
     if !daemon.api.client_tools {
         settings.insert("api.client_tools".to_owned(), "false".to_owned());
     }

@@ -63,6 +63,8 @@ impl Default for DaemonConfig {
 /// What those who ask over HTTP may do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiConfig {
+    /// Whether whoever comes over HTTP may change anything.
+    pub changes: bool,
     /// Whether a request to `/v1` may bring tools of its own.
     pub client_tools: bool,
     /// Whose pages may ask `/v1`, as browsers name them.
@@ -71,7 +73,7 @@ pub struct ApiConfig {
 
 impl Default for ApiConfig {
     fn default() -> Self {
-        Self { client_tools: true, cors: Vec::new() }
+        Self { changes: true, client_tools: true, cors: Vec::new() }
     }
 }
 
@@ -212,11 +214,11 @@ fn api(node: Option<&Node>) -> ApiConfig {
     let cors = node.and_then(|node| node.get("cors")).map(Node::items).unwrap_or_default();
     // A browser writes scheme and host in lower case.
     let cors = cors.iter().filter_map(Node::text).map(|it| it.to_ascii_lowercase().into());
+    let is = |key| node.and_then(|node| node.get(key)).and_then(Node::bool);
+    let usual = ApiConfig::default();
     ApiConfig {
-        client_tools: node
-            .and_then(|node| node.get("client_tools"))
-            .and_then(Node::bool)
-            .unwrap_or(ApiConfig::default().client_tools),
+        changes: is("changes").unwrap_or(usual.changes),
+        client_tools: is("client_tools").unwrap_or(usual.client_tools),
         cors: cors.collect(),
     }
 }

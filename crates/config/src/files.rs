@@ -83,11 +83,7 @@ impl FilesSnapshot {
                         continue;
                     }
                     let read = |file, max| read_text(&entry.path().join(file), max);
-                    let mut config = read("agent.yaml", CONFIG_BYTES_MAX);
-                    if config.is_blank() {
-                        let why = "says nothing, as while it is being written; write `{}` into it to mean an agent without settings of its own";
-                        config = FileState::Unreadable(why.to_owned());
-                    }
+                    let config = said(read("agent.yaml", CONFIG_BYTES_MAX));
                     let skills = skill_files::read(&entry.path().join("skills"), Top::IsFolder);
                     let folder = FolderFiles {
                         config,
@@ -174,6 +170,15 @@ fn skills(file: &mut impl FnMut(&FileState), folder: &SkillFolder) {
     }
 }
 
+/// What an `agent.yaml` says. One that says nothing is half an edit.
+pub(crate) fn said(config: FileState) -> FileState {
+    if !config.is_blank() {
+        return config;
+    }
+    let why = "says nothing, as while it is being written; write `{}` into it to mean an agent without settings of its own";
+    FileState::Unreadable(why.to_owned())
+}
+
 fn read_bundles(folder: &Path) -> BTreeMap<String, Arc<SkillFolder>> {
     let names = skill_files::bundles(folder).into_iter();
     let read = |name: String| {
@@ -185,7 +190,7 @@ fn read_bundles(folder: &Path) -> BTreeMap<String, Arc<SkillFolder>> {
 
 /// What an operator tells one agent. Never by a link of either kind: that could lead to where
 /// agents write, and what they write is no instruction.
-fn read_own(folder: &Path, name: &str) -> FileState {
+pub(crate) fn read_own(folder: &Path, name: &str) -> FileState {
     let path = folder.join(name);
     let is_link = |it: fs::Metadata| it.is_symlink() || it.is_file() && it.nlink() > 1;
     if fs::symlink_metadata(&path).is_ok_and(is_link) {

@@ -1,5 +1,7 @@
 //! Agents to begin with: what each is for, its settings and who it is.
 
+use serde_json::{Value, json};
+
 /// An agent to begin with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Template {
@@ -10,6 +12,17 @@ pub struct Template {
     pub config: &'static str,
     /// Its `SOUL.md`.
     pub soul: &'static str,
+}
+
+/// What of a new agent its template does not say.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Beginning<'b> {
+    /// Whether it answers where no binding does.
+    pub is_default: bool,
+    pub name: Option<&'b str>,
+    pub model: Option<&'b str>,
+    /// Who may talk to it. The first of them is its admin.
+    pub allow: &'b [String],
 }
 
 macro_rules! template {
@@ -38,6 +51,28 @@ impl Template {
     /// Finds one by its name.
     pub fn find(name: &str) -> Option<&'static Self> {
         TEMPLATES.iter().find(|it| it.name == name)
+    }
+
+    /// The `agent.yaml` of a new agent. JSON strings are YAML, so nothing a person types becomes
+    /// anything but a value.
+    pub fn agent_yaml(&self, wish: &Beginning<'_>) -> String {
+        let mut text = String::new();
+        if wish.is_default {
+            text.push_str("default: true\n");
+        }
+        if let Some(name) = wish.name {
+            text.push_str(&format!("name: {}\n", Value::from(name)));
+        }
+        text.push_str(self.config);
+        if let Some(admin) = wish.allow.first() {
+            let admin = Value::from(&**admin);
+            let allow = json!(wish.allow);
+            text.push_str(&format!("access: {{allow: {allow}, admins: [{admin}]}}\n"));
+        }
+        if let Some(model) = wish.model {
+            text.push_str(&format!("model: {}\n", Value::from(model)));
+        }
+        text
     }
 }
 

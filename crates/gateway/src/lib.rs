@@ -7,6 +7,6 @@ mod accounts;
 mod gateway;
 mod intake;
 
-pub use accounts::{AccountState, Connection, Connections, Misfit, examine, misfits};
+pub use accounts::{AccountState, Connection, Connections, Misfit, examine, examine_one, misfits};
 pub use gateway::Gateway;
 pub use intake::Intake;

@@ -18,7 +18,7 @@ pub async fn daemon(
     let Query(page) = page?;
     let store = server.front.records();
     let filter = page.filter(server.world.clock.now())?;
-    let (part, limit) = page.part();
+    let (part, limit) = page.part()?;
     // Only the admin gets here.
     Ok(plain(store.audit(filter, part, limit).await?))
 }

@@ -4,16 +4,20 @@
 //! whole, by one function. One router serves the listener of a running daemon and, without any
 //! socket, the command line when no daemon runs: what a command prints is the same either way.
 
+mod accounts;
 mod agents;
 mod audit;
 mod auth;
 mod bodies;
+mod changes;
 mod chat;
+mod configuration;
 mod connection;
 mod connection_limits;
 mod cors;
 mod dashboard;
 mod forward;
+mod gauntlet;
 mod home_chat;
 mod limits;
 mod map;
@@ -29,6 +33,7 @@ mod system;
 mod tokens;
 
 pub use auth::AdminToken;
+pub use gauntlet::Programs;
 pub use platforms::Platforms;
 pub use serve::{serve, serve_local};
 pub use system::Listening;
@@ -76,6 +81,8 @@ pub struct Server {
     pub listening: Option<Listening>,
     /// The platforms that agents are reached by.
     pub platforms: Platforms,
+    /// What attacks daemons like this one.
+    pub gauntlet: gauntlet::Gauntlet,
 }
 
 impl Server {
@@ -99,6 +106,7 @@ impl Server {
             admin,
             listening: None,
             platforms: Platforms::default(),
+            gauntlet: gauntlet::Gauntlet::default(),
         }
     }
 }
@@ -109,6 +117,9 @@ pub fn router(server: Server) -> Router {
         .route("/status", get(system::status))
         .route("/reload", post(system::reload))
         .route("/doctor", get(system::doctor))
+        .route("/accounts", get(accounts::list))
+        .route("/accounts/test", post(accounts::test))
+        .route("/platforms", get(accounts::platforms))
         .route("/applied", get(system::applied))
         .route("/route/explain", post(route::explain))
         .route("/audit", get(audit::daemon))
@@ -128,6 +139,16 @@ pub fn router(server: Server) -> Router {
         .route("/agents/{id}/reload", post(agents::reload))
         .route("/agents/{id}/home", put(home_chat::set).merge(delete(home_chat::clear)))
         .route("/sign-in/links", post(sign_in::link))
+        .route("/config/files", put(configuration::write))
+        .route("/config/files/{name}", get(configuration::show))
+        .route("/config/check", post(configuration::check))
+        .route("/config/edit", post(configuration::edit))
+        .route("/config/schema", get(configuration::schema))
+        .route("/config/templates", get(configuration::templates))
+        .route("/config/templates/{name}", post(configuration::begin))
+        .route("/gauntlet", get(gauntlet::show).merge(post(gauntlet::start)))
+        .route("/gauntlet", delete(gauntlet::stop))
+        .route("/gauntlet/events", get(gauntlet::follow))
         .method_not_allowed_fallback(wrong_method)
         .route_layer(from_fn(require))
         // Anybody asks these: who they are, and to be somebody.
@@ -145,6 +166,7 @@ pub fn router(server: Server) -> Router {
         .nest("/api", api)
         .merge(dashboard::routes())
         .fallback(forward::forward)
+        .layer(from_fn_with_state(server.clone(), changes::refuse))
         .layer(from_fn_with_state(server.clone(), auth::judge))
         .layer(from_fn_with_state(server.clone(), limits::take_in))
         .layer(from_fn_with_state(server.clone(), auth::count_in))

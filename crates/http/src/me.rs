@@ -20,6 +20,8 @@ pub struct Me {
     /// What their token is for, in its maker's words.
     note: Option<String>,
     version: &'static str,
+    /// Whether anything can be changed over HTTP; what, their rights say.
+    changes: bool,
     /// The agents that they may do anything with.
     agents: Vec<OwnAgent>,
 }
@@ -56,5 +58,6 @@ pub async fn me(State(server): State<Server>, caller: Caller, original: Original
     });
     let admin = matches!(caller, Caller::Local);
     let version = env!("CARGO_PKG_VERSION");
-    Json(Me { who, admin, note, version, agents: own.collect() }).into_response()
+    let changes = snapshot.daemon.api.changes;
+    Json(Me { who, admin, note, version, changes, agents: own.collect() }).into_response()
 }

@@ -1,8 +1,8 @@
 //! The description of the API for programs and their authors.
 
 use crate::{
-    agents, audit, chat, home_chat, map, me, metrics, platforms, route, secrets, sign_in, system,
-    tokens,
+    accounts, agents, audit, chat, configuration, gauntlet, home_chat, map, me, metrics, platforms,
+    route, secrets, sign_in, system, tokens,
 };
 use axum::Json;
 use utoipa::OpenApi;
@@ -18,6 +18,9 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
         system::reload,
         system::doctor,
         system::applied,
+        accounts::list,
+        accounts::test,
+        accounts::platforms,
         metrics::scrape,
         platforms::hook,
         chat::socket,
@@ -37,6 +40,17 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
         secrets::list_daemon,
         secrets::set_daemon,
         secrets::remove_daemon,
+        configuration::show,
+        configuration::check,
+        configuration::write,
+        configuration::edit,
+        configuration::schema,
+        configuration::templates,
+        configuration::begin,
+        gauntlet::show,
+        gauntlet::start,
+        gauntlet::stop,
+        gauntlet::follow,
         agents::list,
         agents::add,
         agents::shown,

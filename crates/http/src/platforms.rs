@@ -11,6 +11,7 @@ use insula_adapters::Makers;
 use insula_api::{ApiError, ErrorBody};
 use insula_capabilities::doctor::DoctorFinding;
 use insula_channel::{WebAnswer, WebRequest};
+use insula_config::Account;
 use insula_gateway::{AccountState, Connection, Gateway};
 use insula_registry::Front;
 use std::sync::Arc;
@@ -63,6 +64,20 @@ impl Platforms {
             }
             None => Vec::new(),
         }
+    }
+
+    /// The same about one account; `None` where there is none of that name.
+    pub async fn examine_account(
+        &self,
+        front: &Front,
+        platform: &str,
+        account: &str,
+    ) -> Option<DoctorFinding> {
+        let all = front.accounts();
+        let is_it = |it: &&Account| it.platform.as_str() == platform && it.name.as_str() == account;
+        let (account, makers) = (all.iter().find(is_it)?, self.makers.as_ref()?);
+        let running = self.gateway.as_ref().map(|gateway| &**gateway.connections());
+        Some(insula_gateway::examine_one(front, &**makers, running, account).await)
     }
 }
 

@@ -2,6 +2,7 @@
 //! of the command line, which has places of its own.
 
 use crate::bodies::Bodies;
+use crate::changes::ByCommandLine;
 use crate::connection::{self, At};
 use crate::connection_limits::ConnectionLimiter;
 use axum::Router;
@@ -92,6 +93,7 @@ pub async fn serve_local(
 ) {
     let (limiter, bodies) = (Arc::<ConnectionLimiter>::default(), Arc::<Bodies>::default());
     let room = Arc::new(Semaphore::new(LOCAL_CONNECTIONS_MAX));
+    let router = router.layer(axum::Extension(ByCommandLine));
     let mut connections = JoinSet::new();
     loop {
         let accepted = tokio::select! {

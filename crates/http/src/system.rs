@@ -255,6 +255,12 @@ pub struct FindingView {
     detail: String,
 }
 
+impl From<examine::DoctorFinding> for FindingView {
+    fn from(found: examine::DoctorFinding) -> Self {
+        Self { name: found.name, status: found.status.as_str(), detail: found.detail }
+    }
+}
+
 /// What may be tried.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -274,11 +280,7 @@ pub async fn doctor(
     let Query(DoctorWish { paid }) = wish?;
     let mut findings = examine::examine(&server.capabilities).await;
     findings.extend(server.platforms.examine(&server.front).await);
-    let views = findings.into_iter().map(|found| FindingView {
-        name: found.name,
-        status: found.status.as_str(),
-        detail: found.detail,
-    });
+    let views = findings.into_iter().map(FindingView::from);
     let outside = server.owner.examine(paid).await.into_iter().map(|it| FindingView {
         name: it.name,
         status: it.status,

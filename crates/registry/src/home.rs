@@ -11,11 +11,13 @@ use crate::error::RuntimeError;
 use crate::removal::remove_whole;
 use insula_domain::AgentId;
 use insula_sandbox::Hidden;
+use insula_world::Timestamp;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::UNIX_EPOCH;
 
 /// The layout this version writes. A home with a higher one is left alone.
 pub const FORMAT: u32 = 1;
@@ -278,6 +280,12 @@ impl Home {
         self.write(path, bytes, FileMode::Private)
     }
 
+    /// Writes a file whole or not at all where its links lead: a link that an operator made stays
+    /// one.
+    pub fn write_through(&self, path: &Path, bytes: &[u8]) -> Result<(), RuntimeError> {
+        self.write(&real(path), bytes, FileMode::Private)
+    }
+
     /// Reads a small file; `None` when it does not exist.
     pub fn read(&self, path: &Path) -> Result<Option<String>, RuntimeError> {
         match fs::read_to_string(path) {
@@ -300,6 +308,17 @@ impl Home {
     /// Whether an agent has a folder, whatever is in it.
     pub fn has_agent_folder(&self, id: &AgentId) -> bool {
         self.agent(id).symlink_metadata().is_ok()
+    }
+
+    /// When an agent's database was last written to, about; `None` where it has none yet. It is not
+    /// opened: agents at rest are left at rest.
+    pub fn last_written(&self, id: &AgentId) -> Option<Timestamp> {
+        let of = |name: &str| {
+            let changed = self.agent(id).join(name).symlink_metadata().ok()?.modified().ok()?;
+            changed.duration_since(UNIX_EPOCH).ok()
+        };
+        let last = of("agent.db")?.max(of("agent.db-wal").unwrap_or_default());
+        Some(Timestamp::from_millis(i64::try_from(last.as_millis()).unwrap_or(i64::MAX)))
     }
 
     /// Whether a plain file stands at a path, in the home or elsewhere. It is not opened.

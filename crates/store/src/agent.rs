@@ -83,9 +83,9 @@ pub enum AgentCommand {
     ReplaceTurn { turn: TurnId },
     /// Ends a turn. Answers [`CommandOutcome::Concluded`].
     Conclude(Box<Conclude>),
-    /// Counts what one call of a model took under the name of the key that paid for it, beside
-    /// what its step or the end of its turn counts.
-    CountKey { key: Arc<str>, usage: Usage, at: Timestamp },
+    /// Counts what one call of a model took under the model's name, and under that of the key that
+    /// paid for it where one did, beside what its step or the end of its turn counts.
+    CountCall { model: Arc<str>, key: Option<Arc<str>>, usage: Usage, at: Timestamp },
     /// Notes how a turn went, in words of whoever runs it: never what was said.
     NoteTurn { turn: TurnId, at: Timestamp, note: Box<str> },
     /// Keeps vectors of texts of one scope, as far as those are still there.

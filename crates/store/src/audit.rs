@@ -104,17 +104,20 @@ pub struct AuditFilter {
     pub session: Option<Box<str>>,
     /// Not before.
     pub since: Option<Timestamp>,
+    /// Before.
+    pub until: Option<Timestamp>,
 }
 
 impl AuditFilter {
     /// Whether a record is meant.
     pub fn admits(&self, record: &AuditRecord) -> bool {
-        let Self { scope, kind, actor, session, since } = self;
+        let Self { scope, kind, actor, session, since, until } = self;
         scope.admits(&record.scope)
             && kind.admits(&record.kind)
             && actor.as_deref().is_none_or(|actor| record.actor.as_str() == actor)
             && session.as_ref().is_none_or(|key| record.session.as_ref() == Some(key))
             && since.is_none_or(|since| record.at >= since)
+            && until.is_none_or(|until| record.at < until)
     }
 }
 
@@ -189,8 +192,12 @@ pub enum AuditPart {
     Newest,
     /// Those after this one.
     After(Seq),
+    /// The last of those before this one.
+    Before(Seq),
     /// Those after this place among those of the scope that is asked for.
     AfterInScope(u64),
+    /// The last of those before this place among those of the scope that is asked for.
+    BeforeInScope(u64),
 }
 
 /// What a verification found.

@@ -186,6 +186,20 @@ pub struct CardFilter {
     pub assignee: Option<Box<str>>,
     /// Those after this one, by their number.
     pub after: Option<CardId>,
+    /// Those before this one, the newest first; takes the place of `after`.
+    pub before: Option<CardId>,
+}
+
+/// What a card looks like from afar.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CardGlance {
+    /// What it waits for that is not done.
+    pub needs: Vec<CardId>,
+    pub comments: u32,
+    pub files: u32,
+    /// The last sign of life of whoever has it, and what they said then.
+    pub beat_at: Option<Timestamp>,
+    pub note: Option<String>,
 }
 
 /// What belongs to a card.

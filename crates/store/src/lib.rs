@@ -63,8 +63,8 @@ pub use audit::{
     Seq,
 };
 pub use board::{
-    BoardCommand, CardComment, CardEvent, CardFile, CardFilter, CardNotice, CardRow, CardRun,
-    CardWhole, LAST_ADDED,
+    BoardCommand, CardComment, CardEvent, CardFile, CardFilter, CardGlance, CardNotice, CardRow,
+    CardRun, CardWhole, LAST_ADDED,
 };
 pub use daemon::{AgentRow, DaemonCommand, Due, EventKey, Lifecycle, Reserved, Spending};
 pub use error::{Result, StoreError};
@@ -103,5 +103,5 @@ pub use turn::{
     Accept, AcceptChild, Accepted, Arrival, ChildTurn, Conclude, Cut, Flush, IdempotencyKey, Join,
     NewStep, Step, StepKind, Turn, TurnNote, TurnOutcome, TurnStatus, UnfinishedTurn,
 };
-pub use usage::{Totals, Usage, UsageOf, UsageReport};
+pub use usage::{Totals, Usage, UsageBy, UsageOf, UsagePoints, UsageReport, UsageSeries};
 pub use vectors::{Backlog, Near, Unembedded, Vector, VectorKind, VectorModel};

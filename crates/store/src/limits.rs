@@ -133,8 +133,10 @@ fn command(command: &AgentCommand) -> Result<()> {
             within("a list of vectors", put.rows.len(), VECTORS_AT_ONCE_MAX)?;
             within("a scope", put.scope.as_str().len(), NAME_BYTES_MAX)
         }
-        AgentCommand::CountKey { key, usage: took, .. } => {
-            within("the name of a key", key.len(), NAME_BYTES_MAX)?;
+        AgentCommand::CountCall { model, key, usage: took, .. } => {
+            within("the name of a model", model.len(), NAME_BYTES_MAX)?;
+            let key = key.as_ref().map_or(0, |key| key.len());
+            within("the name of a key", key, NAME_BYTES_MAX)?;
             usage(took)
         }
         AgentCommand::NoteTurn { note, .. } => {

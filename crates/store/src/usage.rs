@@ -10,6 +10,12 @@ pub const USAGE_ROWS_MAX: usize = 1_000;
 /// Most of anything one step or conclusion can have used, so that sums can't overflow.
 pub const USAGE_VALUE_MAX: u64 = 1 << 40;
 
+/// Most names in one series; the costliest come first.
+pub const USAGE_NAMES_MAX: usize = 60;
+
+/// The length of an hour.
+pub(crate) const HOUR_MS: i64 = 3_600_000;
+
 /// The length of a day, which begins at midnight UTC.
 pub(crate) const DAY_MS: i64 = 86_400_000;
 
@@ -81,4 +87,35 @@ pub struct UsageReport {
     pub ways: Vec<(Box<str>, Totals)>,
     /// By the name of the key that paid, the costliest first; its turns are calls of models.
     pub keys: Vec<(Box<str>, Totals)>,
+}
+
+/// What a series of usage is by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UsageBy {
+    /// The agent's alone, by the day.
+    Day,
+    /// The agent's, by the hour.
+    Hour,
+    /// The models that were asked.
+    Model,
+    Principal,
+    Scope,
+    /// The keys that paid.
+    Key,
+    /// The ways in that take something away.
+    Way,
+}
+
+/// Sums by the first moment of each day or hour, oldest first. Times without usage are left out.
+pub type UsagePoints = Vec<(Timestamp, Totals)>;
+
+/// Usage over time.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct UsageSeries {
+    /// The agent's, by the first moment of each day.
+    pub total: UsagePoints,
+    /// The agent's, by the first moment of each hour, where that was asked for.
+    pub hours: UsagePoints,
+    /// By name and day, the costliest name first.
+    pub names: Vec<(Box<str>, UsagePoints)>,
 }

@@ -8,6 +8,7 @@ pub mod daemon;
 pub mod editor;
 pub mod home;
 pub mod model;
+pub mod signal;
 pub mod strict;
 pub mod synapse;
 pub mod telegram;

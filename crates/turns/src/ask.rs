@@ -243,7 +243,7 @@ impl Turn<'_> {
                     let was_seen = is_open && gathering.has_words();
                     let answer = gathering.finish();
                     let usage = reserved.settle(&link, &answer);
-                    self.bills.note(link.provider.key_name(), usage);
+                    self.bills.note(&link, usage);
                     call.ended(self, Err(&error), usage);
                     if cancel.is_cancelled() {
                         let said = if is_open { self.partial(&answer) } else { None };
@@ -263,7 +263,7 @@ impl Turn<'_> {
         }
         let answer = gathering.finish();
         let usage = reserved.settle(&link, &answer);
-        self.bills.note(link.provider.key_name(), usage);
+        self.bills.note(&link, usage);
         call.ended(self, Ok(()), usage);
         self.after_request(purpose, Ok(&answer)).await;
         Ok(Heard::Whole(answer, usage, blind))

@@ -213,7 +213,7 @@ impl Boards for TurnBoards<'_> {
                 let filter = CardFilter {
                     status: wanted.transpose()?.into_iter().collect(),
                     assignee: assignee.map(Into::into),
-                    after: None,
+                    ..CardFilter::default()
                 };
                 let cards = desk.list(filter).await.map_err(told)?;
                 if cards.is_empty() {

@@ -172,7 +172,7 @@ impl Turn<'_> {
         let made = link.provider.embed(&request, &PATIENCE, &cx.live.cancel).await;
         let made = made.map_err(|error| error.without_words().to_string())?;
         let usage = reserved.settle_texts(model, made.usage);
-        self.bills.note(link.provider.key_name(), usage);
+        self.bills.note(link, usage);
         let at = self.shop.world.clock.now();
         let spent = self.commit(vec![self.step(NewStep::Spent { usage, at })]).await;
         if spent.is_err() {

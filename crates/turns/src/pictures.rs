@@ -78,7 +78,7 @@ impl<'r, 't> TurnPictures<'r, 't> {
             let (provider, value) = (&*images.model.provider, key.expose_secret());
             KeyName::new(provider, KeySource::Own, Some(value)).to_string().into()
         });
-        turn.bills.note(own.as_ref().or(link.provider.key_name()), usage);
+        turn.bills.note_paid(link, own.as_ref().or(link.provider.key_name()), usage);
         self.made().spent += usage;
         let at = turn.shop.world.clock.now();
         let spent = turn.step(NewStep::Spent { usage, at });

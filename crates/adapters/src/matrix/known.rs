@@ -1,7 +1,7 @@
 //! What we remember of rooms while we listen: nothing here is needed to go on after a restart.
 
-use super::bounded::Bounded;
 use super::wire::Event;
+use crate::bounded::Bounded;
 use insula_domain::ChatType;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};

@@ -43,7 +43,6 @@
 //! **Encryption** is not spoken. An encrypted message is reported to the operator, once a room.
 
 mod api;
-mod bounded;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod html;

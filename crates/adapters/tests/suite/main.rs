@@ -12,4 +12,5 @@
 mod called;
 mod conformance;
 mod matrix;
+mod signal;
 mod telegram;

@@ -1,7 +1,7 @@
 //! Boards and cards as they go over the wire.
 
 use insula_domain::{BlockKind, CardId};
-use insula_store::{CardEvent, CardRow, CardRun, CardWhole};
+use insula_store::{CardEvent, CardGlance, CardRow, CardRun, CardWhole};
 use insula_world::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
@@ -20,7 +20,9 @@ pub struct BoardShown {
     /// Kinds of work, and who does each.
     pub(super) kinds: BTreeMap<String, Vec<String>>,
     /// How many cards there are, by status.
-    pub(super) cards: BTreeMap<&'static str, usize>,
+    pub(super) cards: BTreeMap<&'static str, u64>,
+    /// The newest of its events: those after it are still to come.
+    pub(super) last_event: i64,
     pub(super) max_running: u32,
     pub(super) max_running_per_agent: u32,
     pub(super) lease_s: u64,
@@ -61,6 +63,20 @@ pub struct CardShown {
     pub(super) made_at: String,
     pub(super) changed_at: String,
     pub(super) done_at: Option<String>,
+}
+
+/// A card in a list.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct CardListed {
+    #[serde(flatten)]
+    card: CardShown,
+    /// What it waits for that is not done.
+    needs_open: Vec<i64>,
+    comments: u32,
+    files: u32,
+    /// The last sign of life of whoever has it, and what they said then.
+    beat_at: Option<String>,
+    note: Option<String>,
 }
 
 /// A card with all that belongs to it.
@@ -132,7 +148,7 @@ fn text(at: Option<Timestamp>) -> Option<String> {
     at.map(|at| at.to_string())
 }
 
-pub(super) fn shown(board: &str, row: CardRow) -> CardShown {
+fn shown(board: &str, row: CardRow) -> CardShown {
     CardShown {
         board: board.to_owned(),
         id: row.id.0,
@@ -161,6 +177,17 @@ pub(super) fn shown(board: &str, row: CardRow) -> CardShown {
         made_at: row.made_at.to_string(),
         changed_at: row.changed_at.to_string(),
         done_at: text(row.done_at),
+    }
+}
+
+pub(super) fn listed(board: &str, row: CardRow, glance: CardGlance) -> CardListed {
+    CardListed {
+        card: shown(board, row),
+        needs_open: glance.needs.into_iter().map(|card| card.0).collect(),
+        comments: glance.comments,
+        files: glance.files,
+        beat_at: text(glance.beat_at),
+        note: glance.note,
     }
 }
 

@@ -2,6 +2,7 @@
 //! is remembered in their own conversation (`people`).
 
 pub mod people;
+pub mod recall;
 mod view;
 
 pub use view::{FragmentView, ProvenanceView};

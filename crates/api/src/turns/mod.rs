@@ -137,6 +137,20 @@ pub async fn show(
     shown.answer(&found).await.map(Json)
 }
 
+/// These turns of an agent, as this caller sees them.
+pub(crate) async fn summaries_of(
+    api: &Api,
+    caller: &Caller,
+    agent: &AgentContext,
+    ids: impl IntoIterator<Item = TurnId>,
+) -> Result<Vec<TurnSummary>, StoreError> {
+    let mut turns = Vec::new();
+    for id in ids {
+        turns.extend(agent.store.turn(id).await?);
+    }
+    Shown { api, agent, numbers: Numbers::of(caller, &agent.store) }.summaries(&turns).await
+}
+
 fn no_turn(asked: &str) -> ApiError {
     let asked = asked.escape_debug();
     let message = format!("there is no turn {asked}; `insula turns list` shows those there are");
@@ -278,7 +292,7 @@ fn end(turn: &Turn, steps: &[Step]) -> MessageSeq {
 }
 
 /// What a label says; one that says nothing is no promise.
-fn integrity_of(label: &str) -> Integrity {
+pub(crate) fn integrity_of(label: &str) -> Integrity {
     let label: Label = label.parse().unwrap_or_else(|_| Label::unknown());
     label.integrity().clone()
 }

@@ -19,6 +19,7 @@ mod check;
 mod client_tools;
 mod command_errors;
 mod commands;
+mod configuration;
 mod connections;
 mod crash;
 mod crash_turns;

@@ -35,6 +35,16 @@ pub static ACCOUNT: Object = Object {
             Text(&rules::URL),
             "Where the platform reaches this daemon, in mode `webhook`.",
         ),
+        Field::new(
+            "number",
+            Text(&rules::LINE),
+            "Signal: the account's number with its country, or its UUID.",
+        ),
+        Field::new(
+            "profile_name",
+            Text(&rules::LINE),
+            "Signal: the name that people see; as the account has it when left out.",
+        ),
         Field::new("app_token", Text(&rules::LINE), "Slack: the token of the socket."),
         Field::new(
             "uncertain",
@@ -96,6 +106,39 @@ pub struct AccountKeys {
     pub optional: &'static [&'static str],
 }
 
+/// Settings that nobody should read in a file.
+const SECRETS: [&str; 2] = ["token", "secret"];
+
+impl AccountKeys {
+    /// Which of what it can't do without is kept as a secret.
+    pub fn secret(&self) -> Option<&'static str> {
+        self.required.iter().copied().find(|key| SECRETS.contains(key))
+    }
+
+    /// What is done on the platform's side before an account can be connected, in order.
+    pub fn steps(&self) -> &'static [&'static str] {
+        match self.platform {
+            "telegram" => &[
+                "Talk to @BotFather in Telegram, send /newbot, and copy the token it gives you.",
+                "For groups also send /setprivacy and turn it off, if the agent should hear more than commands.",
+            ],
+            "matrix" => &[
+                "Make an account for the agent on your homeserver, sign in once, and copy its access token (in Element: Settings, Help & About, Advanced).",
+                "Rooms must not be encrypted yet.",
+            ],
+            "signal" => &[
+                "Install signal-cli 0.14.5 or newer (it needs Java 25).",
+                "Link it to your phone with `signal-cli link -n insula` (Signal on the phone: Settings, Linked devices), or give it a number of its own: `signal-cli -a +NUMBER register`, then `signal-cli -a +NUMBER verify CODE`.",
+                "Let its daemon run on this machine: `signal-cli daemon --http 127.0.0.1:8080 --receive-mode on-connection --no-receive-stdout`.",
+            ],
+            "webhook" => &[
+                "Choose a long random secret and give it to whoever posts here: requests are signed with it.",
+            ],
+            _ => &[],
+        }
+    }
+}
+
 /// What every account may have.
 pub const EVERY_ACCOUNT: [&str; 8] =
     ["enabled", "uncertain", "metadata", "tools", "rules", "budget", "model", "group"];
@@ -103,6 +146,11 @@ pub const EVERY_ACCOUNT: [&str; 8] =
 /// The platforms that this version connects to.
 pub static CONNECTED: &[AccountKeys] = &[
     AccountKeys { platform: "matrix", required: &["homeserver", "token"], optional: &["user"] },
+    AccountKeys {
+        platform: "signal",
+        required: &["number"],
+        optional: &["base_url", "profile_name"],
+    },
     AccountKeys {
         platform: "telegram",
         required: &["token"],

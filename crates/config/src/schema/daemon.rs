@@ -116,6 +116,12 @@ static API: Object = Object {
     required: &[],
     fields: &[
         Field::new(
+            "changes",
+            Bool,
+            "Whether whoever comes over HTTP may change anything: files of the configuration, agents, tokens, secrets, skills, jobs. Talking, answering what is asked, stopping turns and boards stay; the command line of this machine is not meant.",
+        )
+        .default("`true`"),
+        Field::new(
             "client_tools",
             Bool,
             "Whether a request to `/v1` may bring tools of its own, which the caller runs.",

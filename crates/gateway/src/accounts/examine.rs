@@ -27,7 +27,8 @@ pub async fn examine(
         .await
 }
 
-async fn examine_one(
+/// The same about one account.
+pub async fn examine_one(
     front: &Front,
     factory: &dyn AdapterFactory,
     running: Option<&Connections>,

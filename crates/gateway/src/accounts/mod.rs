@@ -12,7 +12,7 @@ mod pause;
 mod settings;
 mod state;
 
-pub use examine::{Misfit, examine, misfits};
+pub use examine::{Misfit, examine, examine_one, misfits};
 pub(crate) use inbox::Takes;
 pub use state::{AccountState, Connection};
 

@@ -60,18 +60,18 @@ fn of_route(path: &str) -> Option<Kind> {
         "mcp" => Kind::McpServer,
         "files" => Kind::File,
         "messages" | "retry" | "stop" | "new" | "editor" | "events" | "sessions" | "turns"
-        | "usage" | "v1" | "conversations" | "now" => Kind::Session,
-        "approvals" | "grants" => Kind::Approval,
+        | "usage" | "costs" | "v1" | "conversations" | "now" => Kind::Session,
+        "approvals" | "grants" | "inbox" => Kind::Approval,
         "audit" => Kind::Audit,
         "tokens" | "sign-in" | "me" => Kind::Token,
-        "route" | "map" | "deliveries" | "pairing" | "hooks" | "chat" | "home" => Kind::Route,
-        "cron" | "jobs" => Kind::CronJob,
+        "route" | "map" | "deliveries" | "pairing" | "hooks" | "chat" | "home" | "accounts"
+        | "platforms" => Kind::Route,
+        "cron" | "jobs" | "calendar" => Kind::CronJob,
         "board" | "boards" => Kind::Board,
         // What is about the agent or the daemon as a whole, and kept in their databases.
         "" | "agents" | "pause" | "resume" | "archive" | "reload" | "restart" | "status"
-        | "doctor" | "applied" | "healthz" | "readyz" | "metrics" | "openapi.json" => {
-            Kind::Database
-        }
+        | "doctor" | "applied" | "config" | "gauntlet" | "healthz" | "readyz" | "metrics"
+        | "openapi.json" => Kind::Database,
         _ => return None,
     })
 }

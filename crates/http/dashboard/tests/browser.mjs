@@ -7,6 +7,8 @@ import { join } from "node:path";
 import { chromium } from "playwright-core";
 import { many, start } from "./daemon.mjs";
 import { HOSTILE, serve } from "./model.mjs";
+import { pages1 } from "./pages1.mjs";
+import { pages2 } from "./pages2.mjs";
 
 const smoke = process.argv.includes("--smoke");
 const shots = process.argv.includes("--shots") ? process.argv[process.argv.indexOf("--shots") + 1] : null;
@@ -303,6 +305,8 @@ if (!smoke) {
   });
 }
 
+if (!smoke) await (await import("./pages3.mjs")).pages3({ check, open, byLink, signIn, quiet, axeOf, provider });
+
 /** axe in a window of its own world: the page's policy lets in no script of ours. */
 async function axeOf(page, where) {
   const session = await page.context().newCDPSession(page);
@@ -319,8 +323,11 @@ async function axeOf(page, where) {
   return JSON.parse(ran.result.value ?? "[]").map((it) => `${where}: ${it}`);
 }
 
+if (shots) mkdirSync(shots, { recursive: true });
+if (!smoke) await pages2({ check, open, byLink, signIn, axeOf, quiet, shots });
+if (!smoke) await pages1({ check, open, byLink, signIn, quiet, axeOf, provider, shots });
+
 if (shots) {
-  mkdirSync(shots, { recursive: true });
   const small = daemon;
   const large = await start(many(300, provider));
   for (const [size, one] of [["3", small], ["300", large]]) {

@@ -1,4 +1,5 @@
 // The pure parts of the page: run by `node --test`.
+import "./pages2.lib.mjs";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { address, blocks, inline } from "../src/lib/markdown.js";

@@ -13,7 +13,7 @@ for (const count of [300, 1000]) {
   const page = await (await browser.newContext()).newPage();
   await page.goto(daemon.json("open").url);
   await page.getByRole("button", { name: "Sign out" }).waitFor();
-  for (const path of ["map", "agents", "now"]) {
+  for (const path of ["map", "agents", "sessions", "approvals", "memory", "audit", "now"]) {
     await page.goto(`${daemon.url}/#/${path}`);
     await page.locator("h1").first().waitFor();
   }

@@ -9,8 +9,12 @@
     reason = "tests touch files, processes and clocks, and fail by panicking"
 )]
 
+mod configuration;
+mod gauntlet;
 mod hooks;
+mod own_agents;
 mod rule_10;
+mod scene;
 mod sign_in;
 mod silence;
 mod words;

@@ -29,12 +29,22 @@ pub struct Desk {
     pub(super) rights: BoardRights,
     pub(super) store: BoardLease,
     pub(super) seat: Seat,
+    /// How the card stood that is to be changed, where that was said.
+    pub(super) seen: Option<CardSeen>,
     /// Whether all cards are shown.
     pub(super) sees_all: bool,
     pub(super) world: World,
     pub(super) changed: Arc<Signal>,
     pub(super) owner: LeaseHolder,
     pub(super) trail: Trail,
+}
+
+/// How a card stood when somebody decided what to do with it: where it was, and how often somebody
+/// had taken it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CardSeen {
+    pub status: CardStatus,
+    pub run: i64,
 }
 
 /// A card that somebody wants to add.
@@ -71,6 +81,12 @@ impl Draft {
 }
 
 impl Desk {
+    /// The same, where the next change counts only if the card still stands as it was seen.
+    pub fn seen(mut self, seen: CardSeen) -> Self {
+        self.seen = Some(seen);
+        self
+    }
+
     pub fn name(&self) -> &BoardName {
         &self.board.name
     }
@@ -164,6 +180,12 @@ impl Desk {
     ) -> Result<CardRow, BoardError> {
         for _ in 0..TRIES_MAX {
             let whole = self.shown(card).await?;
+            if let Some(seen) = self.seen
+                && seen != (CardSeen { status: whole.row.status, run: whole.row.run })
+            {
+                let CardRow { status, worker, .. } = whole.row;
+                return Err(BoardError::Moved { card, status, worker });
+            }
             let Draft { mut row, more, kind, detail } = decide(&whole)?;
             row.changed_at = self.now();
             let mut batch = vec![BoardCommand::Put(Box::new(row.clone()))];

@@ -9,7 +9,7 @@ mod read;
 mod settle;
 mod work;
 
-pub use desk::{Desk, NewCard};
+pub use desk::{CardSeen, Desk, NewCard};
 
 pub use work::{Open, RunEnd, RunKind};
 
@@ -20,8 +20,8 @@ use crate::signal::{Changes, Signal};
 use crate::trail::Trail;
 use insula_config::board::Board;
 use insula_domain::{
-    AccountId, Actor, Audience, BoardName, BoardRight, BoardRights, CardId, ChatId, Label,
-    Platform, WrongStep,
+    AccountId, Actor, Audience, BoardName, BoardRight, BoardRights, CardId, CardStatus, ChatId,
+    Label, Platform, WrongStep,
 };
 use insula_store::{LeaseHolder, StoreError};
 use insula_world::World;
@@ -47,6 +47,12 @@ pub enum BoardError {
         "card {0} is no longer yours: it was taken from you, or your time with it ended; stop working on it"
     )]
     Lost(CardId),
+    /// it is not as whoever writes saw it
+    #[error("card {card} is `{status}` by now{}; look at it again", match worker {
+        Some(worker) => format!(", with {worker}"),
+        None => String::new(),
+    })]
+    Moved { card: CardId, status: CardStatus, worker: Option<Box<str>> },
     #[error(transparent)]
     Step(#[from] WrongStep),
     /// the store could not take it
@@ -184,6 +190,7 @@ impl Boards {
             board,
             rights,
             seat,
+            seen: None,
             world: self.world.clone(),
             changed: self.changed.clone(),
             owner: self.owner.clone(),

@@ -5,8 +5,8 @@ use super::{BoardError, Seat};
 use crate::access::Access;
 use crate::context::AgentContext;
 use crate::tokens::Verb;
-use insula_domain::{Actor, AgentId, CardId, Integrity, Label, Source, SourceKind};
-use insula_store::{CardEvent, CardFilter, CardRow, CardWhole};
+use insula_domain::{Actor, AgentId, CardId, CardStatus, Integrity, Label, Source, SourceKind};
+use insula_store::{CardEvent, CardFilter, CardGlance, CardRow, CardWhole};
 use std::collections::BTreeSet;
 
 /// Most cards that one answer tells of.
@@ -89,10 +89,35 @@ impl Desk {
         Ok(cards)
     }
 
-    /// How many cards have a status.
-    pub async fn count(&self, status: insula_domain::CardStatus) -> Result<usize, BoardError> {
-        let filter = CardFilter { status: vec![status], ..CardFilter::default() };
-        Ok(self.list(filter).await?.len())
+    /// How many cards have each status; statuses that none has are left out.
+    pub async fn counts(&self) -> Result<Vec<(CardStatus, u64)>, BoardError> {
+        if self.sees_all && self.seat.claim().is_none() {
+            return Ok(self.store.counts().await?);
+        }
+        let mut counts = Vec::new();
+        for status in CardStatus::ALL {
+            let filter = CardFilter { status: vec![status], ..CardFilter::default() };
+            let count = self.list(filter).await?.len() as u64;
+            counts.extend((count > 0).then_some((status, count)));
+        }
+        Ok(counts)
+    }
+
+    /// The number of the newest event, as far as events are told here.
+    pub async fn last_event(&self) -> Result<i64, BoardError> {
+        match self.sees_all && self.seat.claim().is_none() {
+            true => Ok(self.store.last_event().await?),
+            false => Ok(0),
+        }
+    }
+
+    /// What cards look like from afar that were listed here, in their order.
+    pub async fn glances(&self, rows: &[CardRow]) -> Result<Vec<CardGlance>, BoardError> {
+        if !self.sees_all || self.seat.claim().is_some() {
+            // What else is on a card is told one by one, as far as it may be.
+            return Ok(vec![CardGlance::default(); rows.len()]);
+        }
+        Ok(self.store.glances(rows.iter().map(|row| row.id).collect()).await?)
     }
 
     /// What is in a file of a card.

@@ -53,6 +53,7 @@ impl Desk {
             rights: insula_domain::BoardRights::all(),
             store: self.store.clone(),
             seat: Seat::Daemon,
+            seen: None,
             sees_all: true,
             world: self.world.clone(),
             changed: self.changed.clone(),

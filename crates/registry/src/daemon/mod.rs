@@ -1,6 +1,7 @@
 //! The daemon state: one home, its store, its registry, and the one lock under which it changes.
 
 mod apply;
+pub mod files;
 mod homes;
 pub mod lifecycle;
 mod opening;
@@ -232,7 +233,18 @@ impl Daemon {
         actor: &Actor,
     ) -> Result<Reloaded, RuntimeError> {
         let mut ledger = self.changes.lock().await;
-        if self.finish_deletions(&mut ledger).await {
+        self.reload_held(&mut ledger, only, anew, actor).await
+    }
+
+    /// The same for whoever holds what changes agents.
+    async fn reload_held(
+        &self,
+        ledger: &mut Ledger,
+        only: Option<&AgentId>,
+        anew: Option<Ending<'_>>,
+        actor: &Actor,
+    ) -> Result<Reloaded, RuntimeError> {
+        if self.finish_deletions(ledger).await {
             ledger.files = None;
         }
         let files = read_files(&self.parts.home, &self.parts.world).await?;
@@ -263,7 +275,7 @@ impl Daemon {
             ending.await;
             ledger.anew = Some(id.clone());
         }
-        let applied = apply::apply(self, &mut ledger, loaded, only, actor, Vec::new()).await;
+        let applied = apply::apply(self, ledger, loaded, only, actor, Vec::new()).await;
         let anew = ledger.anew.take();
         let applied = applied?;
         if let Some(id) = &anew {

@@ -1,10 +1,12 @@
 //! What a backend provides of boards.
 
-use crate::board::{BoardCommand, CardEvent, CardFilter, CardNotice, CardRow, CardWhole};
+use crate::board::{
+    BoardCommand, CardEvent, CardFilter, CardGlance, CardNotice, CardRow, CardWhole,
+};
 use crate::error::Result;
 use crate::lease::Lease;
 use async_trait::async_trait;
-use insula_domain::CardId;
+use insula_domain::{CardId, CardStatus};
 
 /// One board's part; see [`BoardStore`](crate::BoardStore) for what each method means.
 #[async_trait]
@@ -13,6 +15,15 @@ pub trait BoardBackend: Send + Sync {
     async fn commit(&self, batch: Vec<BoardCommand>, lease: &Lease) -> Result<Vec<CardId>>;
 
     async fn cards(&self, filter: CardFilter, limit: u32) -> Result<Vec<CardRow>>;
+
+    /// How many cards have each status.
+    async fn counts(&self) -> Result<Vec<(CardStatus, u64)>>;
+
+    /// The number of the newest event.
+    async fn last_event(&self) -> Result<i64>;
+
+    /// What these cards look like from afar.
+    async fn glances(&self, cards: Vec<CardId>) -> Result<Vec<CardGlance>>;
 
     async fn card(&self, card: CardId) -> Result<Option<CardWhole>>;
 

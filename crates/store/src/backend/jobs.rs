@@ -3,6 +3,7 @@
 use crate::error::Result;
 use crate::job::{JobRow, JobRun};
 use async_trait::async_trait;
+use insula_world::Timestamp;
 
 /// The part of a backend that keeps jobs; see [`AgentStore`](crate::AgentStore) for what each
 /// method means.
@@ -16,4 +17,11 @@ pub trait JobBackend: Send + Sync {
 
     /// The newest runs of a job.
     async fn job_runs(&self, job: &str, limit: usize) -> Result<Vec<JobRun>>;
+
+    /// The runs of a job for moments from one to before another.
+    async fn job_runs_within(
+        &self,
+        job: &str,
+        moments: (Timestamp, Timestamp),
+    ) -> Result<Vec<JobRun>>;
 }

@@ -29,7 +29,7 @@ use crate::seal::Seals;
 use crate::search::Hit;
 use crate::session::{Session, SessionRef};
 use crate::turn::{ChildTurn, Step, Turn, TurnNote, UnfinishedTurn};
-use crate::usage::{Totals, UsageOf, UsageReport};
+use crate::usage::{Totals, UsageBy, UsageOf, UsageReport, UsageSeries};
 use async_trait::async_trait;
 use insula_domain::id::AgentId;
 use insula_domain::{AuditScope, BoardName, ScopeName};
@@ -168,6 +168,9 @@ pub trait AgentBackend:
 
     /// Usage since a day.
     async fn usage_since(&self, since: Timestamp) -> Result<UsageReport>;
+
+    /// Usage over time since a day.
+    async fn usage_series(&self, by: UsageBy, since: Timestamp) -> Result<UsageSeries>;
 
     /// Somebody's usage since a day.
     async fn usage_of(&self, of: UsageOf, since: Timestamp) -> Result<Totals>;

@@ -13,7 +13,7 @@ use crate::seal::Seals;
 use crate::search::Hit;
 use crate::session::{Session, SessionRef};
 use crate::turn::{ChildTurn, Step, Turn, TurnNote, UnfinishedTurn};
-use crate::usage::{Totals, UsageOf, UsageReport};
+use crate::usage::{Totals, UsageBy, UsageOf, UsageReport, UsageSeries};
 use insula_domain::{AuditScope, ScopeName};
 use insula_world::Timestamp;
 use std::fmt;
@@ -183,6 +183,11 @@ impl AgentStore {
     /// Usage since the beginning of the day `since` is in.
     pub async fn usage_since(&self, since: Timestamp) -> Result<UsageReport> {
         self.backend.usage_since(since).await
+    }
+
+    /// Usage over time since the beginning of the day `since` is in.
+    pub async fn usage_series(&self, by: UsageBy, since: Timestamp) -> Result<UsageSeries> {
+        self.backend.usage_series(by, since).await
     }
 
     /// Somebody's usage since the beginning of the day `since` is in.

@@ -2,12 +2,12 @@
 
 use crate::backend::BoardBackend;
 use crate::board::{
-    BOARD_ROWS_MAX, BoardCommand, CardEvent, CardFilter, CardNotice, CardRow, CardWhole,
+    BOARD_ROWS_MAX, BoardCommand, CardEvent, CardFilter, CardGlance, CardNotice, CardRow, CardWhole,
 };
 use crate::error::Result;
 use crate::lease::Lease;
 use crate::limits;
-use insula_domain::CardId;
+use insula_domain::{CardId, CardStatus};
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -26,6 +26,21 @@ impl BoardStore {
     /// Cards by their numbers, at most `limit`.
     pub async fn cards(&self, filter: CardFilter, limit: u32) -> Result<Vec<CardRow>> {
         self.backend.cards(filter, limit.min(BOARD_ROWS_MAX)).await
+    }
+
+    /// How many cards have each status; those that none has are left out.
+    pub async fn counts(&self) -> Result<Vec<(CardStatus, u64)>> {
+        self.backend.counts().await
+    }
+
+    /// The number of the newest event; 0 where nothing has happened.
+    pub async fn last_event(&self) -> Result<i64> {
+        self.backend.last_event().await
+    }
+
+    /// What these cards look like from afar, in their order; those that are not there look empty.
+    pub async fn glances(&self, cards: Vec<CardId>) -> Result<Vec<CardGlance>> {
+        self.backend.glances(cards).await
     }
 
     /// A card with all that belongs to it.

@@ -30,7 +30,7 @@ use crate::seal::Seals;
 use crate::search::Hit;
 use crate::session::{Session, SessionRef};
 use crate::turn::{ChildTurn, Step, Turn, TurnNote, UnfinishedTurn};
-use crate::usage::{Totals, UsageOf, UsageReport};
+use crate::usage::{Totals, UsageBy, UsageOf, UsageReport, UsageSeries};
 use async_trait::async_trait;
 use insula_domain::{AuditScope, ScopeName};
 use insula_world::{StorageStopped, Timestamp};
@@ -362,6 +362,10 @@ impl AgentBackend for SqliteAgent {
 
     async fn usage_since(&self, since: Timestamp) -> Result<UsageReport> {
         self.read(move |sql| usage::since(sql, since)).await
+    }
+
+    async fn usage_series(&self, by: UsageBy, since: Timestamp) -> Result<UsageSeries> {
+        self.read(move |sql| usage::series(sql, by, since)).await
     }
 
     async fn usage_of(&self, of: UsageOf, since: Timestamp) -> Result<Totals> {

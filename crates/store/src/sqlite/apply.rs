@@ -92,7 +92,7 @@ impl Traits {
                 | AgentCommand::AskApproval(_)
                 | AgentCommand::SettleApproval { .. }
                 | AgentCommand::RevokeGrant { .. }
-                | AgentCommand::CountKey { .. }
+                | AgentCommand::CountCall { .. }
                 | AgentCommand::NoteTurn { .. }
                 | AgentCommand::PutVectors(_)
                 | AgentCommand::NoteForeign { .. }
@@ -216,7 +216,9 @@ fn one(
             let of = (put.kind, put.model);
             vectors::put(sql, put.scope.as_str(), of, &put.rows, &put.looked_through)?;
         }
-        AgentCommand::CountKey { key, usage, at } => usage::count_key(sql, key, *at, *usage)?,
+        AgentCommand::CountCall { model, key, usage, at } => {
+            usage::count_call(sql, (model, key.as_deref()), *at, *usage)?;
+        }
         AgentCommand::NoteTurn { turn, at, note } => course::note(sql, *turn, *at, note)?,
         AgentCommand::NoteForeign { path, integrity } => foreign::note(sql, path, integrity)?,
         AgentCommand::ForgetForeign { path } => foreign::forget(sql, path)?,

@@ -30,7 +30,7 @@ impl Conditions {
     /// would match too much from being chosen.
     fn of(filter: &AuditFilter) -> Self {
         let mut all = Self::default();
-        let AuditFilter { scope, kind, actor, session, since } = filter;
+        let AuditFilter { scope, kind, actor, session, since, until } = filter;
         if let ScopeFilter::Only(scope) = scope {
             all.add("scope = ?", [scope.to_string().into()]);
         }
@@ -58,6 +58,9 @@ impl Conditions {
                 [at.clone(), at],
             );
         }
+        if let Some(until) = until {
+            all.add("+at < ?", [until.as_millis().into()]);
+        }
         all
     }
 }
@@ -77,9 +80,17 @@ pub(crate) fn read(
             conditions.add("seq > ?", [bound(after)]);
             "seq"
         }
+        AuditPart::Before(Seq(before)) => {
+            conditions.add("seq < ?", [bound(before)]);
+            "seq DESC"
+        }
         AuditPart::AfterInScope(after) => {
             conditions.add("scope_seq > ?", [bound(after)]);
             "scope_seq"
+        }
+        AuditPart::BeforeInScope(before) => {
+            conditions.add("scope_seq < ?", [bound(before)]);
+            "scope_seq DESC"
         }
     };
     let clauses = match conditions.clauses.is_empty() {
@@ -92,7 +103,7 @@ pub(crate) fn read(
         .prepare_cached(&question)?
         .query_map(params_from_iter(conditions.values), record)?
         .collect::<rusqlite::Result<_>>()?;
-    if part == AuditPart::Newest {
+    if order.ends_with("DESC") {
         records.reverse();
     }
     Ok(records)

@@ -209,13 +209,15 @@ fn filters() -> impl Strategy<Value = AuditFilter> {
         some(&["telegram:1", "telegram:2", "cli:local"]),
         some(&["agent:a:1", "agent:a:2"]),
         prop::option::of(0..30_i64),
+        prop::option::of(0..30_i64),
     )
-        .prop_map(|(scope, kind, actor, session, since)| AuditFilter {
+        .prop_map(|(scope, kind, actor, session, since, until)| AuditFilter {
             scope: scope.map_or(ScopeFilter::Any, |it| ScopeFilter::Only(it.parse().unwrap())),
             kind: kind.map_or(KindFilter::Any, |it| it.parse().unwrap()),
             actor: actor.map(Into::into),
             session: session.map(Into::into),
             since: since.map(Timestamp::from_millis),
+            until: until.map(Timestamp::from_millis),
         })
 }
 
@@ -264,7 +266,12 @@ proptest! {
             let rest = meant.iter().filter(|it| it.seq.0 > after).take(limit);
             let rest: Vec<AuditRecord> = rest.cloned().collect();
             prop_assert_eq!(&read(filter, AuditPart::After(Seq(after)), limit), &rest);
+            let last = |before: Vec<AuditRecord>| before[before.len().saturating_sub(limit)..].to_vec();
+            let before = meant.iter().filter(|it| it.seq.0 < after).cloned().collect();
+            prop_assert_eq!(read(filter, AuditPart::Before(Seq(after)), limit), last(before));
             if let ScopeFilter::Only(_) = filter.scope {
+                let before = meant.iter().filter(|it| it.scope_seq < Some(after)).cloned().collect();
+                prop_assert_eq!(read(filter, AuditPart::BeforeInScope(after), limit), last(before));
                 let rest = meant.iter().filter(|it| it.scope_seq > Some(after)).take(limit);
                 let rest: Vec<AuditRecord> = rest.cloned().collect();
                 prop_assert_eq!(&read(filter, AuditPart::AfterInScope(after), limit), &rest);

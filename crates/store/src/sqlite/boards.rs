@@ -7,12 +7,14 @@ use super::open::{self, Absent};
 use super::schema;
 use super::sql::{CommandFault, Db, raise};
 use crate::backend::BoardBackend;
-use crate::board::{BoardCommand, CardEvent, CardFilter, CardNotice, CardRow, CardWhole};
+use crate::board::{
+    BoardCommand, CardEvent, CardFilter, CardGlance, CardNotice, CardRow, CardWhole,
+};
 use crate::error::{Result, StoreError};
 use crate::lease::Lease;
 use crate::options::Durability;
 use async_trait::async_trait;
-use insula_domain::{BoardName, CardId};
+use insula_domain::{BoardName, CardId, CardStatus};
 use insula_world::World;
 use rusqlite::Connection;
 use std::collections::BTreeMap;
@@ -141,6 +143,18 @@ impl BoardBackend for SqliteBoard {
 
     async fn cards(&self, filter: CardFilter, limit: u32) -> Result<Vec<CardRow>> {
         self.read(move |sql| read::cards(sql, &filter, limit)).await
+    }
+
+    async fn counts(&self) -> Result<Vec<(CardStatus, u64)>> {
+        self.read(read::counts).await
+    }
+
+    async fn last_event(&self) -> Result<i64> {
+        self.read(read::last_event).await
+    }
+
+    async fn glances(&self, cards: Vec<CardId>) -> Result<Vec<CardGlance>> {
+        self.read(move |sql| read::glances(sql, &cards)).await
     }
 
     async fn card(&self, card: CardId) -> Result<Option<CardWhole>> {

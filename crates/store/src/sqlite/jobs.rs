@@ -106,6 +106,19 @@ pub(crate) fn runs(sql: &Connection, job: &str, limit: usize) -> rusqlite::Resul
     sql.prepare_cached(&text)?.query_map((job, limit), run)?.collect()
 }
 
+/// The runs of a job for moments from one to before another, the newest first.
+pub(crate) fn runs_within(
+    sql: &Connection,
+    job: &str,
+    (from, until): (Timestamp, Timestamp),
+) -> rusqlite::Result<Vec<JobRun>> {
+    let text = format!(
+        "SELECT {RUN} FROM job_run WHERE job = ?1 AND scheduled_at >= ?2 AND scheduled_at < ?3
+         ORDER BY scheduled_at DESC LIMIT {JOB_RUNS_KEPT}"
+    );
+    sql.prepare_cached(&text)?.query_map((job, from.as_millis(), until.as_millis()), run)?.collect()
+}
+
 fn row(row: &Row<'_>) -> rusqlite::Result<JobRow> {
     let state: i64 = row.get(4)?;
     let state = usize::try_from(state).ok().and_then(|at| JobState::ALL.get(at)).copied();

@@ -1,8 +1,12 @@
-//! Usage in SQLite: sums by day, kept up with every turn.
+//! Usage in SQLite: sums by day and by hour, kept up with every turn.
 
-use crate::usage::{DAY_MS, Totals, USAGE_ROWS_MAX, Usage, UsageOf, UsageReport};
+use crate::usage::{
+    DAY_MS, HOUR_MS, Totals, USAGE_NAMES_MAX, USAGE_ROWS_MAX, Usage, UsageBy, UsageOf, UsagePoints,
+    UsageReport, UsageSeries,
+};
 use insula_world::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row};
+use std::collections::BTreeMap;
 
 /// Most days that are looked up one by one; beyond, one scan is cheaper.
 const DAYS_LOOKED_UP_MAX: i64 = 400;
@@ -13,6 +17,10 @@ const SCOPE: i64 = 2;
 /// Here `turns` counts calls of models: a turn may be paid for by several keys.
 const KEY: i64 = 3;
 const WAY: i64 = 4;
+/// As of keys, `turns` are calls here.
+const MODEL: i64 = 5;
+/// The agent's, by the hour of the day in two digits.
+const HOUR: i64 = 6;
 
 const SUMS: &str = "total(turns), total(input), total(output), total(cached), total(reasoning),
     total(cost_micros)";
@@ -50,21 +58,24 @@ pub(crate) fn add(
 ) -> rusqlite::Result<()> {
     let day = day(at);
     let ways = payer.ways.into_iter().flat_map(str::lines).map(|way| (WAY, way));
-    let all = [(AGENT, ""), (PRINCIPAL, payer.principal), (SCOPE, payer.scope)].into_iter();
+    let hour = format!("{:02}", at.as_millis().rem_euclid(DAY_MS) / HOUR_MS);
+    let all = [(AGENT, ""), (PRINCIPAL, payer.principal), (SCOPE, payer.scope), (HOUR, &*hour)];
+    let all = all.into_iter();
     for (kind, name) in all.chain(ways) {
         add_row(sql, (day, kind, name), turns, usage)?;
     }
     Ok(())
 }
 
-/// Adds one call of a model to the sums of the day of whichever key paid for it.
-pub(crate) fn count_key(
+/// Adds one call of a model to the sums of the day of that model, and of whichever key paid.
+pub(crate) fn count_call(
     sql: &Connection,
-    key: &str,
+    (model, key): (&str, Option<&str>),
     at: Timestamp,
     usage: Usage,
 ) -> rusqlite::Result<()> {
-    add_row(sql, (day(at), KEY, key), 1, usage)
+    add_row(sql, (day(at), MODEL, model), 1, usage)?;
+    key.map_or(Ok(()), |key| add_row(sql, (day(at), KEY, key), 1, usage))
 }
 
 fn add_row(
@@ -146,6 +157,69 @@ pub(crate) fn since(sql: &Connection, since: Timestamp) -> rusqlite::Result<Usag
         ways: by(WAY)?,
         keys: by(KEY)?,
     })
+}
+
+/// Usage over time since the beginning of a day: the agent's, and that of the costliest names.
+pub(crate) fn series(
+    sql: &Connection,
+    by: UsageBy,
+    since: Timestamp,
+) -> rusqlite::Result<UsageSeries> {
+    let from = day(since);
+    let newest: Option<i64> = sql
+        .prepare_cached("SELECT day FROM usage ORDER BY day DESC LIMIT 1")?
+        .query_row([], |row| row.get(0))
+        .optional()?;
+    let Some(newest) = newest else { return Ok(UsageSeries::default()) };
+    // Days are looked up one by one: what else was used on each is passed over.
+    let first = from.max(newest.saturating_sub(DAYS_LOOKED_UP_MAX));
+    let mut of_day = sql.prepare_cached(
+        "SELECT name, turns, input, output, cached, reasoning, cost_micros FROM usage
+         WHERE day = ?1 AND kind = ?2",
+    )?;
+    let mut rows = |day: i64, kind: i64| -> rusqlite::Result<Vec<(Box<str>, Totals)>> {
+        let read = |row: &Row<'_>| {
+            let turns = row.get::<_, i64>(1)?.max(0).cast_unsigned();
+            Ok((row.get(0)?, Totals { turns, usage: read(row, 2)? }))
+        };
+        of_day.query_map((day, kind), read)?.collect()
+    };
+    let kind = match by {
+        UsageBy::Day => None,
+        UsageBy::Hour => Some(HOUR),
+        UsageBy::Model => Some(MODEL),
+        UsageBy::Principal => Some(PRINCIPAL),
+        UsageBy::Scope => Some(SCOPE),
+        UsageBy::Key => Some(KEY),
+        UsageBy::Way => Some(WAY),
+    };
+    let mut series = UsageSeries::default();
+    let mut names: BTreeMap<Box<str>, UsagePoints> = BTreeMap::new();
+    for day in first..=newest {
+        let at = Timestamp::from_millis(day.saturating_mul(DAY_MS));
+        let own = rows(day, AGENT)?;
+        series.total.extend(own.into_iter().map(|(_, totals)| (at, totals)));
+        for (name, totals) in kind.map_or_else(|| Ok(Vec::new()), |kind| rows(day, kind))? {
+            if by == UsageBy::Hour {
+                let hour: i64 = name.parse().unwrap_or_default();
+                let at = at.as_millis().saturating_add(hour.saturating_mul(HOUR_MS));
+                series.hours.push((Timestamp::from_millis(at), totals));
+            } else {
+                names.entry(name).or_default().push((at, totals));
+            }
+        }
+    }
+    let mut names: Vec<_> = names.into_iter().collect();
+    let weight = |all: &[(Timestamp, Totals)]| {
+        let sum = |of: fn(&Usage) -> u64| {
+            all.iter().fold(0_u64, |sum, (_, totals)| sum.saturating_add(of(&totals.usage)))
+        };
+        (sum(|it| it.cost_micros), sum(|it| it.input.saturating_add(it.output)))
+    };
+    names.sort_by_key(|(_, all)| std::cmp::Reverse(weight(all)));
+    names.truncate(USAGE_NAMES_MAX);
+    series.names = names;
+    Ok(series)
 }
 
 fn limit() -> i64 {

@@ -10,6 +10,7 @@ pub mod invocation;
 pub(crate) mod showing;
 pub(crate) mod smart;
 
+use insula_domain::command::CommandFinding;
 use insula_domain::{AgentId, Switch};
 use insula_registry::context::AgentContext;
 use insula_registry::trail::Trail;
@@ -116,6 +117,8 @@ pub struct Question<'q> {
     pub rule: &'q str,
     /// What says so, where that is a setting among others.
     pub by: Option<&'q str>,
+    /// What was found in it, where something was.
+    pub found: Option<&'q CommandFinding>,
     /// All of what it would do, as people are shown it and without secrets.
     pub what: &'q str,
     /// Who began the turn.
@@ -140,10 +143,21 @@ pub struct Approvals {
 
 type Questions = Mutex<BTreeMap<Box<str>, Waiting>>;
 
+/// Why a question is asked, for who has to answer it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grounds {
+    /// What says so, where that is a setting among others.
+    pub by: Option<Box<str>>,
+    /// What was found in the call.
+    pub found: Option<CommandFinding>,
+    /// For how long it may be allowed at most.
+    pub widest: ApprovalDuration,
+}
+
 struct Waiting {
     agent: AgentId,
     approval: Approval,
-    widest: ApprovalDuration,
+    grounds: Grounds,
     /// Whether somebody decides it at this moment, after which nobody else can.
     is_taken: bool,
     tell: oneshot::Sender<ApprovalDecision>,
@@ -187,7 +201,14 @@ impl Approvals {
     pub fn widest(&self, agent: &AgentContext, id: &str) -> ApprovalDuration {
         let waiting = self.waiting();
         let waits = waiting.get(id).filter(|waits| waits.agent == agent.id);
-        waits.map_or(ApprovalDuration::Once, |waits| waits.widest)
+        waits.map_or(ApprovalDuration::Once, |waits| waits.grounds.widest)
+    }
+
+    /// Why what waits under this id is asked.
+    pub fn grounds(&self, agent: &AgentContext, id: &str) -> Option<Grounds> {
+        let waiting = self.waiting();
+        let waits = waiting.get(id).filter(|waits| waits.agent == agent.id);
+        waits.map(|waits| waits.grounds.clone())
     }
 
     /// The agents at which something waits.
@@ -231,7 +252,11 @@ impl Approvals {
         let waits = Waiting {
             agent: agent.id.clone(),
             approval: approval.clone(),
-            widest: question.widest,
+            grounds: Grounds {
+                by: question.by.map(Into::into),
+                found: question.found.cloned(),
+                widest: question.widest,
+            },
             is_taken: false,
             tell: answer,
         };
@@ -268,7 +293,7 @@ impl Approvals {
         let mut waiting = self.waiting();
         let waits = waiting.get_mut(id).filter(|waits| !waits.is_taken)?;
         waits.is_taken = true;
-        Some((waits.approval.clone(), waits.widest))
+        Some((waits.approval.clone(), waits.grounds.widest))
     }
 
     /// The note about a question: with the id it had before a crash, if there was one.

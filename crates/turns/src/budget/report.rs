@@ -4,7 +4,7 @@ use super::ledger::midnight;
 use insula_domain::{AgentId, Budget, BudgetLimits};
 use insula_registry::Snapshot;
 use insula_registry::error::RuntimeError;
-use insula_store::{Store, Totals, Usage, UsageReport};
+use insula_store::{Store, Totals, Usage, UsageBy, UsageReport, UsageSeries};
 use insula_world::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -129,6 +129,25 @@ pub async fn keys(
         rows.extend(report.keys.into_iter().map(|(key, totals)| (id.clone(), key, totals)));
     }
     Ok(rows)
+}
+
+/// What agents of this home used over time, agent by agent: those that used something, of those
+/// that are asked for.
+pub async fn series(
+    store: &Store,
+    is_asked: &(dyn Fn(&AgentId) -> bool + Sync),
+    by: UsageBy,
+    since: Timestamp,
+) -> Result<Vec<(AgentId, UsageSeries)>, RuntimeError> {
+    let spending = store.daemon().spending(since).await?;
+    let closed = spending.closed.into_iter().map(|(id, ..)| id);
+    let agents: BTreeSet<AgentId> = closed.chain(spending.open).filter(|id| is_asked(id)).collect();
+    let mut all = Vec::new();
+    for id in agents {
+        let series = store.agent(&id).usage_series(by, since).await?;
+        all.push((id, series));
+    }
+    Ok(all)
 }
 
 /// What one agent used in the last `days` days, in detail.

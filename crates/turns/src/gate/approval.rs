@@ -86,6 +86,7 @@ pub(super) async fn of_concern(
         place: place.as_deref(),
         widest,
         rule: finding.rule.as_str(),
+        found: Some(finding),
         what: shown.as_deref().unwrap_or_default(),
         ..asked_for(turn.cx, call, judged)
     };
@@ -165,6 +166,7 @@ pub(super) async fn of_steered(
     let question = Question {
         rule: INTEGRITY,
         by: Some(&by),
+        found: judged.concern.as_ref(),
         what: &what,
         // Other words may be behind it the next time, so no earlier yes counts and none is kept.
         widest: ApprovalDuration::Once,
@@ -268,6 +270,7 @@ fn asked_for<'q>(cx: &'q TurnContext, call: Call<'q>, judged: &'q Judged) -> Que
         widest: ApprovalDuration::Always,
         rule: "",
         by: None,
+        found: None,
         what: "",
         principal: &cx.principal,
     }

@@ -7,6 +7,6 @@
     reason = "tests look at their own memory, and fail by panicking"
 )]
 
-mod noise;
+pub mod noise;
 mod webchat;
 mod webhook;

@@ -11,8 +11,9 @@
 )]
 
 mod called;
-mod harness;
+pub mod harness;
 mod matrix;
+mod signal;
 mod suite;
 mod telegram;
 mod webchat;

@@ -10,25 +10,6 @@ use crate::setting::Setting;
 use insula_config::schema::{AccountKeys, CONNECTED};
 use serde_json::Value;
 
-/// Settings that nobody should read in a file.
-const SECRETS: [&str; 2] = ["token", "secret"];
-
-/// What is done on a platform's side before it can be connected, in order.
-fn steps(platform: &str) -> &'static str {
-    match platform {
-        "telegram" => {
-            "Talk to @BotFather in Telegram, send /newbot, and copy the token it gives you.\nFor groups also send /setprivacy and turn it off, if the agent should hear more than commands."
-        }
-        "matrix" => {
-            "Make an account for the agent on your homeserver, sign in once, and copy its access token\n(in Element: Settings, Help & About, Advanced). Rooms must not be encrypted yet."
-        }
-        "webhook" => {
-            "Choose a long random secret and give it to whoever posts here: requests are signed with it."
-        }
-        _ => "",
-    }
-}
-
 /// An account that is to be added.
 pub struct NewAccount {
     pub platform: &'static str,
@@ -60,11 +41,11 @@ impl NewAccount {
             )));
         };
         let mut settings = given(&words.settings)?;
-        let told = steps(platform);
+        let told = keys.steps().join("\n");
         if wizard.asks && !told.is_empty() {
-            ask::say(told)?;
+            ask::say(&told)?;
         }
-        for key in keys.required.iter().filter(|key| !SECRETS.contains(key)) {
+        for key in keys.required.iter().filter(|key| keys.secret() != Some(**key)) {
             if settings.iter().any(|(known, _)| known == key) {
                 continue;
             }
@@ -139,7 +120,7 @@ fn secret(
     keys: &AccountKeys,
     words: &AccountWords,
 ) -> Result<Option<Secret>, Failure> {
-    let Some(key) = keys.required.iter().find(|key| SECRETS.contains(key)) else { return Ok(None) };
+    let Some(key) = keys.secret() else { return Ok(None) };
     let letters = format!("{}_{}", keys.platform, words.account);
     let letters = letters.chars().map(|it| if it.is_ascii_alphanumeric() { it } else { '_' });
     let name = letters.collect::<String>().to_ascii_uppercase();

@@ -17,7 +17,7 @@ use crate::setting::{Answer, Setting};
 use account::NewAccount;
 use draft::Draft;
 use insula_config::files::FilesSnapshot;
-use insula_config::template::{TEMPLATES, Template};
+use insula_config::template::{Beginning, TEMPLATES, Template};
 use insula_config::{AgentOutcome, load};
 use insula_domain::AgentId;
 use insula_models::Transport;
@@ -104,7 +104,12 @@ pub async fn init(setting: &Setting, wish: &Init) -> Result<u8, Failure> {
             let NewAccount { platform, name, .. } = account;
             draft.item("bindings", &format!("{{agent: {id}, {platform}: {{account: {name}}}}}"))?;
         }
-        let config = agent_text(&wizard, template, name.as_deref(), &allow);
+        let config = template.agent_yaml(&Beginning {
+            is_default: !wizard.has_default,
+            name: name.as_deref(),
+            allow: &allow,
+            model: None,
+        });
         draft.agent(id.clone(), config, template.soul);
     }
     let missing = [
@@ -138,10 +143,8 @@ pub async fn add(
     let template = template_of(template)?;
     let id = AgentId::new(id).map_err(|error| Failure::WrongUse(error.to_string()))?;
     let wizard = Wizard::new(setting, false).await?;
-    let mut text = agent_text(&wizard, template, name, &[]);
-    if let Some(model) = model {
-        text.push_str(&format!("model: {}\n", Value::from(model)));
-    }
+    let is_default = !wizard.has_default;
+    let text = template.agent_yaml(&Beginning { is_default, name, model, allow: &[] });
     let mut draft = Draft::begin(setting)?;
     draft.agent(id.clone(), text, template.soul);
     let changes = draft.check(setting)?;
@@ -288,26 +291,4 @@ fn allowed(
     let answer = ask::maybe(question, &format!("{}:123456789", account.platform))?;
     let parts = answer.split([',', ' ']).map(str::trim).filter(|it| !it.is_empty());
     Ok(parts.map(str::to_owned).collect())
-}
-
-/// The settings of a new agent.
-fn agent_text(
-    wizard: &Wizard,
-    template: &Template,
-    name: Option<&str>,
-    allow: &[String],
-) -> String {
-    let mut text = String::new();
-    if !wizard.has_default {
-        text.push_str("default: true\n");
-    }
-    if let Some(name) = name {
-        text.push_str(&format!("name: {}\n", Value::from(name)));
-    }
-    text.push_str(template.config);
-    if let Some(admin) = allow.first() {
-        let admin = Value::from(&**admin);
-        text.push_str(&format!("access: {{allow: {}, admins: [{admin}]}}\n", json!(allow)));
-    }
-    text
 }

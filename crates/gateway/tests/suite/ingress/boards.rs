@@ -134,7 +134,8 @@ async fn hooks_of_who_works_on_a_card_hear_what_becomes_of_it_and_no_other_does(
         let records = fixture.agent(agent).store.audit_tail(100).await.unwrap();
         let hooks = records.iter().filter(|it| &*it.kind == "hook");
         let events = hooks.map(|it| {
-            let content: serde_json::Value = serde_json::from_str(it.content.as_deref().unwrap()).unwrap();
+            let content: serde_json::Value =
+                serde_json::from_str(it.content.as_deref().unwrap()).unwrap();
             content["event"].as_str().unwrap().to_owned()
         });
         events.collect()

@@ -37,7 +37,9 @@ async function fault(answer) {
 async function ask(method, path, body, options = {}) {
   let answer;
   const init = { method, headers: headers(options.headers), signal: options.signal, credentials: "same-origin", cache: "no-store" };
-  if (body !== undefined) {
+  if (body instanceof Blob) {
+    init.body = body;
+  } else if (body !== undefined) {
     init.headers["content-type"] = "application/json";
     init.body = JSON.stringify(body);
   }
@@ -75,6 +77,8 @@ export const api = {
   post: (path, body = {}, options) => json("POST", path, body, options),
   put: (path, body, options) => json("PUT", path, body, options),
   del: (path, options) => json("DELETE", path, undefined, options),
+  /** Sends a file as it is. */
+  upload: (path, file, options) => json("POST", path, file, options),
   /** A file, as an address that only this page can open. Give it to `URL.revokeObjectURL` when done. */
   async blob(path, options) {
     return URL.createObjectURL(await (await ask("GET", path, undefined, options)).blob());

@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::job::{JobRow, JobRun};
 use crate::sqlite::jobs;
 use async_trait::async_trait;
+use insula_world::Timestamp;
 
 #[async_trait]
 impl JobBackend for SqliteAgent {
@@ -20,5 +21,14 @@ impl JobBackend for SqliteAgent {
     async fn job_runs(&self, job: &str, limit: usize) -> Result<Vec<JobRun>> {
         let job = job.to_owned();
         self.read(move |sql| jobs::runs(sql, &job, limit)).await
+    }
+
+    async fn job_runs_within(
+        &self,
+        job: &str,
+        moments: (Timestamp, Timestamp),
+    ) -> Result<Vec<JobRun>> {
+        let job = job.to_owned();
+        self.read(move |sql| jobs::runs_within(sql, &job, moments)).await
     }
 }

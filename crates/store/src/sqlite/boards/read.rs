@@ -2,8 +2,8 @@
 
 use super::super::sql::{actor, agent_id, bad_text};
 use crate::board::{
-    BOARD_ROWS_MAX, CARD_PARTS_MAX, CardComment, CardEvent, CardFile, CardFilter, CardNotice,
-    CardRow, CardRun, CardWhole,
+    BOARD_ROWS_MAX, CARD_PARTS_MAX, CardComment, CardEvent, CardFile, CardFilter, CardGlance,
+    CardNotice, CardRow, CardRun, CardWhole,
 };
 use crate::id::TurnId;
 use insula_domain::{AgentId, BlockKind, CardId, CardStatus};
@@ -104,6 +104,15 @@ pub(super) fn cards(
         false => filter.status.iter().map(|status| status.as_str()).collect(),
     };
     let wanted = format!(",{},", wanted.join(","));
+    if let Some(before) = filter.before {
+        return rows(
+            sql,
+            "id < ?1 AND instr(?2, ',' || status || ',') > 0 AND (?3 IS NULL OR assignee = ?3)
+             ORDER BY id DESC",
+            (before.0, wanted, &filter.assignee),
+            limit,
+        );
+    }
     let after = filter.after.map_or(0, |card| card.0);
     rows(
         sql,
@@ -112,6 +121,46 @@ pub(super) fn cards(
         (after, wanted, &filter.assignee),
         limit,
     )
+}
+
+/// How many cards have each status.
+pub(super) fn counts(sql: &Connection) -> rusqlite::Result<Vec<(CardStatus, u64)>> {
+    sql.prepare_cached("SELECT status, count(*) FROM card GROUP BY status")?
+        .query_map([], |row| Ok((status(row, 0)?, row.get::<_, i64>(1)?.max(0).cast_unsigned())))?
+        .collect()
+}
+
+/// The number of the newest event; 0 where nothing has happened.
+pub(super) fn last_event(sql: &Connection) -> rusqlite::Result<i64> {
+    sql.prepare_cached("SELECT coalesce(max(seq), 0) FROM event")?.query_row([], |row| row.get(0))
+}
+
+/// What these cards look like from afar, in their order.
+pub(super) fn glances(sql: &Connection, cards: &[CardId]) -> rusqlite::Result<Vec<CardGlance>> {
+    let mut needs = sql.prepare_cached(
+        "SELECT card.id FROM need JOIN card ON card.id = need.needs
+         WHERE need.card = ?1 AND card.done_at IS NULL ORDER BY card.id",
+    )?;
+    let mut rest = sql.prepare_cached(
+        "SELECT (SELECT count(*) FROM comment WHERE card = ?1),
+                (SELECT count(*) FROM file WHERE card = ?1), beat_at, note
+         FROM (SELECT 1) LEFT JOIN run ON run.card = ?1 AND run.ended_at IS NULL
+         ORDER BY run DESC LIMIT 1",
+    )?;
+    let glance = |card: &CardId| {
+        let needs = needs.query_map([card.0], |row| row.get(0).map(CardId))?;
+        let needs = needs.collect::<rusqlite::Result<_>>()?;
+        rest.query_row([card.0], |row| {
+            Ok(CardGlance {
+                needs,
+                comments: row.get(0)?,
+                files: row.get(1)?,
+                beat_at: moment(row, 2)?,
+                note: row.get(3)?,
+            })
+        })
+    };
+    cards.iter().map(glance).collect()
 }
 
 /// Cards that wait, or that nothing keeps waiting, and whether that is still so.

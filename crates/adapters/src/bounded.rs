@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 
 /// At most so many entries; the one put in first goes first.
-pub(super) struct Bounded<K, V> {
+pub(crate) struct Bounded<K, V> {
     entries: HashMap<K, V>,
     order: VecDeque<K>,
     len_max: usize,
@@ -13,12 +13,12 @@ pub(super) struct Bounded<K, V> {
 
 impl<K: Hash + Eq + Clone, V> Bounded<K, V> {
     /// An empty map for at most `len_max` entries.
-    pub(super) fn new(len_max: usize) -> Self {
+    pub(crate) fn new(len_max: usize) -> Self {
         Self { entries: HashMap::new(), order: VecDeque::new(), len_max }
     }
 
     /// Puts an entry in, in the place of what was there.
-    pub(super) fn insert(&mut self, key: K, value: V) {
+    pub(crate) fn insert(&mut self, key: K, value: V) {
         if self.entries.insert(key.clone(), value).is_some() {
             return;
         }
@@ -31,7 +31,7 @@ impl<K: Hash + Eq + Clone, V> Bounded<K, V> {
     }
 
     /// An entry.
-    pub(super) fn get<Q: Hash + Eq + ?Sized>(&self, key: &Q) -> Option<&V>
+    pub(crate) fn get<Q: Hash + Eq + ?Sized>(&self, key: &Q) -> Option<&V>
     where
         K: Borrow<Q>,
     {
@@ -39,7 +39,7 @@ impl<K: Hash + Eq + Clone, V> Bounded<K, V> {
     }
 
     /// An entry, to be changed.
-    pub(super) fn get_mut<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
+    pub(crate) fn get_mut<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
     where
         K: Borrow<Q>,
     {
@@ -47,7 +47,7 @@ impl<K: Hash + Eq + Clone, V> Bounded<K, V> {
     }
 
     /// Takes an entry out.
-    pub(super) fn remove<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> Option<V>
+    pub(crate) fn remove<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,
     {
@@ -57,7 +57,7 @@ impl<K: Hash + Eq + Clone, V> Bounded<K, V> {
     }
 
     /// All keys, the oldest first.
-    pub(super) fn keys(&self) -> impl Iterator<Item = &K> {
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &K> {
         self.order.iter()
     }
 }

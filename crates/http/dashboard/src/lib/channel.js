@@ -1,0 +1,36 @@
+// What an account on a platform needs: the lines of its configuration, the command that writes them,
+// and the name of its secret.
+
+/** The secret of an account, as `insula channels add` calls it. */
+export function secretName(platform, account) {
+  return `${platform}_${account}`.replaceAll(/[^A-Za-z0-9]/g, "_").toUpperCase();
+}
+
+/** A text as YAML reads it back. */
+const quoted = (text) => JSON.stringify(text);
+
+/** The settings of an account, in the order of its platform. */
+function settings(platform, account, values) {
+  const named = [...platform.required, ...platform.optional].filter((key) => key !== platform.secret && values[key]);
+  const rest = named.map((key) => [key, quoted(values[key])]);
+  return platform.secret ? [...rest, [platform.secret, quoted(`\${secret:${secretName(platform.platform, account)}}`)]] : rest;
+}
+
+/** The lines to write into config.yaml. */
+export function yaml(platform, account, values, agent) {
+  const inside = settings(platform, account, values).map(([key, value]) => `${key}: ${value}`).join(", ");
+  const lines = ["channels:", `  ${platform.platform}:`, "    accounts:", `      ${account}: {${inside}}`];
+  if (agent) lines.push("bindings:", `  - {agent: ${agent}, ${platform.platform}: {account: ${account}}}`);
+  return lines.join("\n");
+}
+
+const word = (text) => (/^[A-Za-z0-9_./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+
+/** The command that writes the same. */
+export function command(platform, account, values, agent) {
+  const set = Object.entries(values).filter(([key, value]) => value && key !== platform.secret).map(([key, value]) => ` --set ${word(`${key}=${value}`)}`);
+  return `insula channels add ${platform.platform} --account ${word(account)}${set.join("")}${agent ? ` --agent ${word(agent)}` : ""}`;
+}
+
+/** Whether an account may be called so. */
+export const isName = (text) => /^[a-z0-9][a-z0-9_-]{0,63}$/.test(text);

@@ -1,0 +1,26 @@
+// What an agent remembers, by scope, as people look at it.
+
+/** Scopes with how much each has, the global one first: `[{scope, count, blocked}]`. */
+export function byScope(entries) {
+  const all = new Map();
+  for (const it of entries) {
+    const one = all.get(it.scope) ?? { scope: it.scope, count: 0, blocked: 0 };
+    one.count += 1;
+    if (it.blocked) one.blocked += 1;
+    all.set(it.scope, one);
+  }
+  return [...all.values()].sort((a, b) => (b.scope === "global") - (a.scope === "global") || a.scope.localeCompare(b.scope));
+}
+
+const SOURCES = {
+  said: "said",
+  tool: "noted by the agent",
+  "external edit": "written into its file",
+  shared: "shared from elsewhere",
+  import: "imported",
+};
+
+/** How something came to be remembered. */
+export function sourceName(source) {
+  return SOURCES[source] ?? String(source).replaceAll("_", " ");
+}

@@ -1,0 +1,221 @@
+// One of our accounts on a platform, and one more: what it takes there and here.
+import { useState } from "preact/hooks";
+import { api, at } from "../lib/api.js";
+import { command, isName, secretName, yaml } from "../lib/channel.js";
+import { me } from "../lib/me.js";
+import { useResource } from "../lib/resource.js";
+import { to } from "../lib/router.js";
+import { many } from "../lib/words.js";
+import { pages } from "../pages/index.js";
+import { Button, Choice, Code, Dialog, Facts, Field, Problem, Shown, State, When } from "./parts.jsx";
+
+const FOUND = { good: ["works", "good"], notice: ["works, but", "warn"], bad: ["does not work", "bad"], off: ["is off", "calm"] };
+
+/** What asking the platform came to. */
+function Found({ of }) {
+  const [word, tone] = FOUND[of.status] ?? [of.status, "calm"];
+  return (
+    <p class="found" role="status">
+      <State state={word} tone={tone} /> <span>{of.detail}</span>
+    </p>
+  );
+}
+
+/** Keeps a secret of the daemon, sealed. It is never shown again. */
+export function KeepSecret({ name, onKept }) {
+  const [value, setValue] = useState("");
+  const [error, setError] = useState(null);
+  async function keep(event) {
+    event.preventDefault();
+    try {
+      await api.put(at("daemon", "secrets", name), { value });
+      setValue("");
+      setError(null);
+      onKept();
+    } catch (fault) {
+      setError(fault);
+    }
+  }
+  return (
+    <form class="keep-secret" onSubmit={keep}>
+      <Problem error={error} />
+      <div class="row">
+        <input type="password" autocomplete="off" required aria-label={`The value of ${name}`} placeholder={`The value of ${name}`} value={value} onInput={(event) => setValue(event.currentTarget.value)} />
+        <Button type="submit">Keep it sealed</Button>
+      </div>
+    </form>
+  );
+}
+
+export function Account({ account, onChange }) {
+  const [found, setFound] = useState(null);
+  const [error, setError] = useState(null);
+  const name = `${account.platform} ${account.account}`;
+  const missing = account.secrets.filter((it) => !it.kept);
+  async function test() {
+    setError(null);
+    try {
+      setFound(await api.post("/api/accounts/test", { platform: account.platform, account: account.account }));
+    } catch (fault) {
+      setFound(null);
+      setError(fault);
+    }
+    onChange();
+  }
+  return (
+    <section class="card account" aria-label={name}>
+      <div class="title small">
+        <h2>
+          <span class="quiet">{account.platform}</span> {account.account}
+        </h2>
+        <State state={account.state} tone={account.state === "refused" ? "bad" : undefined} />
+      </div>
+      {account.reason && <p class={account.state === "connected" ? "" : "why-blocked"}>{account.reason}</p>}
+      <Facts
+        rows={[
+          ["Since", <When at={account.since} />],
+          ["Heard", `${many(account.events, "event")}, ${many(account.errors, "failure")} since the daemon started`],
+          ["Leads to", account.agents.length === 0 ? <span class="quiet">nobody by a rule of its own</span> : <AgentLinks agents={account.agents} />],
+        ]}
+      />
+      {missing.map((it) => (
+        <div key={it.name}>
+          <p>
+            Its secret <code>{it.name}</code> is not kept yet.
+          </p>
+          <KeepSecret name={it.name} onKept={onChange} />
+        </div>
+      ))}
+      <div class="row">
+        <Button onClick={test} aria-label={`Ask ${account.platform} about ${account.account}`}>
+          Test it
+        </Button>
+        {account.platform === "webhook" && <code class="small">{`${location.origin}/hooks/webhook/${account.account}`}</code>}
+      </div>
+      {found && <Found of={found} />}
+      <Problem error={error} />
+    </section>
+  );
+}
+
+/** Agents as links; where there are many, the first of them. */
+function AgentLinks({ agents }) {
+  const few = agents.slice(0, 6);
+  return (
+    <span>
+      {few.map((it, index) => (
+        <span key={it}>
+          {index > 0 && ", "}
+          <a href={to("map", [], { agent: it })}>{it}</a>
+        </span>
+      ))}
+      {agents.length > few.length && <span class="quiet"> and {agents.length - few.length} more</span>}
+    </span>
+  );
+}
+
+const HINTS = {
+  homeserver: "https://matrix.example.org",
+  user: "@bot:example.org",
+  base_url: "only for a server of your own",
+  mode: "polling, or webhook",
+  public_url: "where the platform reaches this daemon",
+  origins: "pages that may talk, with commas between",
+};
+
+function Steps({ platform, account, setAccount, values, setValues, agent, setAgent }) {
+  const set = (key) => (event) => setValues({ ...values, [key]: event.currentTarget.value.trim() });
+  const others = platform.required.filter((key) => key !== platform.secret);
+  const optional = platform.optional.filter((key) => key !== "secret");
+  return (
+    <>
+      {platform.steps.length > 0 && (
+        <div>
+          <h3>On the side of {platform.platform}</h3>
+          <ol class="steps">
+            {platform.steps.map((it) => (
+              <li key={it}>{it}</li>
+            ))}
+          </ol>
+        </div>
+      )}
+      <div class="pair">
+        <Field label="What it is called here" required value={account} error={isName(account) ? null : "small letters, digits, - and _"} onInput={(event) => setAccount(event.currentTarget.value.trim())} />
+        <Field label="Who answers there" hint="without one, whoever answers by the other rules" list="account-agents" value={agent} onInput={(event) => setAgent(event.currentTarget.value.trim())} />
+        <datalist id="account-agents">
+          {me.value.agents.map((it) => (
+            <option key={it.id} value={it.id} />
+          ))}
+        </datalist>
+        {others.map((key) => (
+          <Field key={key} label={key} hint={HINTS[key]} required value={values[key] ?? ""} onInput={set(key)} />
+        ))}
+      </div>
+      {optional.length > 0 && (
+        <details>
+          <summary>What else it may have</summary>
+          <div class="pair">
+            {optional.map((key) => (
+              <Field key={key} label={key} hint={HINTS[key]} value={values[key] ?? ""} onInput={set(key)} />
+            ))}
+          </div>
+        </details>
+      )}
+    </>
+  );
+}
+
+export function NewAccount({ onClose, onChange }) {
+  const of = useResource(({ signal }) => api.get("/api/platforms", { signal }), []);
+  const [name, setName] = useState("telegram");
+  const [account, setAccount] = useState("main");
+  const [values, setValues] = useState({});
+  const [agent, setAgent] = useState("");
+  const [kept, setKept] = useState(false);
+  return (
+    <Dialog title="Connect a platform" onClose={onClose}>
+      <Shown of={of}>
+        {(platforms) => {
+          const platform = platforms.find((it) => it.platform === name) ?? platforms[0];
+          const missing = platform.required.filter((key) => key !== platform.secret && !values[key]);
+          const ready = isName(account) && missing.length === 0;
+          return (
+            <div class="stack">
+              <Field label="Platform">
+                <Choice label="Platform" value={platform.platform} options={platforms.map((it) => it.platform)} onChange={(it) => (setName(it), setValues({}), setKept(false))} />
+              </Field>
+              <Steps key={platform.platform} platform={platform} account={account} setAccount={(it) => (setAccount(it), setKept(false))} values={values} setValues={setValues} agent={agent} setAgent={setAgent} />
+              {platform.secret && (
+                <div class="stack">
+                  <h3>Its {platform.secret}</h3>
+                  {kept ? (
+                    <p role="status">
+                      <State state="kept" tone="good" /> It is kept sealed, as <code>{secretName(platform.platform, account)}</code>.
+                    </p>
+                  ) : isName(account) ? (
+                    <KeepSecret key={account} name={secretName(platform.platform, account)} onKept={() => (setKept(true), onChange())} />
+                  ) : null}
+                </div>
+              )}
+              <h3>In the configuration</h3>
+              {ready ? (
+                <>
+                  <Code label="config.yaml" text={yaml(platform, account, values, agent)} />
+                  {pages.some((it) => it.path === "config") && (
+                    <p>
+                      <a href={to("config")}>Edit the configuration here</a>, or let the command line write it:
+                    </p>
+                  )}
+                  <Code label="The same by the command line" text={command(platform, account, values, agent)} />
+                  <p class="quiet">The daemon connects as soon as that is written. Who may talk there is said by `access.allow` of the agent; who asks to be let in stands under pairing.</p>
+                </>
+              ) : (
+                <p class="quiet">{missing.length > 0 ? `It still takes ${missing.join(" and ")}.` : "It needs a name."}</p>
+              )}
+            </div>
+          );
+        }}
+      </Shown>
+    </Dialog>
+  );
+}

@@ -1,0 +1,101 @@
+// A message of a transcript in all its parts.
+import { laidOut, size } from "../lib/parts.js";
+import { unmarked } from "../lib/transcript.js";
+import { moment } from "../lib/words.js";
+import { Markdown } from "./markdown.jsx";
+import { Copy, State } from "./parts.jsx";
+
+const firstLine = (text) => text.trim().split("\n", 1)[0].slice(0, 200);
+
+function Folded({ name, state, tone, about, text, open, children }) {
+  return (
+    <details class="part" open={open}>
+      <summary>
+        <State state={state} tone={tone} />
+        {name && <span class="mono">{name}</span>}
+        <span class="about">{about}</span>
+      </summary>
+      <div class="inner">
+        {children}
+        <div class="code">
+          <Copy text={text} />
+          <pre tabIndex={0}>{text}</pre>
+        </div>
+      </div>
+    </details>
+  );
+}
+
+function Part({ of, role, names }) {
+  switch (of.kind) {
+    case "text":
+      return role === "assistant" ? <Markdown text={of.text} /> : <div class="plain">{of.text}</div>;
+    case "beside":
+      return <Folded state="told beside it" about={firstLine(of.text)} text={of.text} />;
+    case "reasoning":
+      return of.text ? <Folded state="thought" about={firstLine(of.text)} text={of.text} /> : <State state="thought, kept by its provider" />;
+    case "call":
+      return <Folded name={of.tool} state="call" tone="busy" about={firstLine(of.arguments)} text={laidOut(of.arguments)} />;
+    case "result": {
+      const { text, source } = unmarked(of.text);
+      return (
+        <Folded name={names.get(of.call)} state={of.is_error ? "failed" : "result"} tone={of.is_error ? "bad" : "good"} about={firstLine(text)} text={text}>
+          {(of.untrusted || source) && <p class="small">Words of others{source && `: ${source}`}.</p>}
+        </Folded>
+      );
+    }
+    case "attachment":
+      return (
+        <span class="filed">
+          <span>{of.name}</span>
+          <span class="quiet small">
+            {of.media_type} · {size(of.bytes)}
+          </span>
+          <span class="mono" title={`SHA-256 ${of.sha256}`}>
+            {of.sha256}
+          </span>
+        </span>
+      );
+    case "image":
+      return <span class="filed">A picture, {of.media_type}</span>;
+    default:
+      return <pre class="plain">{JSON.stringify(of)}</pre>;
+  }
+}
+
+const WHO = { user: "said", assistant: "agent", tool: "tool", system: "runtime" };
+
+/** With `labels` all that is noted of it; else what is not the same for the whole conversation. */
+export function Message({ of, names, isMeant, session, labels }) {
+  const { integrity } = of;
+  const notes = [
+    labels && of.role !== "user" && `on behalf of ${of.principal}`,
+    (labels || of.label !== session.label) && `heard by ${of.label}`,
+    (labels || of.scope !== session.scope) && `scope ${of.scope}`,
+    labels && `generation ${of.generation}`,
+    labels && `message ${of.seq}`,
+  ].filter(Boolean);
+  return (
+    <article class={isMeant ? "message is-meant" : "message"} id={`message-${of.seq}`} aria-label={`${WHO[of.role] ?? of.role}, message ${of.seq}`}>
+      <div class="who">
+        <b>{of.role === "user" ? of.principal : (WHO[of.role] ?? of.role)}</b>
+        <time class="quiet" dateTime={of.at} title={moment(of.at)}>
+          {new Date(of.at).toLocaleTimeString()}
+        </time>
+      </div>
+      <div class="parts">
+        {of.parts.map((part, index) => (
+          <Part key={index} of={part} role={of.role} names={names} />
+        ))}
+      </div>
+      {(notes.length > 0 || !integrity.own) && (
+        <div class="labels">
+          {!integrity.own && <span class="chip-soft">words of {integrity.many ? "many places" : integrity.sources.join(", ")}</span>}
+          {notes.map((it) => (
+            <span key={it}>{it}</span>
+          ))}
+        </div>
+      )}
+    </article>
+  );
+}
