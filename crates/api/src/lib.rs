@@ -179,6 +179,8 @@ pub fn router(state: Api) -> Router {
         .route("/sessions/search", get(sessions::search_all))
         .route("/agents/{id}/turns", get(turns::list))
         .route("/agents/{id}/turns/{turn}", get(turns::show))
+        .route("/agents/{id}/turns/{turn}/shown", get(turns::shown::list))
+        .route("/agents/{id}/turns/{turn}/shown/{call}", get(turns::shown::show))
         .route("/agents/{id}/turns/{turn}/stop", post(now::stop))
         .route("/agents/{id}/conversations", get(conversations::list))
         .route("/agents/{id}/conversations/{conversation}", get(conversations::show))

@@ -109,6 +109,8 @@ use utoipa::OpenApi;
     sessions::forget,
     turns::list,
     turns::show,
+    turns::shown::list,
+    turns::shown::show,
 ))]
 struct Document;
 

@@ -178,6 +178,8 @@ mod tests {
             (&get, "/api/agents/{id}/sessions/search", Some(Verb::Read)),
             (&get, "/api/agents/{id}/turns", Some(Verb::Read)),
             (&get, "/api/agents/{id}/turns/{turn}", Some(Verb::Read)),
+            (&get, "/api/agents/{id}/turns/{turn}/shown", Some(Verb::Read)),
+            (&get, "/api/agents/{id}/turns/{turn}/shown/{call}", Some(Verb::Read)),
             (&delete, "/api/agents/{id}/turns/{turn}", None),
             (&post, "/api/agents/{id}/turns/{turn}/stop", Some(Verb::Manage)),
             (&get, "/api/agents/{id}/conversations", Some(Verb::Chat)),

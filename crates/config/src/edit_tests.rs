@@ -176,7 +176,8 @@ proptest! {
                 prop_assert_eq!(done.matches(note).count(), text.matches(note).count(), "{} -> {}", &text, &done);
             }
             if let (Ok(back), Some(Step::Key(_))) = (unset(&done, &path), path.last()) {
-                prop_assert_eq!(value_of(&back).unwrap().pointer(&pointer), None);
+                let left = value_of(&back).unwrap();
+                prop_assert_eq!(left.pointer(&pointer), None);
             }
         }
     }

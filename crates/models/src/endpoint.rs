@@ -166,7 +166,7 @@ impl Endpoint {
     /// Sends `body` and returns the body of an answer that is no error.
     pub(crate) async fn post(
         &self,
-        body: Vec<u8>,
+        body: impl Into<Bytes>,
         limits: &Timeouts,
         cancel: &CancellationToken,
     ) -> Result<Body, ModelFault> {

@@ -8,6 +8,7 @@ use crate::error::{ModelError, ModelFault};
 use crate::fit::{Calls, Fit, Ids, Pictures, Turns};
 use crate::provider::Adjusted;
 use crate::request::{Part, Request};
+use bytes::Bytes;
 use insula_wire::{Body, Timeouts};
 use tokio_util::sync::CancellationToken;
 
@@ -91,7 +92,7 @@ fn has_pictures(request: &Request) -> bool {
 }
 
 /// Puts a question, again where the server says why it can't take it so. Each manner is tried
-/// once, and there are few of them.
+/// once, and there are few of them. What comes with the answer is what was asked, as it was sent.
 pub(crate) async fn put(
     endpoint: &Endpoint,
     request: &Request,
@@ -99,15 +100,16 @@ pub(crate) async fn put(
     limits: &Timeouts,
     cancel: &CancellationToken,
     encode: impl Fn(&Manner) -> Result<Vec<u8>, serde_json::Error> + Send + Sync,
-) -> Result<(Body, Adjusted), ModelError> {
+) -> Result<(Body, Adjusted, Bytes), ModelError> {
     let mut manner = first;
     loop {
         let body = encode(&manner).map_err(|error| {
             let message = error.to_string();
             endpoint.error(&request.model, ModelFault::Refused { status: 0, message })
         })?;
-        let fault = match endpoint.post(body, limits, cancel).await {
-            Ok(body) => return Ok((body, manner.since(first))),
+        let asked = Bytes::from(body);
+        let fault = match endpoint.post(asked.clone(), limits, cancel).await {
+            Ok(body) => return Ok((body, manner.since(first), asked)),
             Err(fault) => fault,
         };
         let next = match &fault {

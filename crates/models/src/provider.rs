@@ -7,6 +7,7 @@ use crate::picture::{Picture, PictureRequest};
 use crate::request::Request;
 use crate::window::Abilities;
 use async_trait::async_trait;
+use bytes::Bytes;
 use insula_wire::Timeouts;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -36,6 +37,12 @@ pub trait Provider: Send + Sync {
     /// Never waits for long.
     async fn abilities(&self, model: &str) -> Abilities {
         Abilities::by_name(model)
+    }
+
+    /// Whether one answer of a model may ask for several calls, as its operator says; `None` where
+    /// nobody says.
+    fn parallel_calls(&self, _model: &str) -> Option<bool> {
+        None
     }
 
     /// Asks the server for the list of its models, which costs nothing: how many there are. `None`
@@ -117,24 +124,37 @@ pub struct AnswerStream {
     /// `None` when nothing more will come.
     source: Option<Box<dyn EventSource>>,
     adjusted: Adjusted,
+    /// What was asked, as it was sent.
+    asked_as: Option<Bytes>,
 }
 
 impl AnswerStream {
     /// A stream of what `source` gives.
     pub fn new(source: Box<dyn EventSource>) -> Self {
         let (ready, adjusted) = (VecDeque::new(), Adjusted::default());
-        Self { ready, failed: None, source: Some(source), adjusted }
+        Self { ready, failed: None, source: Some(source), adjusted, asked_as: None }
     }
 
     /// A stream of events that are known already.
     pub fn of(events: impl IntoIterator<Item = Event>) -> Self {
         let (ready, adjusted) = (events.into_iter().collect(), Adjusted::default());
-        Self { ready, failed: None, source: None, adjusted }
+        Self { ready, failed: None, source: None, adjusted, asked_as: None }
     }
 
     /// The same, with what was changed about the question before it was taken.
     pub(crate) fn adjusted(self, adjusted: Adjusted) -> Self {
         Self { adjusted, ..self }
+    }
+
+    /// The same, with what was asked as it was sent.
+    pub(crate) fn asked_as(self, body: Bytes) -> Self {
+        Self { asked_as: Some(body), ..self }
+    }
+
+    /// The body of the request that this answers, byte for byte: once, so that nobody holds it
+    /// longer than it is looked at. `None` where nothing was sent.
+    pub fn take_asked(&mut self) -> Option<Bytes> {
+        self.asked_as.take()
     }
 
     /// What was changed about the question before the server took it.

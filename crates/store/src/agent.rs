@@ -12,6 +12,7 @@ use crate::memory::{Fragment, FragmentId, Frozen, MemoryList, MemoryOrigin, Reme
 use crate::message::NewMessage;
 use crate::outbox::{DeliveryId, OutboxCommand};
 use crate::session::{OpenSession, SessionRef, Summary};
+use crate::shown::ShownCall;
 use crate::turn::{Accept, AcceptChild, Accepted, Conclude, Join, NewStep};
 use crate::usage::Usage;
 use crate::vectors::{Vector, VectorKind, VectorModel};
@@ -88,6 +89,8 @@ pub enum AgentCommand {
     CountCall { model: Arc<str>, key: Option<Arc<str>>, usage: Usage, at: Timestamp },
     /// Notes how a turn went, in words of whoever runs it: never what was said.
     NoteTurn { turn: TurnId, at: Timestamp, note: Box<str> },
+    /// Keeps what a model was shown.
+    NoteShown(Box<ShownCall>),
     /// Keeps vectors of texts of one scope, as far as those are still there.
     PutVectors(Box<PutVectors>),
     /// Notes that a call waits for an answer, in place of an earlier note about that call.

@@ -15,6 +15,7 @@ mod outbox;
 pub mod sample;
 mod search;
 mod sessions;
+mod shown;
 mod turns;
 mod vectors;
 
@@ -53,6 +54,7 @@ pub async fn run(opener: &dyn Opener) {
     sessions::run(opener).await;
     search::run(opener).await;
     turns::run(opener).await;
+    shown::run(opener).await;
     approvals::run(opener).await;
     foreign::run(opener).await;
     jobs::run(opener).await;

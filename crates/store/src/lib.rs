@@ -47,6 +47,7 @@ mod scope_chain;
 pub mod seal;
 pub mod search;
 pub mod session;
+pub mod shown;
 mod snippet;
 mod sqlite;
 mod stop_words;
@@ -96,6 +97,9 @@ pub use outbox::{
 pub use seal::{Counted, Seals};
 pub use search::Hit;
 pub use session::{OpenSession, Session, SessionRef, SessionState, Summary};
+pub use shown::{
+    RecipeAgain, ShownAgain, ShownCall, ShownFrame, ShownPart, ShownRecipe, ShownSummary,
+};
 pub use sqlite::examine::{CopyOf, Examiner, examine_board};
 pub use sqlite::snapshot::{HomeSnapshot, board_of};
 pub use store::Store;

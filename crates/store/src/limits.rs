@@ -20,6 +20,7 @@ use crate::outbox::{
 use crate::parts;
 use crate::search::QUERY_BYTES_MAX;
 use crate::session::{NAME_BYTES_MAX, OpenSession, SessionRef, TITLE_BYTES_MAX};
+use crate::shown::{SHOWN_PART_BYTES_MAX, SHOWN_PARTS_MAX, SHOWN_RECIPE_BYTES_MAX, ShownCall};
 use crate::turn::{
     Arrival, CALL_NAME_BYTES_MAX, IDEMPOTENCY_BYTES_MAX, IdempotencyKey, MESSAGES_AT_ONCE_MAX,
     NewStep, SAID_AT_BYTES_MAX, TURN_ERROR_BYTES_MAX, TURN_NOTE_BYTES_MAX, TurnOutcome,
@@ -142,6 +143,7 @@ fn command(command: &AgentCommand) -> Result<()> {
         AgentCommand::NoteTurn { note, .. } => {
             within("a note on a turn", note.len(), TURN_NOTE_BYTES_MAX)
         }
+        AgentCommand::NoteShown(call) => shown(call),
         AgentCommand::NoteForeign { path, .. } => {
             within("the path of a file", path.len(), FOREIGN_PATH_BYTES_MAX)
         }
@@ -180,6 +182,20 @@ fn command(command: &AgentCommand) -> Result<()> {
 
 /// Longest list of the scopes that a session reads, in bytes: sixty-four of them.
 const CHAIN_BYTES_MAX: usize = 64 * NAME_BYTES_MAX;
+
+fn shown(call: &ShownCall) -> Result<()> {
+    within("the name of a model", call.model.len(), NAME_BYTES_MAX)?;
+    let tail = call.recipe.as_ref().map_or(0, |it| it.tail.len());
+    within("what a model was shown", tail, SHOWN_RECIPE_BYTES_MAX)?;
+    let parts = call.frame.parts.as_deref().unwrap_or_default();
+    within("the parts of a prompt", parts.len(), SHOWN_PARTS_MAX)?;
+    for part in parts {
+        within("the name of a part", part.name.len(), NAME_BYTES_MAX)?;
+        within("a chain of scopes", part.chain.as_ref().map_or(0, |it| it.len()), CHAIN_BYTES_MAX)?;
+        within("a part of a prompt", part.bytes.len(), SHOWN_PART_BYTES_MAX)?;
+    }
+    Ok(())
+}
 
 fn remember(new: &Remember) -> Result<()> {
     within("a scope", new.scope.as_str().len(), NAME_BYTES_MAX)?;

@@ -6,6 +6,7 @@ use crate::LOG;
 use crate::budget::{BudgetError, Payer};
 use crate::course::TurnFailure;
 use crate::model_call::ModelCall;
+use crate::showings::{MEMORY, PLACE, Told};
 use crate::turn::{Broken, Turn};
 use insula_domain::FailureCause;
 use insula_models as models;
@@ -19,6 +20,25 @@ use tracing::Instrument as _;
 /// What a model is told that answered nothing.
 const ANSWER_NOW: &str = "[your last answer was empty: if what was asked is done, say in a sentence \
     what you did; else go on with it]";
+
+/// What a model is asked for.
+#[derive(Clone, Copy)]
+pub(super) enum Asking<'a> {
+    /// What comes next in the conversation.
+    Reply(Told<'a>),
+    /// Something beside it, that nobody is told.
+    Aside,
+}
+
+impl<'a> Asking<'a> {
+    /// What it is told of the conversation.
+    pub(super) fn told(self) -> Option<Told<'a>> {
+        match self {
+            Self::Reply(told) => Some(told),
+            Self::Aside => None,
+        }
+    }
+}
 
 /// Why a model call brought no answer.
 pub(super) enum ModelCallFailure {
@@ -59,8 +79,9 @@ impl std::fmt::Display for ModelCallFailure {
 
 /// What came of asking a chain once.
 enum Heard {
-    /// An answer, to its end, and the model that turned out not to take pictures.
-    Whole(Answer, Usage, Option<Arc<str>>),
+    /// An answer, to its end, the model that turned out not to take pictures, and whether the one
+    /// that answered takes results of several calls.
+    Whole(Answer, Usage, Option<Arc<str>>, bool),
     /// An answer that broke off.
     BrokenOff {
         error: ModelError,
@@ -90,19 +111,26 @@ impl Turn<'_> {
         let (daemon, shown) = (&self.shop.preamble_text, &mut self.shown);
         let part = history::fitting(history, limit);
         let mut request = prompt::request(agent, daemon, tools.clone(), part, shown);
-        request.system.extend(self.cx.place_block());
-        request.system.extend(self.block.shown());
+        let mut blocks = prompt::blocks(agent);
+        let (place, memory) = (self.cx.place_block(), self.block.shown());
+        blocks.extend(place.as_ref().map(|_| PLACE));
+        blocks.extend(memory.as_ref().map(|_| MEMORY));
+        request.system.extend(place);
+        request.system.extend(memory);
+        let scopes = self.block.read.as_ref().map(|(scopes, _)| scopes.clone());
+        let told = Told { blocks: &blocks, window: part, chain: scopes.as_deref() };
+        let reply = Asking::Reply(told);
         redaction.system(&mut request);
         self.cx.wishes.put_into(&mut request);
         request.cache_key = Some(self.cache_key());
-        let (answer, usage) = self.listen(chain, &request, &step.to_string(), true).await?;
+        let (answer, usage) = self.listen(chain, &request, &step.to_string(), reply).await?;
         if !says_nothing(&answer) {
             return Ok((answer, usage));
         }
         self.in_vain(usage).await?;
         // Said once, and not kept: whoever thinks till the end may answer when told to.
         request.messages.push(Arc::new(models::Message::user(ANSWER_NOW)));
-        let (answer, usage) = self.listen(chain, &request, &format!("{step}.again"), true).await?;
+        let (answer, usage) = self.listen(chain, &request, &format!("{step}.again"), reply).await?;
         if !says_nothing(&answer) {
             return Ok((answer, usage));
         }
@@ -141,16 +169,19 @@ impl Turn<'_> {
         chain: &Chain,
         request: &Request,
         purpose: &str,
-        is_reply: bool,
+        asking: Asking<'_>,
     ) -> Result<(Answer, Usage), ModelCallFailure> {
         let mut rest: Option<Chain> = None;
         let mut again = true;
         loop {
             let chain = rest.as_ref().unwrap_or(chain);
             let span = tracing::debug_span!(target: LOG, "model", step = purpose);
-            let heard = self.hear_out(chain, request, purpose, is_reply).instrument(span);
+            let heard = self.hear_out(chain, request, purpose, asking).instrument(span);
             let (error, usage, place, was_seen) = match heard.await? {
-                Heard::Whole(answer, usage, blind) => {
+                Heard::Whole(answer, usage, blind, at_once) => {
+                    if asking.told().is_some() {
+                        self.takes_calls_at_once = at_once;
+                    }
                     if let Some(model) = blind {
                         self.shown.without_pictures_for(model);
                     }
@@ -184,8 +215,8 @@ impl Turn<'_> {
         request: &Request,
         purpose: &str,
     ) -> Result<(Answer, Usage), ModelCallFailure> {
-        match self.hear_out(chain, request, purpose, false).await? {
-            Heard::Whole(answer, usage, _) => Ok((answer, usage)),
+        match self.hear_out(chain, request, purpose, Asking::Aside).await? {
+            Heard::Whole(answer, usage, ..) => Ok((answer, usage)),
             Heard::BrokenOff { error, usage, .. } => match self.spent_in_vain(usage).await {
                 Err(Broken::Store(error)) => {
                     Err(ModelCallFailure::OverBudget(BudgetError::Store(error)))
@@ -201,9 +232,10 @@ impl Turn<'_> {
         chain: &Chain,
         request: &Request,
         purpose: &str,
-        is_reply: bool,
+        asking: Asking<'_>,
     ) -> Result<Heard, ModelCallFailure> {
         let (cx, world) = (self.cx, &self.shop.world);
+        let is_reply = asking.told().is_some();
         let turn = cx.turn.to_string();
         let mut random = world.random.stream(&["turn", cx.agent.id.as_str(), &turn, purpose]);
         let (cancel, limits) = (&cx.live.cancel, Timeouts::default());
@@ -230,6 +262,9 @@ impl Turn<'_> {
             Err(error) => return Err(ModelCallFailure::Failed(TurnFailure::no_answer(&error))),
         };
         let (link, place, mut stream) = (answering.link, answering.place, answering.stream);
+        if let Some(body) = stream.take_asked() {
+            self.note_shown(&body, request, &link, asking);
+        }
         let blind = stream.adjustments().without_pictures.then(|| link.to_string().into());
         let mut gathering = Gathering::default();
         // What a hook may still change is not for anybody's eyes.
@@ -266,7 +301,9 @@ impl Turn<'_> {
         self.bills.note(&link, usage);
         call.ended(self, Ok(()), usage);
         self.after_request(purpose, Ok(&answer)).await;
-        Ok(Heard::Whole(answer, usage, blind))
+        let one_by_one = request.parallel_calls == Some(false)
+            || link.provider.parallel_calls(&link.model) == Some(false);
+        Ok(Heard::Whole(answer, usage, blind, !one_by_one))
     }
 
     /// What the model had said when it was stopped: its words, and no calls.

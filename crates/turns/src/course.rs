@@ -21,12 +21,20 @@ pub(super) struct TurnCourse {
 
 /// How far a call has come.
 #[derive(Default)]
-struct CallCourse {
+pub(super) struct CallCourse {
     begun: Duration,
     /// The stages of the gate that it passed, and how long each took.
     stages: Vec<(&'static str, Duration)>,
     /// When the last of them was passed.
     passed: Duration,
+    /// When it was over, where it is written down later.
+    ended: Option<Duration>,
+}
+
+impl CallCourse {
+    pub(super) fn end(&mut self, now: Duration) {
+        self.ended = Some(now);
+    }
 }
 
 impl TurnCourse {
@@ -41,7 +49,17 @@ impl TurnCourse {
 
     /// A call begins.
     pub(super) fn begin_call(&self, now: Duration) {
-        *self.call() = CallCourse { begun: now, stages: Vec::new(), passed: now };
+        *self.call() = CallCourse { begun: now, passed: now, ..CallCourse::default() };
+    }
+
+    /// The call that is made is set aside, for another that is made beside it.
+    pub(super) fn set_aside(&self) -> CallCourse {
+        std::mem::take(&mut *self.call())
+    }
+
+    /// One that was set aside is the one that is made.
+    pub(super) fn bring_back(&self, call: CallCourse) {
+        *self.call() = call;
     }
 
     /// The call that is made has passed a stage of the gate.
@@ -60,7 +78,8 @@ impl TurnCourse {
         verdict: &str,
         rule: Option<&str>,
     ) {
-        let CallCourse { begun, stages, .. } = std::mem::take(&mut *self.call());
+        let CallCourse { begun, stages, ended, .. } = std::mem::take(&mut *self.call());
+        let now = ended.unwrap_or(now);
         let gate = stages.iter().map(|(stage, took)| json!([stage, ms(*took)]));
         let note = json!({
             "kind": "call",

@@ -8,6 +8,7 @@
 use crate::memory_block::MemoryBlock;
 use crate::messages::results_of;
 use crate::notes;
+use crate::showings::LastShown;
 use crate::shown::ShownHistory;
 use crate::tokens::all_tokens;
 use insula_domain::Actor;
@@ -255,6 +256,7 @@ pub(crate) struct Window {
     pub(crate) history: Vec<Message>,
     pub(crate) shown: ShownHistory,
     pub(crate) block: MemoryBlock,
+    pub(crate) last: Option<LastShown>,
 }
 
 #[derive(Default)]
@@ -283,7 +285,9 @@ impl WindowCache {
         // Its words are there twice, stored and shown; its own fields weigh more than short
         // words do.
         let weight = |message: &Message| bytes(message) * 2 + size_of::<Message>() + 320;
-        let size = window.history.iter().map(weight).sum::<usize>() + window.block.weight();
+        let size = window.history.iter().map(weight).sum::<usize>()
+            + window.block.weight()
+            + window.last.as_ref().map_or(0, LastShown::weight);
         if size > KEPT_BYTES_MAX / 4 {
             return;
         }

@@ -48,6 +48,7 @@ mod mended;
 pub mod messages;
 mod model_call;
 mod notes;
+mod one_call;
 pub mod one_off;
 mod past;
 mod pending_step;
@@ -70,7 +71,9 @@ mod send;
 mod serve;
 mod shares;
 pub(crate) mod shop;
+pub mod showings;
 mod shown;
+mod side_by_side;
 mod skills;
 pub mod subagents;
 mod submit;
@@ -93,6 +96,7 @@ pub use insula_registry::events::{
     TurnEvent,
 };
 pub use live::{TurnHandle, UnderWay};
+pub use side_by_side::AT_ONCE_MAX;
 pub use subagents::ITERATIONS_MAX;
 pub use submit::{Acknowledge, Around, BusyMode, Inbound, SubmitError};
 

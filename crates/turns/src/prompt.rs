@@ -28,16 +28,28 @@ const PREAMBLE: &str = "You are one of several agents in one house. You see this
 
 /// What the model is shown of one agent, the same in every turn of a generation.
 pub fn system(agent: &AgentContext, preamble: &Arc<str>) -> Vec<SystemBlock> {
-    let mut blocks =
-        vec![SystemBlock { text: agent.identity.soul.text.clone(), cache: CacheHint::None }];
-    if let Some(told) = &agent.identity.instructions {
-        blocks.push(SystemBlock { text: told.text.clone(), cache: CacheHint::None });
-    }
-    if !agent.skills.index.is_empty() && agent.tools().verdict("skill_view").is_in() {
-        blocks.push(SystemBlock { text: agent.skills.index.clone(), cache: CacheHint::None });
-    }
+    let blocks = named_blocks(agent).into_iter().flatten();
+    let mut blocks: Vec<SystemBlock> = blocks
+        .map(|(_, text)| SystemBlock { text: text.clone(), cache: CacheHint::None })
+        .collect();
     blocks.push(SystemBlock { text: preamble.clone(), cache: CacheHint::Breakpoint });
     blocks
+}
+
+/// What the blocks of [`system`] are called.
+pub(crate) fn blocks(agent: &AgentContext) -> Vec<&'static str> {
+    let own = named_blocks(agent).into_iter().flatten().map(|(name, _)| name);
+    own.chain(["preamble"]).collect()
+}
+
+fn named_blocks(agent: &AgentContext) -> [Option<(&'static str, &Arc<str>)>; 3] {
+    let skills = &agent.skills.index;
+    let has_skills = !skills.is_empty() && agent.tools().verdict(SKILL_VIEW).is_in();
+    [
+        Some(("soul", &agent.identity.soul.text)),
+        agent.identity.instructions.as_ref().map(|told| ("instructions", &told.text)),
+        has_skills.then_some(("skills", skills)),
+    ]
 }
 
 /// The text of the preamble, made once.

@@ -1,7 +1,7 @@
 //! What a turn remembers: the conversation up to here, what joins it, and the notes that take
 //! the place of its older part.
 
-use super::ask::ModelCallFailure;
+use super::ask::{Asking, ModelCallFailure};
 use crate::budget::BudgetError;
 use crate::history::Window;
 use crate::pending_step::place;
@@ -17,12 +17,16 @@ impl Turn<'_> {
     pub(super) async fn remember(&mut self) -> Result<Vec<Message>, Broken> {
         let cx = self.cx;
         let kept = self.shop.windows.take(&cx.agent, cx.session);
-        if let (Some(Window { mut history, shown, block }), Some((seq, message))) =
+        if let (Some(Window { mut history, shown, block, last }), Some((seq, message))) =
             (kept, &cx.message)
         {
             (self.shown, self.block) = (shown, block);
+            self.showings.go_on_from(last);
             history.push(self.placed(message, *seq));
             return Ok(history);
+        }
+        if cx.message.is_none() {
+            self.showings.go_on_after(cx.agent.store.shown_calls(cx.turn).await?.len());
         }
         // Whatever joined before the store was read is in what was read.
         let mut inbox = cx.live.inbox.lock().await;
@@ -60,7 +64,7 @@ impl Turn<'_> {
         let Some(count) = compress::older(history, limit / 3) else { return Ok(false) };
         let older = &history[..count];
         let request = compress::request(older, &self.redaction());
-        let (answer, usage) = match self.listen(chain, &request, "summary", false).await {
+        let (answer, usage) = match self.listen(chain, &request, "summary", Asking::Aside).await {
             Ok(answered) => answered,
             Err(ModelCallFailure::Stopped(_)) => {
                 return Err(Broken::Stopped(None, Usage::default()));

@@ -181,7 +181,8 @@ impl Turn<'_> {
         // A child is asked once.
         if self.cx.kin.origin.is_none() {
             let (shown, block) = (std::mem::take(&mut self.shown), std::mem::take(&mut self.block));
-            let window = Window { history, shown, block };
+            let last = self.showings.take_last();
+            let window = Window { history, shown, block, last };
             self.shop.windows.put(&self.cx.agent, self.cx.session, window);
         }
     }
@@ -330,6 +331,7 @@ impl Turn<'_> {
         batch.extend(self.block.due());
         batch.extend(self.bills.due(self.shop.world.clock.now()));
         batch.extend(self.course.due(self.cx.turn));
+        batch.extend(self.showings.due());
         let store = &self.cx.agent.store;
         let Some(pending) = self.pending.take() else { return Ok(store.commit(batch).await?) };
         batch.insert(0, pending);

@@ -5,6 +5,8 @@
 use insula_domain::{Actor, Integrity, Label, Source, SourceKind};
 use insula_store::session::NAME_BYTES_MAX;
 use insula_tools::QuotedSource;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The label of a turn. Handles that show it something add to it.
@@ -14,6 +16,7 @@ pub(crate) struct Seen {
     sender: Actor,
 }
 
+#[derive(Clone)]
 struct Now {
     label: Label,
     /// The same, as it is stored: most of what is seen carries exactly this.
@@ -94,6 +97,35 @@ impl Seen {
     }
 }
 
+/// What was seen by work that was done beside other work.
+pub(crate) struct SeenApart(Now);
+
+impl Seen {
+    /// Does some work. What it sees is told with what comes of it, and nothing that other work sees
+    /// meanwhile is among that.
+    pub(crate) async fn apart<T>(&self, work: impl Future<Output = T>) -> (T, SeenApart) {
+        let mut work = pin!(work);
+        let mut own = self.now().clone();
+        let done = poll_fn(|cx| {
+            // Whoever looks while it works finds its own.
+            std::mem::swap(&mut *self.now(), &mut own);
+            let polled = work.as_mut().poll(cx);
+            std::mem::swap(&mut *self.now(), &mut own);
+            polled
+        });
+        let done = done.await;
+        (done, SeenApart(own))
+    }
+
+    /// It sees what such work saw.
+    pub(crate) fn join(&self, SeenApart(seen): SeenApart) {
+        self.add_text(&seen.text);
+        if seen.words == QuotedSource::Foreign {
+            self.add_foreign();
+        }
+    }
+}
+
 /// A label as it is kept: a name of bounded length. What came from more places than have room
 /// in one is fit for none of them, and whose words are more than have room are anybody's.
 pub(crate) fn text_of(label: &Label) -> Arc<str> {
@@ -154,6 +186,37 @@ mod tests {
         seen.add_text("anyone");
         assert_eq!(seen.label(), Label::unknown());
         assert_eq!(Seen::new(&"".into(), &Actor::CommandLine).label(), Label::unknown());
+    }
+
+    #[test]
+    fn what_is_seen_beside_other_work_is_told_with_what_comes_of_it() {
+        use futures_util::FutureExt as _;
+        let seen = Seen::new(&"anyone".into(), &Actor::CommandLine);
+        let reads = |name: &'static str| {
+            let seen = &seen;
+            seen.apart(async move {
+                seen.add(&Label::anyone().with(&Integrity::of(Source::new(SourceKind::Web, name))));
+                // Another has its turn meanwhile.
+                let mut waited = false;
+                poll_fn(|_| match std::mem::replace(&mut waited, true) {
+                    false => std::task::Poll::Pending,
+                    true => std::task::Poll::Ready(()),
+                })
+                .await;
+                seen.label().integrity().clone()
+            })
+        };
+        let both = futures_util::future::join(reads("one"), reads("two"));
+        let mut both = pin!(both);
+        assert!(both.as_mut().now_or_never().is_none());
+        assert!(seen.is_own(), "nothing of it is seen before it is told");
+        let ((one, first), (two, second)) = both.now_or_never().unwrap();
+        let of = |name| Integrity::of(Source::new(SourceKind::Web, name));
+        assert_eq!((one, two), (of("one"), of("two")));
+        seen.join(first);
+        assert_eq!(*seen.label().integrity(), of("one"));
+        seen.join(second);
+        assert_eq!(*seen.label().integrity(), of("one").join(&of("two")));
     }
 
     #[test]

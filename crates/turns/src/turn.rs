@@ -11,6 +11,7 @@ use crate::memory_block::MemoryBlock;
 use crate::pending_step::PendingStep;
 use crate::seen::{Seen, parse, person, text_of};
 use crate::shop::Shop;
+use crate::showings::Showings;
 use crate::shown::{ShownHistory, Times, TimesTold};
 use crate::subagents::Kin;
 use crate::{one_off, prompt, untrusted};
@@ -214,12 +215,16 @@ pub(crate) struct Turn<'t> {
     pub(super) bills: Bills,
     /// How it goes, for whoever looks.
     pub(super) course: TurnCourse,
+    /// What its models are shown, for whoever looks.
+    pub(super) showings: Showings,
     /// An answer that is journalled with what comes of it.
     pub(super) pending: PendingStep,
     /// How often its reply was sent back.
     pub(super) objections: usize,
     /// Whether it was told that its caller wants a call and no words.
     pub(super) was_told_to_call: bool,
+    /// Whether its model may be given results of several calls that were made at once.
+    pub(super) takes_calls_at_once: bool,
     /// The generation that holds now, where it is another than its own.
     pub(super) now: Option<Arc<AgentContext>>,
     /// The call that goes on from where it asked, while it is made: it was judged when it began.
@@ -242,9 +247,11 @@ impl<'t> Turn<'t> {
             block: MemoryBlock::default(),
             bills: Bills::default(),
             course: TurnCourse::default(),
+            showings: Showings::default(),
             pending: PendingStep::default(),
             objections: 0,
             was_told_to_call: false,
+            takes_calls_at_once: false,
             now: None,
             goes_on: None,
         }

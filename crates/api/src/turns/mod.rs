@@ -3,6 +3,7 @@
 
 mod course;
 mod rulings;
+pub mod shown;
 
 use crate::Api;
 use crate::caller::Caller;

@@ -36,6 +36,7 @@ mod service;
 mod service_unit;
 pub mod sessions;
 mod setup;
+mod shown;
 mod skills;
 mod system;
 mod token;

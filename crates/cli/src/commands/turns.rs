@@ -27,7 +27,11 @@ pub async fn run(reach: &Reach, setting: &Setting, command: Turns) -> Result<u8,
             let found = reach.get(&path).await?;
             setting.answer.give(&found, list);
         }
-        Turns::Show { agent, turn } => {
+        Turns::Show { agent, turn, shown: Some(call) } => {
+            super::shown::run(reach, setting, &format!("{}/{}", base(&agent), part(&turn)), call)
+                .await?;
+        }
+        Turns::Show { agent, turn, shown: None } => {
             let found = reach.get(&format!("{}/{}", base(&agent), part(&turn))).await?;
             let screen = terminal::screen(&setting.environment);
             setting.answer.give(&found, |found| show(found, screen));

@@ -70,6 +70,7 @@ mod sending;
 mod service;
 mod sessions;
 mod setup;
+mod shown;
 mod skill_collections;
 mod skill_programs;
 mod skills;

@@ -31,8 +31,9 @@ fn of_table(table: &str) -> Option<Kind> {
         | "memory_block" | "fragment_posting" | "fragment_scope" | "forgotten_text"
         | "removed_text" | "erasure_due" | "vector" | "looked_through" => Kind::MemoryScope,
         "session" | "message" | "turn" | "unfinished" | "step" | "turn_note" | "idempotency"
-        | "usage" | "posting" | "unindexed" | "search_index" | "taken_in" | "child" | "spent"
-        | "busy" | "wake" => Kind::Session,
+        | "shown_part" | "shown_frame" | "shown_frame_part" | "shown_call" | "usage"
+        | "posting" | "unindexed" | "search_index" | "taken_in" | "child" | "spent" | "busy"
+        | "wake" => Kind::Session,
         "approval" | "approval_grant" | "button" => Kind::Approval,
         "job" | "job_run" => Kind::CronJob,
         "foreign_file" => Kind::File,

@@ -19,16 +19,19 @@ function program(daemon, token = readFileSync(join(daemon.home, "run", "admin.to
     return text;
   };
   const get = async (path) => JSON.parse(await ask("GET", path));
-  /** Says something, to the end of the turn. */
-  const say = (agent, session, text) => ask("POST", `/api/agents/${agent}/messages`, { session, text });
-  const call = (agent, session, tool, args) => say(agent, session, `call ${tool} ${JSON.stringify(args)}`);
+  /** Says something, to the end of the turn; what comes along are words of others. */
+  const say = (agent, session, text, along) => {
+    const parts = along && [{ type: "file", file: { filename: along, file_data: "data:text/plain;base64,aGk=" } }];
+    return ask("POST", `/api/agents/${agent}/messages`, { session, text, ...(parts && { parts }) });
+  };
+  const call = (agent, session, tool, args, along) => say(agent, session, `call ${tool} ${JSON.stringify(args)}`, along);
   return { ask, get, say, call, remember: (agent, session, content) => call(agent, session, "memory", { action: "add", target: "memory", content }) };
 }
 
 /** Three agents, and one whose model can't be reached. */
 const config = (provider) => `${provider.replace("model:", '  down: {kind: openai, base_url: "http://127.0.0.1:9/v1"}\nmodel:')}agents:
   main: {default: true, memory: true, description: "Helps with everything"}
-  coder: {tools: coding, memory: true, approvals: {mode: manual, timeout: 120s}}
+  coder: {tools: coding, memory: true, integrity: {profile: strict}, approvals: {mode: manual, timeout: 120s}}
   secretive: {memory: true, personality: "quiet"}
   lost: {model: down/m}
 `;
@@ -66,8 +69,10 @@ export async function pages1({ check, open, byLink, signIn, quiet, axeOf, provid
     return page;
   };
   /** A call that waits for an answer; gives what ends when it was answered. */
-  const waits = async (session, command) => {
-    const turn = call("coder", session, "terminal", { command });
+  const waits = async (session, command, along) => {
+    const turn = call("coder", session, "terminal", { command }, along);
+    // Should the check end before it is answered, what then ends with the daemon is no news.
+    turn.catch(() => {});
     const until = Date.now() + 20_000;
     while (!(await get("/api/inbox")).some((it) => it.conversation.includes(`:${session}:`))) {
       assert.ok(Date.now() < until, `nothing waits for ${command}`);
@@ -120,6 +125,35 @@ export async function pages1({ check, open, byLink, signIn, quiet, axeOf, provid
     await page.getByRole("button", { name: "Take it back" }).click();
     await page.getByText("Nothing was allowed for longer than once.").waitFor();
     assert.equal((await get("/api/inbox/grants")).length, 0);
+    assert.deepEqual(quiet(page), []);
+    await page.context().close();
+  });
+
+  await check("words of others are named where they make a question, and in the files they went into", async () => {
+    const page = await signedIn();
+    const name = `letter ${HOSTILE.slice(0, 9)}.txt`;
+    await call("coder", "letters", "write_file", { path: "from.md", content: "x" }, name);
+    const { turn } = await waits("letters-too", "make all", name);
+    await visit(page, "approvals");
+    const question = page.locator(".question", { hasText: "make all" });
+    await question.locator(".chip-soft", { hasText: "attachment" }).waitFor();
+    assert.match(await question.innerText(), /Words of others may have brought this about/);
+    assert.equal(await question.getByRole("button", { name: "Always" }).count(), 0);
+    await question.getByRole("button", { name: "Deny" }).click();
+    await turn;
+    await page.getByRole("tab", { name: "Foreign files" }).click();
+    await page.getByLabel("Agent", { exact: true }).selectOption("coder");
+    const row = page.locator("tbody tr", { hasText: "from.md" });
+    await row.getByRole("button", { name: /^Trust/ }).click();
+    await page.getByRole("button", { name: "Leave it as it is" }).click();
+    assert.equal((await get("/api/agents/coder/files/foreign")).length, 1);
+    await row.getByRole("button", { name: /^Trust/ }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Trust" }).click();
+    await page.getByText("No file of coder holds words of others.").waitFor();
+    assert.deepEqual(await get("/api/agents/coder/files/foreign"), []);
+    const letters = (await get("/api/sessions?agent=coder")).find((it) => it.key.includes(":letters:"));
+    await visit(page, `sessions/coder/${letters.id}`);
+    await page.locator(".labels .chip-soft", { hasText: "attachment" }).first().waitFor();
     assert.deepEqual(quiet(page), []);
     await page.context().close();
   });
@@ -179,10 +213,10 @@ export async function pages1({ check, open, byLink, signIn, quiet, axeOf, provid
     await page.getByRole("button", { name: "Search what was said" }).click();
     await page.locator(".find", { hasText: "parser" }).first().click();
     await page.locator(".message.is-meant").waitFor();
-    const part = page.locator(".part", { hasText: "write_file" }).first();
+    const part = page.locator(".folded", { hasText: "write_file" }).first();
     await part.locator("summary").click();
     assert.match(await part.locator("pre").innerText(), /"path": "notes.md"/);
-    await page.locator(".part", { hasText: "failed" }).first().waitFor();
+    await page.locator(".folded", { hasText: "failed" }).first().waitFor();
     await page.getByRole("button", { name: "With labels" }).click();
     await page.locator(".labels", { hasText: "heard by cli:local:review" }).first().waitFor();
     await page.getByRole("button", { name: "How it went" }).first().click();
@@ -341,7 +375,7 @@ export async function pages1({ check, open, byLink, signIn, quiet, axeOf, provid
     const found = [];
     for (const [theme, width] of [["light", 380], ["dark", 1280]]) {
       const page = await signedIn({ theme, width });
-      const act = { "memory/main": () => page.locator(".entry").first().click(), "sessions/coder/1": () => page.locator(".part summary").first().click(), "audit/coder": () => page.getByRole("button", { name: "Download…" }).click() };
+      const act = { "memory/main": () => page.locator(".entry").first().click(), "sessions/coder/1": () => page.locator(".folded summary").first().click(), "audit/coder": () => page.getByRole("button", { name: "Download…" }).click() };
       for (const path of [...PAGES, "memory/main", "sessions/coder/1", "audit/coder"]) {
         await visit(page, path);
         await page.waitForTimeout(300);
@@ -381,7 +415,7 @@ export async function pages1({ check, open, byLink, signIn, quiet, axeOf, provid
     assert.equal((await large.get("/api/sessions?limit=200")).length, 24);
     await page.getByLabel("Search conversations").fill("hello from a276");
     await page.locator("tbody tr", { hasText: "a276" }).waitFor();
-    await page.getByLabel("Agent").selectOption("a012");
+    await page.getByLabel("Agent", { exact: true }).selectOption("a012");
     await page.getByText("No conversation is called like that.").waitFor();
     await page.getByLabel("Search conversations").fill("");
     await page.getByRole("link", { name: "hello from a012" }).waitFor();

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { summary, together } from "../src/lib/audit.js";
 import { byScope } from "../src/lib/memory.js";
 import { byTurns, callNames, joined, laidOut, marked, requestSays, size } from "../src/lib/parts.js";
-import { scopeOf, whereOf } from "../src/lib/where.js";
+import { scopeOf, sourcesOf, whereOf } from "../src/lib/where.js";
 
 test("keys of conversations are called as people call them", () => {
   for (const [key, where] of [
@@ -19,6 +19,8 @@ test("keys of conversations are called as people call them", () => {
   ]) {
     assert.equal(whereOf(key), where);
   }
+  assert.deepEqual(sourcesOf({ many: false, sources: ["attachment:a%20%3Cb%3E.txt", "web:docs.rs"] }), ["attachment a <b>.txt", "web docs.rs"]);
+  assert.deepEqual(sourcesOf({ many: true, sources: [] }), ["many places"]);
   assert.equal(scopeOf("global"), "global");
   assert.equal(scopeOf("custom:acme"), "custom acme");
   assert.equal(scopeOf("chat:cli:local:garden"), "chat garden · command line");

@@ -24,6 +24,7 @@ export async function pages3({ check, open, byLink, signIn, quiet, axeOf, provid
     const token = readFileSync(path("run/admin.token"), "utf8").trim();
     return (await fetch(daemon.url + call, { headers: { authorization: `Bearer ${token}` } })).json();
   };
+  const read = (of) => of.getByText("Reading…").waitFor({ state: "detached" });
   const state = (id) => daemon.json("agents", "list").find((it) => it.id === id)?.state;
   const page = await open();
   await byLink(page, daemon);
@@ -43,7 +44,7 @@ export async function pages3({ check, open, byLink, signIn, quiet, axeOf, provid
     await to("agents");
     await page.getByRole("link", { name: "Add an agent" }).click();
     await page.getByRole("radio", { name: /coder/ }).check();
-    await page.getByLabel("Id").fill("smith");
+    await page.getByRole("textbox", { name: /^Id/ }).fill("smith");
     await page.getByRole("button", { name: "Look at it" }).click();
     await bar.getByText("it would load").waitFor();
     assert.match(await text(own).inputValue(), /tools: coding/);
@@ -201,7 +202,7 @@ export async function pages3({ check, open, byLink, signIn, quiet, axeOf, provid
     for (const where of ["agents", "agents/coder", "agents/coder?tab=settings", "agents/coder?tab=change", "agents/main", "agents/nobody", "add-agent", "config", "gauntlet"]) {
       await other.goto(`${daemon.url}/#/${where}`);
       await other.locator("h1").first().waitFor();
-      await other.waitForLoadState("networkidle").catch(() => {});
+      await read(other);
       const shown = await other.content();
       for (const name of ["secretive", "Helps with everything", "-100777"]) assert.ok(!shown.includes(name), `${where} shows ${name}`);
       for (const name of [/^Pause$/, /^Reload$/, /^Restart/, /^Archive/, /^Delete/, /^Review/, /^Run /]) assert.equal(await other.getByRole("button", { name }).count(), 0, `${where} ${name}`);
@@ -253,7 +254,7 @@ export async function pages3({ check, open, byLink, signIn, quiet, axeOf, provid
       for (const where of PAGES) {
         await other.goto(`${daemon.url}/#/${where}`);
         await other.locator("h1").first().waitFor();
-        await other.waitForLoadState("networkidle").catch(() => {});
+        await read(other);
         found.push(...(await axeOf(other, `${theme} ${where}`)));
         const wider = await other.evaluate(() => document.documentElement.scrollWidth - innerWidth);
         if (wider > 0) found.push(`${width} ${where} is ${wider} wider than its window`);

@@ -193,7 +193,7 @@ async fn a_question_says_why_it_is_asked_to_those_who_may_answer_it() {
     assert_eq!(shown["found"][0]["text"], "the word is okapi", "{shown}");
     assert!(shown["shown"].as_str().unwrap().contains("the word is okapi"), "{shown}");
     let (status, _) =
-        scene.ask("GET /api/agents/a/memory/recall?scope=chat:no:such:place", &reads).await;
+        scene.ask("GET /api/agents/a/memory/recall?scope=chat:telegram:main:99", &reads).await;
     assert_eq!(status, 404);
     scene.daemon.close().await.unwrap();
 }

@@ -94,6 +94,10 @@ impl Provider for Anthropic {
         self.models.of(model).options.abilities(model, Told::default())
     }
 
+    fn parallel_calls(&self, model: &str) -> Option<bool> {
+        self.models.of(model).options.parallel_calls
+    }
+
     async fn probe(&self) -> Result<Option<usize>, ModelError> {
         let endpoint = &self.models.of("").endpoint;
         let counted = endpoint.count("/v1/models", "data").await;
@@ -113,10 +117,11 @@ impl Provider for Anthropic {
         let request = options.applied(&asked, None);
         let limits = options.timeouts.over(limits);
         let encode = |manner: &_| encode::body(&request, manner, options);
-        let (body, adjusted) = put(endpoint, &request, first, &limits, cancel, encode).await?;
+        let (body, adjusted, asked_as) =
+            put(endpoint, &request, first, &limits, cancel, encode).await?;
         let parser = decode::Messages::default();
         let stream = read(endpoint, &request.model, body, Framing::Sse, parser);
-        Ok(listening.to_answer(stream.adjusted(adjusted), shown, &self.seen))
+        Ok(listening.to_answer(stream.adjusted(adjusted), shown, &self.seen).asked_as(asked_as))
     }
 
     fn encode(

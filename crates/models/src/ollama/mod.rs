@@ -115,6 +115,10 @@ impl Provider for Ollama {
         abilities
     }
 
+    fn parallel_calls(&self, model: &str) -> Option<bool> {
+        self.models.of(model).options.parallel_calls
+    }
+
     async fn probe(&self) -> Result<Option<usize>, ModelError> {
         let endpoint = &self.models.of("").endpoint;
         let counted = endpoint.count("/api/tags", "models").await;
@@ -135,10 +139,11 @@ impl Provider for Ollama {
         let limits = options.timeouts.over(limits);
         let first = manner(abilities, options);
         let encode = |manner: &_| encode::body(&request, manner, options, Some(abilities.window));
-        let (body, adjusted) = put(endpoint, &request, first, &limits, cancel, encode).await?;
+        let (body, adjusted, asked_as) =
+            put(endpoint, &request, first, &limits, cancel, encode).await?;
         let parser = decode::Chat::default();
         let stream = read(endpoint, &request.model, body, Framing::JsonLines, parser);
-        Ok(listening.to_answer(stream.adjusted(adjusted), shown, &self.seen))
+        Ok(listening.to_answer(stream.adjusted(adjusted), shown, &self.seen).asked_as(asked_as))
     }
 
     async fn embed(

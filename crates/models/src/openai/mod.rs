@@ -124,6 +124,10 @@ impl Provider for OpenAi {
         options.abilities(model, told)
     }
 
+    fn parallel_calls(&self, model: &str) -> Option<bool> {
+        self.models.of(model).options.parallel_calls
+    }
+
     async fn probe(&self) -> Result<Option<usize>, ModelError> {
         let endpoint = &self.models.of("").endpoint;
         let counted = endpoint.count("/models", "data").await;
@@ -145,10 +149,11 @@ impl Provider for OpenAi {
         let limits = options.timeouts.over(limits);
         let first = self.dialect.manner(&abilities, options);
         let encode = |manner: &_| encode::body(&request, self.dialect, manner, options);
-        let (body, adjusted) = put(endpoint, &request, first, &limits, cancel, encode).await?;
+        let (body, adjusted, asked_as) =
+            put(endpoint, &request, first, &limits, cancel, encode).await?;
         let parser = decode::Completion::default();
         let stream = read(endpoint, &request.model, body, Framing::Sse, parser);
-        Ok(listening.to_answer(stream.adjusted(adjusted), shown, &self.seen))
+        Ok(listening.to_answer(stream.adjusted(adjusted), shown, &self.seen).asked_as(asked_as))
     }
 
     async fn picture(

@@ -28,6 +28,7 @@ use crate::proof::{ScopeRecord, Signer};
 use crate::seal::Seals;
 use crate::search::Hit;
 use crate::session::{Session, SessionRef};
+use crate::shown::{ShownAgain, ShownSummary};
 use crate::turn::{ChildTurn, Step, Turn, TurnNote, UnfinishedTurn};
 use crate::usage::{Totals, UsageBy, UsageOf, UsageReport, UsageSeries};
 use async_trait::async_trait;
@@ -156,6 +157,12 @@ pub trait AgentBackend:
 
     /// The notes on how a turn went.
     async fn turn_notes(&self, turn: TurnId) -> Result<Vec<TurnNote>>;
+
+    /// The model calls of a turn.
+    async fn shown_calls(&self, turn: TurnId) -> Result<Vec<ShownSummary>>;
+
+    /// What is left of what a model was shown.
+    async fn shown_call(&self, turn: TurnId, number: u32) -> Result<Option<ShownAgain>>;
 
     /// The children that a turn began itself.
     async fn children(&self, turn: TurnId) -> Result<Vec<ChildTurn>>;

@@ -21,7 +21,7 @@ pub(super) async fn run(opener: &dyn Opener) {
     memory_survives_a_restart_and_its_chain_holds(opener).await;
 }
 
-fn origin(message: u64) -> MemoryOrigin {
+pub(super) fn origin(message: u64) -> MemoryOrigin {
     MemoryOrigin {
         source: MemorySource::Tool,
         principal: "telegram:1".into(),
@@ -36,11 +36,11 @@ fn origin(message: u64) -> MemoryOrigin {
     }
 }
 
-fn new(text: &str) -> MemoryEntry {
+pub(super) fn new(text: &str) -> MemoryEntry {
     MemoryEntry::New(NewFragment { text: text.to_owned(), blocked: None, parents: Vec::new() })
 }
 
-fn remember(
+pub(super) fn remember(
     scope: &str,
     expects: &[FragmentId],
     entries: Vec<MemoryEntry>,
@@ -56,7 +56,7 @@ fn remember(
     }
 }
 
-async fn set(a: &AgentLease, change: Remember) -> Result<Vec<FragmentId>, StoreError> {
+pub(super) async fn set(a: &AgentLease, change: Remember) -> Result<Vec<FragmentId>, StoreError> {
     let done = a.commit(vec![AgentCommand::Remember(Box::new(change))]).await?;
     match done.outcomes.into_iter().next() {
         Some(CommandOutcome::Remembered(ids)) => Ok(ids),

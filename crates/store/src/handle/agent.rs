@@ -12,6 +12,7 @@ use crate::proof::{ScopeRecord, Signer};
 use crate::seal::Seals;
 use crate::search::Hit;
 use crate::session::{Session, SessionRef};
+use crate::shown::{ShownAgain, ShownSummary};
 use crate::turn::{ChildTurn, Step, Turn, TurnNote, UnfinishedTurn};
 use crate::usage::{Totals, UsageBy, UsageOf, UsageReport, UsageSeries};
 use insula_domain::{AuditScope, ScopeName};
@@ -163,6 +164,16 @@ impl AgentStore {
     /// The notes on how a turn went, in order.
     pub async fn turn_notes(&self, turn: TurnId) -> Result<Vec<TurnNote>> {
         self.backend.turn_notes(turn).await
+    }
+
+    /// The calls of models that a turn made and what was shown is kept of, in order.
+    pub async fn shown_calls(&self, turn: TurnId) -> Result<Vec<ShownSummary>> {
+        self.backend.shown_calls(turn).await
+    }
+
+    /// What is left of what a model was shown in one of them, if anything is known of it.
+    pub async fn shown_call(&self, turn: TurnId, number: u32) -> Result<Option<ShownAgain>> {
+        self.backend.shown_call(turn, number).await
     }
 
     /// The children that a turn began itself, in the order it did.

@@ -12,8 +12,8 @@ use super::group::{self, Answers, Waiting};
 use super::open::Absent;
 use super::pool::{Pool, Slot, SlotGuard};
 use super::{
-    approvals, audit, audit_reads, course, find, foreign, lineage, messages, sessions, turn_reads,
-    usage,
+    approvals, audit, audit_reads, course, find, foreign, lineage, messages, sessions, shown,
+    turn_reads, usage,
 };
 use crate::agent::{AgentCommand, Committed};
 use crate::approval::{Approval, Grant};
@@ -29,6 +29,7 @@ use crate::proof::{ScopeRecord, Signer};
 use crate::seal::Seals;
 use crate::search::Hit;
 use crate::session::{Session, SessionRef};
+use crate::shown::{ShownAgain, ShownSummary};
 use crate::turn::{ChildTurn, Step, Turn, TurnNote, UnfinishedTurn};
 use crate::usage::{Totals, UsageBy, UsageOf, UsageReport, UsageSeries};
 use async_trait::async_trait;
@@ -346,6 +347,14 @@ impl AgentBackend for SqliteAgent {
 
     async fn turn_notes(&self, turn: TurnId) -> Result<Vec<TurnNote>> {
         self.read(move |sql| course::notes(sql, turn)).await
+    }
+
+    async fn shown_calls(&self, turn: TurnId) -> Result<Vec<ShownSummary>> {
+        self.read(move |sql| shown::calls(sql, turn)).await
+    }
+
+    async fn shown_call(&self, turn: TurnId, number: u32) -> Result<Option<ShownAgain>> {
+        self.read(move |sql| shown::call(sql, turn, number)).await
     }
 
     async fn children(&self, turn: TurnId) -> Result<Vec<ChildTurn>> {

@@ -5,7 +5,7 @@ use super::memory::write as memory;
 use super::sql::CommandFault;
 use super::{
     approvals, audit, course, foreign, forget, index, ingress, jobs, messages, outbox, sessions,
-    turns, usage, vectors,
+    shown, turns, usage, vectors,
 };
 use crate::agent::{AgentCommand, CommandOutcome, Committed};
 use crate::ingress::IngressCommand;
@@ -94,6 +94,7 @@ impl Traits {
                 | AgentCommand::RevokeGrant { .. }
                 | AgentCommand::CountCall { .. }
                 | AgentCommand::NoteTurn { .. }
+                | AgentCommand::NoteShown(_)
                 | AgentCommand::PutVectors(_)
                 | AgentCommand::NoteForeign { .. }
                 | AgentCommand::ForgetForeign { .. }
@@ -220,6 +221,7 @@ fn one(
             usage::count_call(sql, (model, key.as_deref()), *at, *usage)?;
         }
         AgentCommand::NoteTurn { turn, at, note } => course::note(sql, *turn, *at, note)?,
+        AgentCommand::NoteShown(call) => shown::note(sql, call)?,
         AgentCommand::NoteForeign { path, integrity } => foreign::note(sql, path, integrity)?,
         AgentCommand::ForgetForeign { path } => foreign::forget(sql, path)?,
         AgentCommand::Remember(new) => return memory::remember(sql, means, new),

@@ -2,7 +2,7 @@
 
 use super::places::{first_id, last_id};
 use super::sql::CommandFault;
-use super::{approvals, course, index, ingress, lineage, memory, outbox, sessions, steps};
+use super::{approvals, course, index, ingress, lineage, memory, outbox, sessions, shown, steps};
 use crate::error::StoreError;
 use crate::id::SessionId;
 use crate::session::SessionRef;
@@ -10,9 +10,14 @@ use crate::turn::TurnStatus;
 use insula_world::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _};
 
-/// Erases all that was said in a session. A session that is not there, or was forgotten
+/// Erases all that was said in a session, and what only that was shown with. A session that is not there, or was forgotten
 /// already, has nothing to erase.
 pub(crate) fn session(sql: &Connection, id: SessionId, at: Timestamp) -> Result<(), CommandFault> {
+    one(sql, id, at)?;
+    Ok(shown::sweep(sql)?)
+}
+
+fn one(sql: &Connection, id: SessionId, at: Timestamp) -> Result<(), CommandFault> {
     match sessions::resolve(sql, &SessionRef::Id(id)) {
         Ok(_) => {}
         Err(CommandFault::Refused(StoreError::NoSession { .. })) => return Ok(()),
@@ -46,6 +51,7 @@ pub(crate) fn session(sql: &Connection, id: SessionId, at: Timestamp) -> Result<
         sql.prepare_cached("DELETE FROM step WHERE id BETWEEN ?1 AND ?2")?
             .execute((*steps.start(), *steps.end()))?;
         course::forget(sql, turn)?;
+        shown::forget(sql, turn)?;
     }
     sql.prepare_cached("DELETE FROM message WHERE id BETWEEN ?1 AND ?2")?.execute((low, high))?;
     sql.prepare_cached(
@@ -55,7 +61,7 @@ pub(crate) fn session(sql: &Connection, id: SessionId, at: Timestamp) -> Result<
     .execute((id.0, at.as_millis()))?;
     // What children said of it is said of it too.
     for child in lineage::sessions_below(sql, id)? {
-        session(sql, child, at)?;
+        one(sql, child, at)?;
     }
     Ok(())
 }

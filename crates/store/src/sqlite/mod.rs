@@ -38,6 +38,7 @@ mod reserve;
 mod schema;
 mod scopes;
 mod sessions;
+mod shown;
 pub(crate) mod snapshot;
 mod spent;
 mod sql;
@@ -53,6 +54,8 @@ mod vectors;
 mod audit_tests;
 #[cfg(test)]
 mod power_tests;
+#[cfg(test)]
+mod shown_tests;
 #[cfg(test)]
 mod snapshot_tests;
 #[cfg(test)]

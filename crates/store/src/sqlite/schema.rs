@@ -6,7 +6,7 @@ use super::open::Format;
 pub(crate) const AGENT: Format = Format {
     application_id: 0x696e_7361, // "insa"
     cache_kib: 96,
-    statements: 121,
+    statements: 127,
     migrations: &[
         concat!(
             include_str!("migrations/fence_1.sql"),
@@ -31,6 +31,7 @@ pub(crate) const AGENT: Format = Format {
         include_str!("migrations/vector_1.sql"),
         include_str!("migrations/course_1.sql"),
         include_str!("migrations/job_1.sql"),
+        include_str!("migrations/shown_1.sql"),
     ],
 };
 

@@ -85,6 +85,7 @@ async fn a_home_with_an_older_index_finds_the_same() {
              ALTER TABLE audit DROP COLUMN told; ALTER TABLE audit DROP COLUMN scope_link;
              DROP TRIGGER fragment_takes_its_vector; DROP TRIGGER message_takes_its_vector;
              DROP TABLE vector; DROP TABLE looked_through; DROP TABLE turn_note; DROP TABLE job; DROP TABLE job_run;
+             DROP TABLE shown_part; DROP TABLE shown_frame; DROP TABLE shown_frame_part; DROP TABLE shown_call;
              PRAGMA user_version = 13;",
         )
         .unwrap();

@@ -1,7 +1,7 @@
 //! Approval: what has to be agreed to is, by an earlier grant, by a model, or by an admin who is
 //! asked.
 
-use super::super::ask::ModelCallFailure;
+use super::super::ask::{Asking, ModelCallFailure};
 use super::integrity::remembers_everywhere;
 use super::stages::Setting;
 use super::{Call, Denial, Judged, NotPassed, Unapproved};
@@ -357,7 +357,7 @@ impl Turn<'_> {
         let Question { tool, rule, what, .. } = *question;
         let request = smart::request(tool, rule, what, &self.redaction());
         let purpose = format!("approval {}", question.call);
-        let said = match self.listen(&chain, &request, &purpose, false).await {
+        let said = match self.listen(&chain, &request, &purpose, Asking::Aside).await {
             Ok((answer, usage)) => {
                 self.spent += usage;
                 self.spent_in_vain(usage).await?;

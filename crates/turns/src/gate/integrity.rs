@@ -89,6 +89,21 @@ pub(super) async fn examine(
     Ok(steered)
 }
 
+/// Whether it depends on what a turn has read whether a call may be made.
+pub(in super::super) async fn depends_on_words(
+    turn: &Turn<'_>,
+    tool: &ToolRef,
+    arguments: &Value,
+) -> bool {
+    for agent in generations(turn) {
+        let acts = acts(turn, agent, tool, arguments).await;
+        if agent.boundary.integrity.rule(tool.name(), acts) != TaintedRule::Allow {
+            return true;
+        }
+    }
+    false
+}
+
 /// What a call does that words of others should not bring about.
 async fn acts(
     turn: &Turn<'_>,

@@ -13,6 +13,7 @@ mod stages;
 
 pub use crate::shop::Tools;
 pub use denial::{Denial, Unapproved};
+pub(super) use integrity::depends_on_words;
 pub use stages::ARGUMENTS_BYTES_MAX;
 
 use crate::facts::InTurn;

@@ -3,8 +3,10 @@
 use insula_domain::Role;
 use insula_registry::context::AgentContext;
 use insula_store::{StoreError, TurnId, Usage};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use tokio::sync::Semaphore;
 
 /// Model calls in one turn.
 pub const ITERATIONS_MAX: usize = 50;
@@ -14,6 +16,25 @@ pub(crate) struct Kin {
     /// Where it came from; `None` for the turn of a conversation.
     pub(crate) origin: Option<ChildOrigin>,
     family: Arc<Family>,
+    handed: tokio::sync::Mutex<Handed>,
+}
+
+/// What a turn has handed out and not got back.
+#[derive(Default)]
+pub(super) struct Handed {
+    /// How many tasks, by the steps of the calls that did.
+    pub(super) tasks: BTreeMap<u32, usize>,
+    /// The places that children of all its calls share.
+    places: Option<Arc<Semaphore>>,
+}
+
+impl Handed {
+    /// The places for its children, so many at once.
+    pub(super) fn places(&mut self, width: usize) -> Arc<Semaphore> {
+        self.places
+            .get_or_insert_with(|| Arc::new(Semaphore::new(width.min(Semaphore::MAX_PERMITS))))
+            .clone()
+    }
 }
 
 /// Where a child came from, and what it was given.
@@ -43,12 +64,18 @@ impl Kin {
     /// The turn of a conversation.
     pub(crate) fn root(turn: TurnId) -> Self {
         let family = Family { root: turn, started: tokio::sync::Mutex::default() };
-        Self { origin: None, family: Arc::new(family) }
+        Self { origin: None, family: Arc::new(family), handed: tokio::sync::Mutex::default() }
     }
 
     /// A child of this turn.
     pub(super) fn below(&self, origin: ChildOrigin) -> Self {
-        Self { origin: Some(origin), family: self.family.clone() }
+        let handed = tokio::sync::Mutex::default();
+        Self { origin: Some(origin), family: self.family.clone(), handed }
+    }
+
+    /// What it has handed out. Calls that are made at once come to it in their order.
+    pub(super) async fn handed(&self) -> tokio::sync::MutexGuard<'_, Handed> {
+        self.handed.lock().await
     }
 
     /// How many turns are above it.

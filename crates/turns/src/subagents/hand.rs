@@ -13,7 +13,6 @@ use crate::shop::Shop;
 use crate::turn::TurnContext;
 use crate::untrusted;
 use async_trait::async_trait;
-use futures_util::FutureExt as _;
 use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use futures_util::stream;
@@ -92,6 +91,7 @@ impl Delegate for TurnDelegate<'_> {
             tasks.iter().map(|task| derive(parent, task)).collect();
         let plans = plans?;
         let failed = |error: StoreError| ToolError::Hand(HandError(error.to_string()));
+        let mut handed = self.cx.kin.handed().await;
         // After a crash the call is made again, and finds the children it had begun.
         let (mut known, earlier): (Vec<ChildTurn>, Vec<ChildTurn>) = parent
             .store
@@ -109,22 +109,47 @@ impl Delegate for TurnDelegate<'_> {
                 parent.boundary.spawn.max_total
             ))
         })?;
+        // Those that calls beside this one have handed out are named before its own.
+        let mut others = handed.tasks.clone();
+        for (step, count) in by_step(&earlier) {
+            let tasks = others.entry(step).or_default();
+            *tasks = count.max(*tasks);
+        }
+        let others: usize = others.values().sum();
+        handed.tasks.insert(self.step, plans.len());
+        // Those for which there is no place wait until one of the others is over.
+        let width =
+            usize::try_from(parent.boundary.spawn.max_children).unwrap_or(usize::MAX).max(1);
+        let places = handed.places(width);
+        drop(handed);
         let mut running: Vec<BoxFuture<'_, (usize, ChildReport)>> = Vec::with_capacity(plans.len());
         for (index, plan) in plans.into_iter().enumerate() {
             let number = u32::try_from(index + 1).unwrap_or(u32::MAX);
             let at = known.iter().position(|child| child.number == number);
             let known = at.map(|at| known.swap_remove(at));
-            let name = self.cx.kin.name(earlier.len() + index + 1);
-            let child = self.child(plan, number, name, known).map(move |report| (index, report));
-            running.push(Box::pin(child));
+            let name = self.cx.kin.name(others + index + 1);
+            let places = places.clone();
+            let child = self.child(plan, number, name, known);
+            running.push(Box::pin(async move {
+                let _place = places.acquire_owned().await;
+                (index, child.await)
+            }));
         }
-        // Those for which there is no place wait until one of the others is over.
-        let width = usize::try_from(parent.boundary.spawn.max_children).unwrap_or(usize::MAX);
         let mut reports: Vec<(usize, ChildReport)> =
-            stream::iter(running).buffer_unordered(width.max(1)).collect().await;
+            stream::iter(running).buffer_unordered(width).collect().await;
+        self.cx.kin.handed().await.tasks.remove(&self.step);
         reports.sort_by_key(|(index, _)| *index);
         Ok(reports.into_iter().map(|(_, report)| report).collect())
     }
+}
+
+/// How many children there are of each call, by its step.
+fn by_step(children: &[ChildTurn]) -> BTreeMap<u32, usize> {
+    let mut counts = BTreeMap::new();
+    for child in children {
+        *counts.entry(child.step).or_default() += 1;
+    }
+    counts
 }
 
 impl TurnDelegate<'_> {

@@ -27,6 +27,8 @@ pub fn c07_a_token_of_one_agent_sees_nothing_of_anothers_chats<S: Stage>() {
         ("DELETE", "/sessions/1"),
         ("GET", "/turns"),
         ("GET", "/turns/1"),
+        ("GET", "/turns/1/shown"),
+        ("GET", "/turns/1/shown/1"),
         ("GET", "/memory"),
         ("GET", "/memory/search?query=canary"),
         ("GET", "/memory/export"),

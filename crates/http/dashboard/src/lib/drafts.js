@@ -128,11 +128,21 @@ export function useValue(text) {
   return known.value;
 }
 
-/** Writes settings into a draft: `edits` are `{path, value}` or `{path, remove: true}`. */
-export async function write(file, edits) {
-  const known = drafts.value.get(file);
-  const { text } = await api.post("/api/config/edit", { text: known.text, edits });
-  edit(file, text);
+let last = Promise.resolve();
+
+/**
+ * Writes settings into a draft, one after the other: `edits` are `{path, value}` or
+ * `{path, remove: true}`, or a function that gives them for what the text says by then.
+ */
+export function write(file, edits) {
+  const made = last.then(async () => {
+    const { text } = drafts.value.get(file);
+    const wanted = typeof edits === "function" ? edits((await api.post("/api/config/edit", { text })).value) : edits;
+    const done = await api.post("/api/config/edit", { text, edits: wanted });
+    edit(file, done.text);
+  });
+  last = made.catch(() => {});
+  return made;
 }
 
 let schema = null;

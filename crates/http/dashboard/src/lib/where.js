@@ -38,3 +38,12 @@ export function scopeOf(scope) {
   const where = platformName(platform, account);
   return `${kind} ${rest.join(" ")} · ${where}`;
 }
+
+/** Where words of others came from: `attachment letter.txt`, `web docs.rs`. */
+export function sourceOf(source) {
+  const cut = String(source).indexOf(":");
+  return cut < 0 ? String(source) : `${source.slice(0, cut)} ${decoded(source.slice(cut + 1))}`;
+}
+
+/** All of them: what of `{own, sources, many}` is told. */
+export const sourcesOf = ({ many, sources }) => (many ? ["many places"] : sources.map(sourceOf));

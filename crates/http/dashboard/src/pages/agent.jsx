@@ -8,7 +8,7 @@ import { ask, go, route, to } from "../lib/router.js";
 import { took } from "../lib/words.js";
 import { AgentForm, names } from "../ui/agent_form.jsx";
 import { Confirm } from "../ui/confirm.jsx";
-import { Editor } from "../ui/editor.jsx";
+import { Editor, Findings } from "../ui/editor.jsx";
 import { Button, Empty, Facts, Loading, Page, Problem, Search, Section, Shown, State, Tabs } from "../ui/parts.jsx";
 import { DraftBar, findingsOf, NoChanges } from "../ui/review.jsx";
 import { Table } from "../ui/table.jsx";
@@ -188,6 +188,7 @@ function Change({ id, settings, onDone }) {
   const file = { agent: own, soul: files[1], told: files[2], config: "config.yaml" }[view];
   const draft = file && drafts.value.get(file);
   const findings = findingsOf(checked.value?.answer, (it) => it === file);
+  const wrong = findingsOf(checked.value?.answer, (it) => files.includes(it)).filter((it) => it.tone === "bad");
   return (
     <>
       <Tabs
@@ -198,7 +199,12 @@ function Change({ id, settings, onDone }) {
       />
       <Problem error={error} />
       {!ready && !error && <Loading />}
-      {ready && view === "form" && <AgentForm agent={id} settings={settings} />}
+      {ready && view === "form" && (
+        <>
+          <AgentForm agent={id} settings={settings} />
+          <Findings findings={wrong} onGo={(it) => ask({ view: it.file === own ? "agent" : "config" })} />
+        </>
+      )}
       {draft && draft.trouble && <Problem error={{ message: draft.trouble }} />}
       {draft && !draft.trouble && (
         <>

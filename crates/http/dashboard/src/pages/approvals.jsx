@@ -7,7 +7,7 @@ import { read, trouble, waiting } from "../lib/inbox.js";
 import { may, mayAny, me } from "../lib/me.js";
 import { useResource } from "../lib/resource.js";
 import { ask, route, to } from "../lib/router.js";
-import { whereOf } from "../lib/where.js";
+import { sourcesOf, whereOf } from "../lib/where.js";
 import { many, moment, took } from "../lib/words.js";
 import { AgentChoice } from "../ui/agent_choice.jsx";
 import { Confirm } from "../ui/confirm.jsx";
@@ -34,33 +34,41 @@ const ofAgent = (says) => says.replace(/\byou have\b/, "it has").replace(/\byou 
 /** What it would do in one line: without where it begins, which stands before. */
 const inShort = (what) => what.replace(/^where its programs begin\n(command:)?/, "").replace(/^\s*\| /gm, "").replace(/\s+/g, " ").slice(0, 160);
 
+/** A text with what stands between backticks as code. */
+function Ticked({ text }) {
+  return text.split("`").map((it, index) => (index % 2 === 1 ? <code key={index}>{it}</code> : it));
+}
+
 function Because({ of }) {
   const { found, rule, integrity, by } = of;
   return (
     <div class="because">
-      <p>
-        {found ? (
-          <>
-            It <b>{ofAgent(found.says)}</b>
-            {found.piece && (
-              <>
-                : <code>{found.piece}</code>
-              </>
-            )}
-            . <span class="quiet small">Rule {found.rule}.</span>
-          </>
-        ) : (
-          <>
-            {RULES[rule] ?? "A rule of this agent asks."} <span class="quiet small">Rule {rule}.</span>
-          </>
-        )}
-      </p>
+      {(!found || rule !== found.rule) && (
+        <p>
+          {RULES[rule] ?? "A rule of this agent asks."} <span class="quiet small">Rule {rule}.</span>
+        </p>
+      )}
+      {found && (
+        <p>
+          It <b>{ofAgent(found.says)}</b>
+          {found.piece && (
+            <>
+              : <code>{found.piece}</code>
+            </>
+          )}
+          . <span class="quiet small">Rule {found.rule}.</span>
+        </p>
+      )}
       {found?.unseen && <p class="small">Nobody looked at: {found.unseen}.</p>}
-      {by && <p class="small">By the setting {by}.</p>}
+      {by && (
+        <p class="small">
+          By the setting <Ticked text={by} />.
+        </p>
+      )}
       {!integrity.own && (
         <div class="chips small">
           <span>The turn has read words of</span>
-          {(integrity.many ? ["many places"] : integrity.sources).map((it) => (
+          {sourcesOf(integrity).map((it) => (
             <span key={it} class="chip-soft">
               {it}
             </span>
@@ -290,7 +298,7 @@ function Foreign({ agent }) {
             rowKey={(it) => it.path}
             columns={[
               { key: "path", title: "File", width: "45%", cell: (it) => <span class="mono">{it.path}</span> },
-              { key: "from", title: "Words of", cell: (it) => (it.integrity.many ? "many places" : it.integrity.sources.join(", ")) },
+              { key: "from", title: "Words of", cell: (it) => sourcesOf(it.integrity).join(", ") },
               {
                 key: "trust",
                 title: "",

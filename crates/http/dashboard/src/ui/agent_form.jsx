@@ -1,6 +1,6 @@
 // The common settings of an agent as a form. Every field writes one key into the text of the file
 // where it stands, or where it would stand; what is written in another way stays with the text.
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { drafts, useValue, write } from "../lib/drafts.js";
 import { me } from "../lib/me.js";
 import { Button, Choice, Field, Loading, Problem } from "./parts.jsx";
@@ -26,12 +26,19 @@ export function placeOf(agent, own, shared, key) {
   return !hasOwn && isNamed ? inConfig : inOwn;
 }
 
-/** A line of text that is taken when it is left, or by Enter. */
-function Line({ label, value, hint, placeholder, onTake, type = "text", multi, disabled }) {
-  const take = (event) => event.currentTarget.value !== (value ?? "") && onTake(event.currentTarget.value);
+/** A line of text that is taken when it is left, or by Enter. What is being typed stays until it was. */
+function Line({ label, value, hint, placeholder, onTake, type = "text", multi }) {
+  const [typed, setTyped] = useState(null);
+  useEffect(() => setTyped(null), [value]);
+  const shared = {
+    value: typed ?? value ?? "",
+    placeholder,
+    onInput: (event) => setTyped(event.currentTarget.value),
+    onChange: (event) => event.currentTarget.value !== String(value ?? "") && onTake(event.currentTarget.value),
+  };
   return (
     <Field label={label} hint={hint}>
-      {multi ? <textarea rows={3} value={value ?? ""} placeholder={placeholder} disabled={disabled} onChange={take} /> : <input type={type} step="any" min={type === "number" ? 0 : undefined} value={value ?? ""} placeholder={placeholder} disabled={disabled} onChange={take} />}
+      {multi ? <textarea rows={3} {...shared} /> : <input type={type} step={type === "number" ? "any" : undefined} min={type === "number" ? 0 : undefined} {...shared} />}
     </Field>
   );
 }
@@ -74,7 +81,9 @@ export function AgentForm({ agent, settings }) {
   const access = get("access");
   const budget = get("budget");
   const personality = get("personality");
-  const bindings = (Array.isArray(shared.bindings) ? shared.bindings : []).map((it, index) => ({ it, index })).filter(({ it }) => isMap(it) && it.agent === agent);
+  const bindings = (Array.isArray(shared.bindings) ? shared.bindings : []).filter((it) => isMap(it) && it.agent === agent);
+  const same = (one) => (other) => JSON.stringify(one) === JSON.stringify(other);
+  const takeOut = (rule) => write("config.yaml", (value) => [{ path: ["bindings", value.bindings.findIndex(same(rule))], remove: true }]).catch(setError);
 
   return (
     <div class="stack">
@@ -137,28 +146,28 @@ export function AgentForm({ agent, settings }) {
         <legend>Chats that lead here</legend>
         {bindings.length === 0 && <p class="quiet">No binding of config.yaml leads to it.</p>}
         <ul>
-          {bindings.map(({ it, index }) => (
-            <li key={index} class="row">
+          {bindings.map((it, at) => (
+            <li key={at} class="row">
               <span class="mono">{Object.entries(it).filter(([key]) => key !== "agent").map(([key, value]) => `${key}: ${isMap(value) ? JSON.stringify(value) : value}`).join(", ") || "every message"}</span>
-              <Button class="button small danger" aria-label={`Take out ${JSON.stringify(it)}`} onClick={() => write("config.yaml", [{ path: ["bindings", index], remove: true }]).catch(setError)}>
+              <Button class="button small danger" aria-label={`Take out ${JSON.stringify(it)}`} onClick={() => takeOut(it)}>
                 Take out
               </Button>
             </li>
           ))}
         </ul>
-        <AddBinding agent={agent} count={Array.isArray(shared.bindings) ? shared.bindings.length : 0} onError={setError} />
+        <AddBinding agent={agent} onError={setError} />
       </fieldset>
     </div>
   );
 }
 
-function AddBinding({ agent, count, onError }) {
+function AddBinding({ agent, onError }) {
   const [of, setOf] = useState({ platform: "telegram", chat: "", topic: "" });
   async function add() {
     const rule = { agent, [of.platform]: of.chat.trim() || "*", ...(of.topic.trim() ? { topic: of.topic.trim() } : {}) };
     try {
       onError(null);
-      await write("config.yaml", [{ path: ["bindings", count], value: rule }]);
+      await write("config.yaml", (value) => [{ path: ["bindings", value.bindings?.length ?? 0], value: rule }]);
       setOf({ ...of, chat: "", topic: "" });
     } catch (fault) {
       onError(fault);

@@ -1,6 +1,7 @@
 // A message of a transcript in all its parts.
 import { laidOut, size } from "../lib/parts.js";
 import { unmarked } from "../lib/transcript.js";
+import { sourcesOf } from "../lib/where.js";
 import { moment } from "../lib/words.js";
 import { Markdown } from "./markdown.jsx";
 import { Copy, State } from "./parts.jsx";
@@ -9,7 +10,7 @@ const firstLine = (text) => text.trim().split("\n", 1)[0].slice(0, 200);
 
 function Folded({ name, state, tone, about, text, open, children }) {
   return (
-    <details class="part" open={open}>
+    <details class="folded" open={open}>
       <summary>
         <State state={state} tone={tone} />
         {name && <span class="mono">{name}</span>}
@@ -65,12 +66,15 @@ function Part({ of, role, names }) {
 
 const WHO = { user: "said", assistant: "agent", tool: "tool", system: "runtime" };
 
+/** Who may hear something, without whose words it was made of, which is told beside it. */
+const heardBy = (label) => label.split(";", 1)[0];
+
 /** With `labels` all that is noted of it; else what is not the same for the whole conversation. */
 export function Message({ of, names, isMeant, session, labels }) {
   const { integrity } = of;
   const notes = [
     labels && of.role !== "user" && `on behalf of ${of.principal}`,
-    (labels || of.label !== session.label) && `heard by ${of.label}`,
+    (labels || heardBy(of.label) !== heardBy(session.label)) && `heard by ${heardBy(of.label)}`,
     (labels || of.scope !== session.scope) && `scope ${of.scope}`,
     labels && `generation ${of.generation}`,
     labels && `message ${of.seq}`,
@@ -90,7 +94,7 @@ export function Message({ of, names, isMeant, session, labels }) {
       </div>
       {(notes.length > 0 || !integrity.own) && (
         <div class="labels">
-          {!integrity.own && <span class="chip-soft">words of {integrity.many ? "many places" : integrity.sources.join(", ")}</span>}
+          {!integrity.own && <span class="chip-soft">words of {sourcesOf(integrity).join(", ")}</span>}
           {notes.map((it) => (
             <span key={it}>{it}</span>
           ))}

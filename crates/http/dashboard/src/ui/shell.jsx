@@ -63,6 +63,8 @@ export function Shell() {
   useEffect(() => {
     document.getElementById("main")?.scrollTo?.(0, 0);
     scrollTo(0, 0);
+    // There may be more pages than the bar has room for.
+    document.querySelector(".bar nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
   }, [page]);
   if (signedOut.value !== null) return <SignIn why={signedOut.value} />;
   if (!me.value) return null;

@@ -14,7 +14,7 @@ use crate::memory::{
 };
 use crate::sqlite::means::Means;
 use crate::sqlite::sql::CommandFault;
-use crate::sqlite::{audit, scopes};
+use crate::sqlite::{audit, scopes, shown};
 use insula_domain::ScopeName;
 use rusqlite::Connection;
 use std::collections::{BTreeMap, BTreeSet};
@@ -264,8 +264,8 @@ pub(crate) fn forget(
 /// forgotten, in words that were changed on the way.
 fn thaw_all(sql: &Connection, scope: &str) -> rusqlite::Result<()> {
     sql.prepare_cached("DELETE FROM memory_block WHERE instr(' ' || chain || ' ', ?1) > 0")?
-        .execute([format!(" {scope} ")])
-        .map(drop)
+        .execute([format!(" {scope} ")])?;
+    shown::forget_memory(sql, scope)
 }
 
 /// Notes that nothing forgotten is left in a list's files.

@@ -39,6 +39,8 @@ mod provenance;
 mod quarantine;
 mod rules;
 mod sending;
+mod showings;
+mod side_by_side;
 mod skills;
 mod steered;
 mod subagents;

@@ -12,7 +12,7 @@ use std::time::Duration;
 const AGENTS: &str = "timezone: Europe/Berlin\nagents:\n  a: {name: Ada, tools: minimal, memory: {daily: true}}\n  tokyo:\n    timezone: {zone: Asia/Tokyo, people: {\"telegram:7\": America/New_York, bob: UTC}}\n    access: {people: {bob: [\"telegram:8\"]}}\n";
 
 /// The protocols a provider can speak, and how one answers by them.
-const KINDS: [&str; 3] = ["openai", "anthropic", "ollama"];
+pub const KINDS: [&str; 3] = ["openai", "anthropic", "ollama"];
 
 fn answer(kind: &str, text: &str) -> Vec<Step> {
     match kind {
@@ -39,7 +39,7 @@ fn answer(kind: &str, text: &str) -> Vec<Step> {
     }
 }
 
-async fn asking(kind: &'static str) -> (Fixture, Handles) {
+pub async fn asking(kind: &'static str) -> (Fixture, Handles) {
     let (world, handles) = world(7);
     let upstream = Upstream::start(&world, move |_, _| answer(kind, "fine")).await.unwrap();
     let url = if kind == "openai" { upstream.url("/v1") } else { upstream.url("") };
@@ -50,7 +50,7 @@ async fn asking(kind: &'static str) -> (Fixture, Handles) {
 }
 
 /// The requests that ask for an answer, as they came.
-fn asked(fixture: &Fixture) -> Vec<Seen> {
+pub fn asked(fixture: &Fixture) -> Vec<Seen> {
     let seen = fixture.upstream().seen();
     seen.into_iter().filter(|it| it.json()["messages"].is_array()).collect()
 }
