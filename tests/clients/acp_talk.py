@@ -167,6 +167,14 @@ async def main():
         await connection.cancel(session_id=name)
         check("a turn is cancelled", (await running).stop_reason == "cancelled")
 
+        editor.updates.clear()
+        pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+        seen = await connection.prompt(session_id=name, prompt=[acp.text_block("what is this?"), acp.image_block(pixel, "image/png")])
+        check("a picture is taken", seen.stop_reason == "end_turn" and "rehearsal" in editor.text(), editor.text())
+        alone = await connection.prompt(session_id=name, prompt=[acp.image_block(pixel, "image/png")])
+        check("a picture alone, too", alone.stop_reason == "end_turn", alone)
+        await refused("what is no picture is refused", connection.prompt(session_id=name, prompt=[acp.image_block("!", "image/png")]), "picture")
+
         await refused("a session of nobody", connection.prompt(session_id="editor.x./", prompt=[acp.text_block("hi")]), "no conversation")
         process.send_signal(signal.SIGKILL)
 

@@ -2,11 +2,13 @@
 //! there are.
 
 use crate::matrix::{self, Matrix};
+use crate::mattermost::{self, Mattermost};
 use crate::others::{OtherAccounts, needed, wrong};
 use crate::signal::{Signal, SignalSettings};
 use crate::telegram::{Telegram, TelegramSettings};
 use crate::webchat::WebChats;
 use crate::webhook::Webhook;
+use crate::whatsapp::{WhatsApp, WhatsAppSettings};
 use insula_channel::{AccountSettings, Accounts, Adapter, AdapterFactory, ConnectFault};
 use insula_wire::Transport;
 use insula_world::World;
@@ -51,6 +53,16 @@ impl AdapterFactory for Makers {
                 };
                 Ok(Arc::new(Matrix::new(settings, transport.clone(), world)?))
             }
+            "mattermost" => {
+                let settings = mattermost::Settings {
+                    account: account.name.clone(),
+                    base_url: needed(account, "base_url")?.to_owned(),
+                    token: needed(account, "token")?.into(),
+                    public_url: account.get("public_url").map(str::to_owned),
+                    secret: account.get("secret").map(Into::into),
+                };
+                Ok(Arc::new(Mattermost::new(settings, transport, world)?))
+            }
             "signal" => {
                 let settings = SignalSettings {
                     account: account.name.clone(),
@@ -66,6 +78,11 @@ impl AdapterFactory for Makers {
                 Ok(Arc::new(Telegram::new(settings, transport, &world.clock)?))
             }
             "web" => Ok(webchats.make(account)),
+            "whatsapp" => {
+                let settings =
+                    WhatsAppSettings::read(account.name.clone(), |key| account.get(key))?;
+                Ok(Arc::new(WhatsApp::new(settings, transport, &world.clock)?))
+            }
             "webhook" => Ok(Arc::new(Webhook::new(world, transport, accounts, account)?)),
             platform => Err(wrong(&format!("this version does not connect to {platform}"))),
         }
@@ -92,6 +109,7 @@ mod tests {
             name: AccountId::new("x").unwrap(),
             enabled: true,
             uncertain: insula_config::Uncertain::default(),
+            working: None,
             values: values.collect(),
             metadata: insula_domain::Metadata::default(),
             problem: None,
@@ -102,7 +120,7 @@ mod tests {
     async fn what_would_be_refused_is_found_without_asking_anybody() {
         let (world, _handles) = insula_testkit::world(7);
         let makers = Makers::new(world.clone(), Transport::new(&world, &[]).unwrap());
-        let cases: [(&str, Values, Option<&str>, &str); 10] = [
+        let cases: [(&str, Values, Option<&str>, &str); 13] = [
             ("telegram", &[("token", "1:a"), ("mode", "webhook")], None, "`public_url`"),
             ("telegram", &[("token", "a b")], Some("token"), "no bot token"),
             ("telegram", &[("token", "1:a"), ("base_url", "x")], Some("base_url"), "https"),
@@ -116,7 +134,20 @@ mod tests {
                 "`callback`",
             ),
             ("matrix", &[("token", "a"), ("homeserver", "x")], Some("homeserver"), "no address"),
+            ("mattermost", &[("token", "a b"), ("base_url", "https://x")], Some("token"), "bot"),
+            ("mattermost", &[("token", "a"), ("base_url", "x")], Some("base_url"), "https"),
             ("signal", &[("number", "0151 1234")], Some("number"), "country"),
+            (
+                "whatsapp",
+                &[
+                    ("token", "a"),
+                    ("secret", "b"),
+                    ("verify_token", "c"),
+                    ("phone_number_id", "+49"),
+                ],
+                Some("phone_number_id"),
+                "dashboard",
+            ),
             ("signal", &[("number", "+4915112345"), ("base_url", "x")], Some("base_url"), "http"),
         ];
         for (platform, values, key, word) in cases {
@@ -126,10 +157,11 @@ mod tests {
             assert_eq!(found.key, key, "{}", found.why);
             assert!(found.why.contains(word), "{}", found.why);
         }
-        let fit: [(&str, Values); 4] = [
+        let fit: [(&str, Values); 5] = [
             ("telegram", &[("token", "${secret:T}"), ("base_url", "${env:U}")]),
             ("webhook", &[("secret", "${secret:S}"), ("template", "{{ a }}")]),
             ("matrix", &[("token", "${secret:T}"), ("homeserver", "${env:H}")]),
+            ("mattermost", &[("token", "${secret:T}"), ("base_url", "${env:U}")]),
             ("signal", &[("number", "${env:N}"), ("profile_name", "Ada")]),
         ];
         for (platform, values) in fit {

@@ -3,14 +3,19 @@
 //! Each says at its top what it speaks. None knows what an agent is.
 
 mod bounded;
+pub mod declared;
 mod factory;
 mod lines;
 mod markdown;
 pub mod matrix;
+pub mod mattermost;
 mod others;
+mod platforms;
 pub mod signal;
 pub mod telegram;
 pub mod webchat;
 pub mod webhook;
+pub mod whatsapp;
 
 pub use factory::Makers;
+pub use platforms::{DECLARED, request_len_max, table};

@@ -116,6 +116,8 @@ pub struct ReportView {
     erased: u64,
     /// How many records were lost with the power before they were on the disk.
     lost: u64,
+    /// How many records were dropped from the beginning, as `audit.keep` says.
+    dropped: u64,
 }
 
 impl From<Result<AuditReport, StoreError>> for ReportView {
@@ -123,8 +125,8 @@ impl From<Result<AuditReport, StoreError>> for ReportView {
     /// looked at (no space, no rights, in use) is not known to be: it is broken nowhere.
     fn from(report: Result<AuditReport, StoreError>) -> Self {
         match report {
-            Ok(AuditReport { ok, records, erased, broken_at, reason, lost }) => {
-                Self { ok, records, broken_at, reason, erased, lost }
+            Ok(AuditReport { ok, records, erased, broken_at, reason, lost, dropped }) => {
+                Self { ok, records, broken_at, reason, erased, lost, dropped }
             }
             Err(error) => {
                 let is_broken =
@@ -134,7 +136,8 @@ impl From<Result<AuditReport, StoreError>> for ReportView {
                     false => (None, format!("can't be verified now: {error}")),
                 };
                 let reason = Some(reason);
-                Self { ok: false, records: 0, broken_at, reason, erased: 0, lost: 0 }
+                let (erased, lost, dropped) = (0, 0, 0);
+                Self { ok: false, records: 0, broken_at, reason, erased, lost, dropped }
             }
         }
     }

@@ -64,8 +64,9 @@ pub async fn export(
         let why = "`scope`: what was recorded before scopes were noted is in no scope's export";
         return Err(ApiError::invalid(why));
     }
-    let (first, before) = first(&store, &id, &scope, &filter).await?;
-    let (agent, head, at) = (id.into(), before, api.world.clock.now());
+    let agent = store.chain_name();
+    let (first, before) = first(&store, &agent, &scope, &filter).await?;
+    let (head, at) = (before, api.world.clock.now());
     let export = Export { store, filter, agent, scope, first, before, last: first - 1, head, at };
     let begin = begin_line(&export.agent, export.scope.as_str(), first, &before) + "\n";
     let lines = stream::unfold(Next::Begin(begin, Box::new(export)), |next| async move {
@@ -95,8 +96,13 @@ async fn first(
     scope: &AuditScope,
     filter: &AuditFilter,
 ) -> Result<(u64, [u8; 32]), ApiError> {
-    let start = Statement::start(agent, scope.as_str());
-    let Some(since) = filter.since else { return Ok((1, start)) };
+    // What was dropped is followed by what is left.
+    let dropped = store.audit_start(scope.clone()).await?;
+    let start = dropped.map_or_else(
+        || (1, Statement::start(agent, scope.as_str())),
+        |(last, link)| (last + 1, link),
+    );
+    let Some(since) = filter.since else { return Ok(start) };
     let scope_filter = || ScopeFilter::Only(scope.clone());
     let from = AuditFilter { scope: scope_filter(), since: Some(since), ..AuditFilter::default() };
     let found = store.audit(from, AuditPart::AfterInScope(0), 1).await?;
@@ -108,9 +114,11 @@ async fn first(
             newest.first().and_then(|record| record.scope_seq).unwrap_or_default() + 1
         }
     };
-    let Some(after) = first.checked_sub(2) else { return Ok((1, start)) };
-    let before = store.audit_of_scope(scope.clone(), after, 1).await?;
-    Ok(before.first().map_or((1, start), |record| (first, record.link)))
+    if first <= start.0 {
+        return Ok(start);
+    }
+    let before = store.audit_of_scope(scope.clone(), first - 2, 1).await?;
+    Ok(before.first().map_or(start, |record| (first, record.link)))
 }
 
 /// What comes next.

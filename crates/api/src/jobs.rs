@@ -195,7 +195,7 @@ pub async fn add(
     let agent = kept(&api, &id)?;
     let Json(AddJob { name, settings }) = body?;
     let by = caller.actor();
-    let new = NewJob { name: name.as_deref(), settings, by: &by, place: None };
+    let new = NewJob { name: name.as_deref(), settings, by: &by, place: None, paused: None };
     let view = api.jobs.add(&agent, new).await?;
     Ok((StatusCode::CREATED, Json(shown(&view, api.world.clock.now()))))
 }

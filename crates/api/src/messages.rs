@@ -171,7 +171,7 @@ pub async fn say(
     let mode = BusyMode::parse(mode).ok_or_else(|| {
         ApiError::invalid(format!("`{mode}` is no mode: queue, steer or interrupt"))
     })?;
-    if said.text.trim().is_empty() {
+    if said.text.trim().is_empty() && said.parts.is_empty() {
         return Err(ApiError::invalid("`text` is empty: say something"));
     }
     let is_once = said.terms.as_ref().is_some_and(|terms| terms.once);
@@ -204,7 +204,9 @@ pub async fn say(
         key: key.into(),
         request: fingerprint(&asked.agent.id, "messages", &words),
     });
-    asked.inbound.parts = vec![Part::Text(said.text)];
+    // A picture may say enough.
+    let text = Some(said.text).filter(|text| along.is_empty() || !text.trim().is_empty());
+    asked.inbound.parts = text.map(Part::Text).into_iter().collect();
     asked.inbound.parts.append(&mut along);
     let Asked { engine, agent, caller, inbound } = asked;
     let (session, taker) = (inbound.session.clone(), engine.clone());

@@ -25,6 +25,12 @@ pub fn since(begun: Instant) -> Duration {
     begun.elapsed()
 }
 
+/// The time of day, in milliseconds since 1970.
+pub fn unix_ms() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.ok().and_then(|it| i64::try_from(it.as_millis()).ok()).unwrap_or_default()
+}
+
 /// Waits.
 pub fn pause(duration: Duration) {
     std::thread::sleep(duration);
@@ -77,6 +83,11 @@ impl Process {
             Ok(kib * 1024.0 / 1e6)
         };
         Ok(Weight { resident_mb: mb("VmRSS:")?, peak_mb: mb("VmHWM:")? })
+    }
+
+    /// Files, sockets and the like that it has open.
+    pub fn descriptors(self) -> Result<usize> {
+        Ok(std::fs::read_dir(format!("/proc/{}/fd", self.0))?.count())
     }
 
     /// The processor time it has used, its own and the kernel's for it, in milliseconds.

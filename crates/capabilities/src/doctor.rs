@@ -7,6 +7,7 @@ mod hooks;
 mod mcp;
 mod memory;
 mod searches;
+mod sizes;
 mod skills;
 
 pub use searches::searches;
@@ -62,6 +63,7 @@ const DESCRIPTORS_PER_DATABASE: u64 = 3;
 pub async fn examine(caps: &Capabilities) -> Vec<DoctorFinding> {
     let mut findings = vec![folder(caps), configuration(caps), agents(caps), audit(caps).await];
     findings.push(flush(caps).await);
+    findings.push(sizes::examine(caps).await);
     findings.push(descriptors(caps));
     findings.push(secrets(caps));
     findings.extend(refused(caps));

@@ -11,6 +11,7 @@ pub mod mcp;
 pub mod memory;
 pub mod pictures;
 pub mod programs;
+pub mod sizes;
 pub mod skills;
 pub mod static_models;
 pub mod web;

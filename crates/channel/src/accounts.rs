@@ -22,10 +22,26 @@ pub trait Accounts: Send + Sync {
         OnUncertain::default()
     }
 
+    /// How an account's chats see that something is being worked on; `None` where nothing is said
+    /// about that.
+    fn shows_work(&self, platform: Platform, account: &AccountId) -> Option<ShowsWork> {
+        let (_, _) = (platform, account);
+        None
+    }
+
     /// Has every account let go of what it keeps of conversations of anybody else than these.
     fn keep_only(&self, tenants: &HashSet<Tenant>) {
         let _ = tenants;
     }
+}
+
+/// How chats see that something is being worked on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ShowsWork {
+    /// By the sign of writing.
+    pub by_typing: bool,
+    /// By a reaction to what was said.
+    pub by_reaction: bool,
 }
 
 /// What to do about a message that may have arrived.

@@ -5,8 +5,11 @@
 //! and calls [`Adapter::listen`] again, later each time, when it fails.
 
 use crate::envelope::{Attachment, Envelope, MessageId};
+use crate::features::Features;
 use crate::post::{Body, FetchError, Post, PostError, PostTarget, Posted};
+use crate::reaction::OwnSign;
 use crate::tenant::Tenant;
+use crate::web::{WebAnswer, WebRequest};
 use async_trait::async_trait;
 use bytes::Bytes;
 use std::collections::HashSet;
@@ -29,7 +32,7 @@ pub trait Adapter: Outbound + 'static {
     /// platform calls us.
     async fn receive(&self, request: WebRequest, inbox: &dyn Inbox) -> WebAnswer {
         let (_, _) = (request, inbox);
-        WebAnswer { status: 404, body: Bytes::new() }
+        WebAnswer::empty(404)
     }
 
     /// Lets go of whatever is kept of conversations of anybody else than these.
@@ -72,6 +75,12 @@ pub trait Outbound: Send + Sync {
         let _ = target;
     }
 
+    /// Puts a sign of ours on somebody's message, or takes it away, where [`Features::can_react`].
+    /// Failing is not worth telling.
+    async fn react(&self, target: &PostTarget, message: &MessageId, sign: OwnSign, on: bool) {
+        let (_, _, _, _) = (target, message, sign, on);
+    }
+
     /// Marks what came up to `message` as read.
     async fn read(&self, target: &PostTarget, message: &MessageId) {
         let (_, _) = (target, message);
@@ -103,23 +112,6 @@ pub trait Outbound: Send + Sync {
         let _ = target;
         Ok(())
     }
-}
-
-/// What a platform can do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Features {
-    /// How long a message may be, in UTF-16 units.
-    pub text_units: usize,
-    /// Whether a sent message can be changed, and how often at most.
-    pub can_edit: Option<Duration>,
-    /// Whether the platform recognises the idempotency key of a message it already has.
-    pub is_idempotent: bool,
-    /// Whether messages can have buttons.
-    pub has_buttons: bool,
-    /// How long the sign of writing stays.
-    pub typing: Option<Duration>,
-    /// How long a healthy connection may be silent before it is taken for dead.
-    pub silence_max: Duration,
 }
 
 /// Who we are on a platform.
@@ -179,34 +171,3 @@ pub struct Cursor(pub Box<str>);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct NotTaken(pub Box<str>);
-
-/// A request from a platform, as the daemon's listener got it.
-#[derive(Debug, Clone)]
-pub struct WebRequest {
-    /// Its headers, names in lower case.
-    pub headers: Vec<(Box<str>, Box<str>)>,
-    /// Its body, within the listener's limit.
-    pub body: Bytes,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WebAnswer {
-    /// The HTTP status.
-    pub status: u16,
-    pub body: Bytes,
-}
-
-impl WebAnswer {
-    /// What a request gets that shows no valid secret, or is for an account that is not there:
-    /// one answer, so that nobody learns which accounts there are.
-    pub fn refused() -> Self {
-        let body = br#"{"error":{"code":"unauthorized","message":"there is no such account, or the request does not show its secret"}}"#;
-        Self { status: 401, body: Bytes::from_static(body) }
-    }
-
-    /// What a request gets that has to come again.
-    pub fn later() -> Self {
-        let body = br#"{"error":{"code":"busy","message":"too much at once; try again later"}}"#;
-        Self { status: 503, body: Bytes::from_static(body) }
-    }
-}

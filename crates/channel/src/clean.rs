@@ -13,6 +13,9 @@ impl Envelope {
         if let Happening::Said(message) | Happening::Edited(message) = &mut self.what {
             message.clean(&mut removed);
         }
+        if let Happening::Reacted(reaction) = &mut self.what {
+            name(&mut reaction.sign, &mut removed);
+        }
         removed
     }
 }

@@ -1,5 +1,6 @@
 //! One inbound event, normalised by an adapter.
 
+use crate::reaction::{self, Vote};
 use insula_domain::{Address, UserId, Words};
 use insula_world::Timestamp;
 use std::time::Duration;
@@ -52,6 +53,8 @@ pub enum Happening {
     Deleted(MessageId),
     /// A button under one of our messages was pressed.
     Pressed(Press),
+    /// A sign was put on a message, or taken away.
+    Reacted(Reaction),
     /// Our account was added to the chat, or invited: by the sender.
     Added,
     /// Our account was removed from the chat.
@@ -137,4 +140,32 @@ pub struct Press {
     pub message: MessageId,
     /// What was put into the button. It came back from outside: look up, never trust.
     pub data: Box<str>,
+}
+
+/// A sign that was put on a message, or taken away.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reaction {
+    /// The message.
+    pub message: MessageId,
+    /// The sign: an emoji as text, or what the platform calls one of its own, between colons.
+    pub sign: Box<str>,
+    pub change: ReactionChange,
+    /// Whether the message is ours; `None` where the platform does not tell.
+    pub is_ours: Option<bool>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReactionChange {
+    Put,
+    Taken,
+}
+
+impl Reaction {
+    /// What it means where a question waits. Taking a sign away says nothing.
+    pub fn vote(&self) -> Option<Vote> {
+        match self.change {
+            ReactionChange::Put => reaction::vote(&self.sign),
+            ReactionChange::Taken => None,
+        }
+    }
 }

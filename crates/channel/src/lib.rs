@@ -8,25 +8,28 @@ mod accounts;
 mod adapter;
 mod clean;
 mod envelope;
+mod features;
 mod owner;
 mod pacing;
 mod post;
+mod reaction;
 mod settings;
 mod tenant;
+mod web;
 
-pub use accounts::{Accounts, OnUncertain};
-pub use adapter::{
-    Adapter, BotIdentity, ConnectFault, Cursor, Features, Inbox, NotTaken, Outbound, WebAnswer,
-    WebRequest,
-};
+pub use accounts::{Accounts, OnUncertain, ShowsWork};
+pub use adapter::{Adapter, BotIdentity, ConnectFault, Cursor, Inbox, NotTaken, Outbound};
 pub use envelope::{
     Attachment, AttachmentKind, Envelope, EventId, Happening, Message, MessageId, Press, Quoted,
-    REMEMBERED, Sender,
+    REMEMBERED, Reaction, ReactionChange, Sender,
 };
+pub use features::{Features, Idempotency, TextLimit};
 pub use owner::{
     Arrival, EventKey, Examined, Hearing, Ledger, Owner, Path, Refusals, Sent, Spoken, Taken,
 };
 pub use pacing::{AccountKey, Pacing, Slot, SlotGuard, WakeRule};
 pub use post::{Body, Button, FetchError, File, Post, PostError, PostTarget, Posted, WaitScope};
+pub use reaction::{OwnSign, Vote, sign_called};
 pub use settings::{AccountSettings, AdapterFactory};
 pub use tenant::Tenant;
+pub use web::{WebAnswer, WebMethod, WebRequest};

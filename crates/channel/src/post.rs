@@ -29,7 +29,7 @@ pub struct Post {
     pub body: Body,
 }
 
-/// What a message says. The text is at most [`Features::text_units`](crate::Features).
+/// What a message says. The text is within [`Features::text`](crate::Features).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Body {
     /// Markdown, as models write it. The adapter converts; what it can't convert, or the
@@ -79,8 +79,8 @@ pub enum PostError {
         /// What has to wait that long.
         reach: WaitScope,
     },
-    /// The request may or may not have arrived. Sending again could say it twice, except where
-    /// [`Features::is_idempotent`](crate::Features).
+    /// The request may or may not have arrived. Sending again could say it twice, except while
+    /// [`Features::idempotency`](crate::Features) covers it.
     #[error("it is not known whether it arrived: {why}")]
     Uncertain {
         /// What happened.

@@ -19,7 +19,7 @@ pub use access::{
 pub use audit::{Audit, Export, Filters, Tail, Verify};
 pub use backup::{Backup, PassphraseFrom, Restore};
 pub use board::{Board, BoardAdd, BoardCreate, OneCard};
-pub use bundle::{Along, CloneAgent, ExportAgent, ImportAgent};
+pub use bundle::{Along, CloneAgent, ExportAgent, ImportAgent, RenameAgent};
 use conversation::CHAT_HELP;
 pub use conversation::{Approvals, Chat, Files, Forgetting, Memory, Sessions, Turns};
 pub use cron::{Cron, CronAdd, OneJob};
@@ -408,9 +408,14 @@ pub enum Agents {
     Archive(OneAgent),
     /// Make another agent like one that is there: its settings, soul and skills
     Clone(CloneAgent),
+    /// Call an agent otherwise, with all that is its own
+    #[command(
+        after_help = "What is its own follows: files, conversations, memory, secrets, audit records, tokens, and what bindings, links and boards say of it. A daemon that runs begins anew for it. Nothing is reached by the old id any more.\n\nExample:\n  insula agents rename coder reviewer"
+    )]
+    Rename(RenameAgent),
     /// Pack an agent into one file: its settings, soul and skills, and more when asked
     #[command(
-        after_help = "What is private (--memory, --files, --secrets) is sealed with a passphrase, which is asked for or read from standard input or --passphrase-file. Sessions, audit records and bindings stay here.\n\nExamples:\n  insula agents export coder coder.insula\n  insula agents export coder coder.insula --memory --files"
+        after_help = "What is private (--memory, --files, --sessions, --secrets) is sealed with a passphrase, which is asked for or read from standard input or --passphrase-file. Audit records and bindings stay here.\n\nExamples:\n  insula agents export coder coder.insula\n  insula agents export coder coder.insula --memory --files"
     )]
     Export(ExportAgent),
     /// Add the agent of such a file

@@ -4,9 +4,61 @@
 use axum::http::StatusCode;
 use insula_config::suggest::nearest;
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// Where the paths of one agent begin.
 const OF_AN_AGENT: &str = "/api/agents/";
+
+/// What people see agents called, by id.
+#[derive(Debug, Default)]
+pub struct Called(BTreeMap<String, String>);
+
+impl Called {
+    /// By the list of agents.
+    pub fn of(agents: &Value) -> Self {
+        let all = agents.as_array().into_iter().flatten();
+        let named = all.filter_map(|it| Some((it["id"].as_str()?, it["name"].as_str()?)));
+        let named = named.filter(|(id, name)| !same(id, name));
+        Self(named.map(|(id, name)| (id.to_owned(), name.to_owned())).collect())
+    }
+
+    /// An id, with what its agent is called where that is something else.
+    fn beside(&self, id: &str) -> String {
+        match self.0.get(id) {
+            Some(name) => format!("{id} ({name})"),
+            None => id.to_owned(),
+        }
+    }
+
+    /// A list with names beside the ids of agents in its rows.
+    pub fn in_rows(&self, rows: &Value) -> Value {
+        let mut rows = rows.clone();
+        for row in rows.as_array_mut().into_iter().flatten() {
+            if let Some(id) = row["agent"].as_str() {
+                row["agent"] = self.beside(id).into();
+            }
+            if let Some(ids) = row["agents"].as_array() {
+                let named = ids.iter().map(|it| self.beside(it.as_str().unwrap_or_default()));
+                row["agents"] = named.collect::<Vec<_>>().into();
+            }
+        }
+        rows
+    }
+}
+
+/// The id of the only agent that is called so, where none has that for its id.
+pub fn id_of(agents: &Value, called: &str) -> Option<String> {
+    let all = agents.as_array()?;
+    if all.iter().any(|it| it["id"] == called) {
+        return None;
+    }
+    let is_called = |it: &&Value| it["name"].as_str().is_some_and(|name| same(name, called));
+    let mut found = all.iter().filter(is_called);
+    match (found.next(), found.next()) {
+        (Some(one), None) => one["id"].as_str().map(str::to_owned),
+        _ => None,
+    }
+}
 
 /// Whether an answer says that there is no such agent.
 pub fn is_unknown_agent(status: StatusCode, answer: &[u8]) -> bool {
@@ -52,6 +104,20 @@ pub fn with_suggestion(agents: &Value, answer: Vec<u8>) -> Vec<u8> {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn names_stand_beside_ids_and_are_found_by_either() {
+        let agents = json!([{ "id": "coder", "name": "Ada" }, { "id": "main", "name": "main" },
+            { "id": "a", "name": "Twin" }, { "id": "b", "name": "Twin" }]);
+        let rows = json!([{ "agent": "coder", "agents": ["main", "coder"] }, { "agent": null }]);
+        assert_eq!(
+            Called::of(&agents).in_rows(&rows),
+            json!([{ "agent": "coder (Ada)", "agents": ["main", "coder (Ada)"] }, { "agent": null }])
+        );
+        assert_eq!(id_of(&agents, "ada").as_deref(), Some("coder"));
+        assert_eq!(id_of(&agents, "coder"), None, "it is one already");
+        assert_eq!(id_of(&agents, "twin"), None, "two are called so");
+    }
 
     #[test]
     fn an_agent_is_found_by_its_name_where_one_has_it() {

@@ -3,8 +3,8 @@
 
 use crate::endpoint::{Answer, Broken, DaemonEndpoint};
 use crate::failure::{FAILED, Failure, WRONG_USE};
-use crate::names;
-use crate::setting::Setting;
+use crate::names::{self, Called};
+use crate::setting::{self, Setting};
 use arc_swap::ArcSwap;
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -337,6 +337,25 @@ impl Reach {
     ) -> Result<Value, Failure> {
         let (status, bytes) = self.exchange(method, path, body).await?;
         answer(status, &bytes)
+    }
+
+    /// Gives a list as an answer; for people, with names beside the ids of agents in it.
+    pub async fn give(&self, answer: setting::Answer, rows: &Value, show: impl FnOnce(&Value)) {
+        let rows = match answer {
+            setting::Answer::Json => rows.clone(),
+            // Who may not list agents sees the ids alone.
+            setting::Answer::Text => {
+                let agents = self.get("/api/agents").await.unwrap_or_default();
+                Called::of(&agents).in_rows(rows)
+            }
+        };
+        answer.give(&rows, show);
+    }
+
+    /// The ids of agents that were named by id or by what they are called.
+    pub async fn ids_of(&self, said: Vec<String>) -> Result<Vec<String>, Failure> {
+        let agents = self.get("/api/agents").await?;
+        Ok(said.into_iter().map(|it| names::id_of(&agents, &it).unwrap_or(it)).collect())
     }
 
     /// Reads what may not be there.

@@ -26,6 +26,8 @@ pub struct Account {
     pub enabled: bool,
     /// What becomes of a message that may or may not have been sent.
     pub uncertain: Uncertain,
+    /// How a chat sees that something is being worked on, where that is said.
+    pub working: Option<Working>,
     /// Every other setting as written, references to secrets included.
     pub values: BTreeMap<Box<str>, AccountValue>,
     /// Values for hooks and expressions.
@@ -39,7 +41,7 @@ pub struct Account {
 impl Account {
     /// Whether this version connects to its platform at all.
     pub fn is_built(&self) -> bool {
-        CONNECTED.iter().any(|keys| keys.platform == self.platform.as_str())
+        AccountKeys::of(self.platform.as_str()).is_some()
     }
 }
 
@@ -61,6 +63,31 @@ pub enum Uncertain {
     Resend,
     /// It is kept for an operator to decide.
     Hold,
+}
+
+/// How a chat sees that something is being worked on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Working {
+    /// By the sign of writing.
+    Typing,
+    /// By a reaction to what was said.
+    Reaction,
+    /// By both.
+    Both,
+    /// Not at all.
+    None,
+}
+
+impl Working {
+    fn parse(text: &str) -> Option<Self> {
+        match text {
+            "typing" => Some(Self::Typing),
+            "reaction" => Some(Self::Reaction),
+            "both" => Some(Self::Both),
+            "none" => Some(Self::None),
+            _ => None,
+        }
+    }
 }
 
 /// Where accounts and their settings stand.
@@ -105,7 +132,7 @@ pub fn read(
     let mut destinations = Vec::new();
     for channel in channels.map(Node::entries).unwrap_or_default() {
         let Ok(platform) = Platform::new(&channel.key) else { continue };
-        let keys = CONNECTED.iter().find(|keys| keys.platform == platform.as_str());
+        let keys = AccountKeys::of(platform.as_str());
         if keys.is_none() {
             let message = format!("this version does not connect to {platform}");
             let known: Vec<&str> = CONNECTED.iter().map(|keys| keys.platform).collect();
@@ -175,6 +202,7 @@ impl Reader<'_> {
             Some("hold") => Uncertain::Hold,
             _ => Uncertain::Resend,
         };
+        let working = node.get("working").and_then(Node::text).and_then(Working::parse);
         let settings = node.entries().iter();
         let values = settings
             .filter(|setting| !EVERY_ACCOUNT.contains(&&*setting.key))
@@ -186,6 +214,7 @@ impl Reader<'_> {
             name,
             enabled,
             uncertain,
+            working,
             values: values.collect(),
             metadata: metadata(node.get("metadata")),
             narrowing,
@@ -216,20 +245,22 @@ impl Reader<'_> {
 
     /// Two connections with one token take each other's events, or answer all of them twice.
     fn refuse_same_token(&mut self, others: &[Account], account: &mut Account, entry: &MapEntry) {
-        let Some(token) = account.values.get("token").filter(|_| account.enabled) else { return };
+        let Some(keys) = AccountKeys::of(account.platform.as_str()) else { return };
+        let Some(key) = keys.identity.first().filter(|_| account.enabled) else { return };
+        let is_said = keys.identity.iter().any(|key| account.values.contains_key(*key));
         let is_same = |other: &&Account| {
-            other.enabled
-                && other.platform == account.platform
-                && other.values.get("token") == Some(token)
+            // What neither says is the same for both.
+            let same = |key: &&str| other.values.get(*key) == account.values.get(*key);
+            other.enabled && other.platform == account.platform && keys.identity.iter().all(same)
         };
-        let Some(other) = others.iter().find(is_same) else { return };
+        let Some(other) = others.iter().filter(|_| is_said).find(is_same) else { return };
         let first = self.report.diagnostics.len();
-        let place = entry.value.get("token").map_or(entry.key_span, |node| node.span);
+        let place = entry.value.get(key).map_or(entry.key_span, |node| node.span);
         let message = format!(
-            "account `{}.{}` has the token of `{}.{}`",
+            "account `{}.{}` has the {key} of `{}.{}`",
             account.platform, account.name, other.platform, other.name
         );
-        let help = "give each account a token of its own, or remove one of them";
+        let help = format!("give each account a {key} of its own, or remove one of them");
         self.report.push(Diagnostic::error(&self.owner, place, message).help(help));
         account.problem = account.problem.take().or_else(|| self.problem(first));
     }

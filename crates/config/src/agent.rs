@@ -15,6 +15,7 @@ use insula_domain::{
     Platform, Possible, Reset, ScopeRule, SearchReach, SessionRule, ToolPolicy, Unknown, UserId,
     Zones,
 };
+use insula_schedule::ActiveHours;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,6 +38,8 @@ pub struct AgentConfig {
     pub sees_images: Vec<(ModelRef, bool)>,
     /// Providers of its own, with keys of its own, by name.
     pub providers: BTreeMap<Box<str>, Provider>,
+    /// What people may have answer instead, in their conversation.
+    pub model_choices: Vec<ModelRef>,
     /// What its children run on, unless a call says otherwise; absent is what it runs on.
     pub child_model: Option<ModelRef>,
     /// Which tools it may use.
@@ -84,6 +87,12 @@ pub struct AgentConfig {
     pub logs_keep: Duration,
     /// How long a conversation is kept in which nothing happens; `None` for ever.
     pub sessions_keep: Option<Duration>,
+    /// How long its audit records are kept; `None` for ever.
+    pub audit_keep: Option<Duration>,
+    /// What of that which came with messages is kept.
+    pub attachments_kept: AttachmentsKept,
+    /// When its home chat hears nothing.
+    pub quiet_hours: Option<ActiveHours>,
     /// What is asked and told, in order.
     pub hooks: Vec<Hook>,
     /// Values for hooks and expressions.
@@ -135,10 +144,14 @@ pub struct AccessPolicy {
     pub quiet: Duration,
     /// What a message does that comes while a turn of the same person runs.
     pub busy: Busy,
+    /// Whether it is told of reactions, as context for what it says next.
+    pub reactions: bool,
     /// When its conversations start afresh by themselves.
     pub reset: Reset,
     /// Largest attachment that is taken in, in bytes.
     pub attachment_bytes: u64,
+    /// Whether its replies quote what they answer.
+    pub quote: Quote,
 }
 
 impl Default for AccessPolicy {
@@ -150,10 +163,31 @@ impl Default for AccessPolicy {
             burst: Duration::from_millis(400),
             quiet: Duration::from_millis(300),
             busy: Busy::default(),
+            reactions: false,
             reset: Reset::default(),
             attachment_bytes: 20_000_000,
+            quote: Quote::default(),
         }
     }
+}
+
+/// How long what came with messages is kept, and how much of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct AttachmentsKept {
+    /// `None` as long as the conversation it came in.
+    pub keep: Option<Duration>,
+    /// `None` for all of it.
+    pub bytes: Option<u64>,
+}
+
+/// Whether a reply quotes what it answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Quote {
+    #[default]
+    Always,
+    /// Where several people write.
+    Groups,
+    Never,
 }
 
 /// What a message in a chat does that comes while a turn of the same person runs.

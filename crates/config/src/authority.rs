@@ -130,6 +130,8 @@ impl Authority {
         let models: Vec<String> = config.models.iter().map(ToString::to_string).collect();
         models.iter().for_each(|model| authority.grant("model", model));
         authority.set("order of models", models.join(", "));
+        let choices = config.model_choices.iter().map(ToString::to_string);
+        choices.for_each(|model| authority.grant("model that people may choose", model));
         config.providers.keys().for_each(|name| authority.grant("provider of its own", &**name));
         config.skills.bundles.iter().for_each(|bundle| authority.grant("skill bundle", &**bundle));
         for server in &config.mcp_servers {

@@ -72,8 +72,10 @@ fn checked(done: String, expected: &Node, path: &[Step]) -> Result<String, Unedi
     }
 }
 
-fn is_nothing(node: &Node) -> bool {
-    matches!(&node.value, Value::Scalar { text, plain: true } if text.is_empty())
+/// Whether nothing is written behind a key.
+fn is_nothing(text: &str, node: &Node) -> bool {
+    let written = text.get(node.span.start as usize..node.span.end as usize);
+    node.is_null() && written.is_none_or(|it| it.trim().is_empty())
 }
 
 fn empty(of: &Node, step: &Step) -> Node {
@@ -152,10 +154,13 @@ impl<'n> Place<'n> {
                 let behind = behind_key(text, entry)?;
                 let is_below =
                     self.node.span.line > entry.key_span.line && !is_flow(text, self.node);
-                match is_nothing(self.node) || is_below {
+                match is_nothing(text, self.node) || is_below {
                     true => {
-                        let to =
-                            if is_nothing(self.node) { behind } else { value_end(text, self.node) };
+                        let to = if is_nothing(text, self.node) {
+                            behind
+                        } else {
+                            value_end(text, self.node)
+                        };
                         return Some(spliced(text, behind, to.max(behind), &format!(" {by}")));
                     }
                     false => (self.node.span.start as usize, value_end(text, self.node)),
@@ -185,7 +190,7 @@ fn value_end(text: &str, node: &Node) -> usize {
 
 /// Where an entry ends, which may have no value.
 fn entry_end(text: &str, entry: &MapEntry) -> usize {
-    match is_nothing(&entry.value) {
+    match is_nothing(text, &entry.value) {
         true => behind_key(text, entry).unwrap_or(entry.key_span.end as usize),
         false => value_end(text, &entry.value),
     }

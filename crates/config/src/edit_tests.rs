@@ -112,7 +112,7 @@ fn what_is_written_unusually_is_left_to_the_person() {
         ("a: &x {b: 1}\nc: *x\n", "a.b"),
         ("bindings:\n  - {agent: a}\n", "bindings.7"),
     ] {
-        assert!(set(text, &steps(path), &json!(1)).is_err(), "{text}");
+        assert!(set(text, &steps(path), &json!(7)).is_err(), "{text}");
     }
     assert!(
         unset("bindings:\n  - agent: a\n    telegram: 1\n", &steps("bindings.0.agent")).is_err()

@@ -33,6 +33,7 @@ pub mod policies;
 pub mod programs;
 pub mod provider;
 pub mod reference;
+pub mod renamed;
 pub mod render;
 pub mod resolve;
 pub mod resolved;
@@ -53,7 +54,7 @@ mod workspaces;
 mod written_providers;
 pub mod yaml;
 
-pub use account::{Account, AccountSpans, AccountValue, Uncertain};
+pub use account::{Account, AccountSpans, AccountValue, Uncertain, Working};
 pub use agent::AgentConfig;
 pub use authority::changes::{self, ConfigChange, ConfigChangeKind, diff};
 pub use authority::{Applied, Authority};

@@ -121,6 +121,7 @@ pub fn resolve(
     reader.check_references(node);
     let own = reader.own_providers();
     let models = reader.models();
+    let model_choices = reader.model_choices(&models);
     let tools = reader.tools();
     let memory_on = reader.memory_switch();
     let mcp_servers = reader.mcp_servers(&tools);
@@ -183,6 +184,8 @@ pub fn resolve(
     });
     let logs_keep = reader.logs_keep();
     let sessions_keep = reader.sessions_keep();
+    let audit_keep = reader.audit_keep();
+    let attachments_kept = reader.attachments_kept();
     let jobs = reader.jobs(&zones.own, &boundary.messages);
     let asked = std::mem::take(&mut reader.asked).into_iter();
     if reader.failed {
@@ -198,6 +201,7 @@ pub fn resolve(
         bundles,
         &boundary.secrets,
     );
+    let quiet_hours = reader.quiet_hours();
     let settings = flatten(node, &reader.report.sources);
     let mut config = AgentConfig {
         id: id.clone(),
@@ -208,9 +212,11 @@ pub fn resolve(
         instructions,
         sees_images: models
             .iter()
+            .chain(&model_choices)
             .filter_map(|model| Some((model.clone(), reader.providers.sees_images(model)?)))
             .collect(),
         models,
+        model_choices,
         providers: own,
         child_model: reader.child_models("subagents.model").into_iter().next(),
         tools,
@@ -236,6 +242,9 @@ pub fn resolve(
         jobs,
         logs_keep,
         sessions_keep,
+        audit_keep,
+        attachments_kept,
+        quiet_hours,
         hooks,
         metadata: metadata(reader.at("metadata")),
         settings,
@@ -289,7 +298,7 @@ fn digest(config: &AgentConfig, providers: &Providers) -> [u8; 32] {
         Some(EmbeddingsConfig::Model(model)) => Some(model),
         _ => None,
     });
-    for model in config.models.iter().chain(images).chain(embeddings) {
+    for model in config.models.iter().chain(&config.model_choices).chain(images).chain(embeddings) {
         part(&model.to_string());
         part(&format!("{:?}", providers.configured.get(&model.provider)));
     }
@@ -418,6 +427,18 @@ impl<'r> Reader<'r> {
             models.push(model);
         }
         models
+    }
+
+    /// The models that people may choose, without those that it asks anyway.
+    fn model_choices(&mut self, models: &[ModelRef]) -> Vec<ModelRef> {
+        let mut choices: Vec<ModelRef> = Vec::new();
+        for node in self.nodes("model_choices") {
+            let chosen = self.model(node);
+            choices.extend(chosen.filter(|it| !models.contains(it)));
+        }
+        let mut seen = BTreeSet::new();
+        choices.retain(|it| seen.insert(it.to_string()));
+        choices
     }
 
     /// The models at a path that children may run on; what is wrong with one was told.

@@ -29,6 +29,8 @@ pub enum WordSource {
     Place,
     /// What stands for a sticker.
     Sticker,
+    /// A sign that they put on a message.
+    Reaction,
     /// What a link to the bot carried.
     Payload,
     /// What a file is called.
@@ -47,7 +49,7 @@ pub enum WordSource {
 
 impl WordSource {
     /// Every source.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Forwarded,
         Self::InlineBot,
         Self::Link,
@@ -57,6 +59,7 @@ impl WordSource {
         Self::Poll,
         Self::Place,
         Self::Sticker,
+        Self::Reaction,
         Self::Payload,
         Self::FileName,
         Self::Fields,
@@ -78,6 +81,7 @@ impl WordSource {
             Self::Poll => "poll",
             Self::Place => "place",
             Self::Sticker => "sticker",
+            Self::Reaction => "reaction",
             Self::Payload => "payload",
             Self::FileName => "file_name",
             Self::Fields => "fields",
@@ -111,6 +115,7 @@ impl WordSource {
             Self::Poll => "a poll",
             Self::Place => "a place",
             Self::Sticker => "a sticker",
+            Self::Reaction => "a reaction to a message",
             Self::Payload => "carried by a link",
             Self::FileName => "a file called",
             Self::Fields => "from a request",
@@ -125,7 +130,7 @@ impl WordSource {
 impl WordSource {
     /// Whether somebody else than sender and operator may have written such words.
     pub fn is_others(self) -> bool {
-        !matches!(self, Self::Template | Self::Choice | Self::Sticker)
+        !matches!(self, Self::Template | Self::Choice | Self::Sticker | Self::Reaction)
     }
 }
 

@@ -50,8 +50,8 @@ pub struct PlatformView {
     /// The settings that an account needs, and those that it may have.
     required: &'static [&'static str],
     optional: &'static [&'static str],
-    /// Which of them is kept as a secret of the daemon.
-    secret: Option<&'static str>,
+    /// Which of them are kept as secrets of the daemon. The first is called as the account is.
+    secrets: Vec<&'static str>,
 }
 
 /// Which account.
@@ -133,7 +133,7 @@ pub async fn platforms() -> Json<Vec<PlatformView>> {
         steps: it.steps(),
         required: it.required,
         optional: it.optional,
-        secret: it.secret(),
+        secrets: it.secrets().collect(),
     });
     Json(all.collect())
 }

@@ -160,7 +160,10 @@ pub fn router(server: Server) -> Router {
         .route("/healthz", get(system::healthz))
         .route("/readyz", get(system::readyz))
         .route("/metrics", get(metrics::scrape))
-        .route("/hooks/{platform}/{account}", post(platforms::hook))
+        .route(
+            "/hooks/{platform}/{account}",
+            get(platforms::hook_asked).merge(post(platforms::hook)),
+        )
         .route("/chat/ws", get(chat::socket))
         .method_not_allowed_fallback(wrong_method)
         .nest("/api", api)

@@ -22,6 +22,7 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
         accounts::test,
         accounts::platforms,
         metrics::scrape,
+        platforms::hook_asked,
         platforms::hook,
         chat::socket,
         route::explain,

@@ -3,21 +3,18 @@
 
 use crate::Server;
 use crate::limits::read_within;
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::extract::{Path, Request, State};
-use axum::http::{StatusCode, header};
+use axum::http::{Method, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use insula_adapters::Makers;
+use insula_adapters::{Makers, request_len_max};
 use insula_api::{ApiError, ErrorBody};
 use insula_capabilities::doctor::DoctorFinding;
-use insula_channel::{WebAnswer, WebRequest};
+use insula_channel::{WebAnswer, WebMethod, WebRequest};
 use insula_config::Account;
 use insula_gateway::{AccountState, Connection, Gateway};
 use insula_registry::Front;
 use std::sync::Arc;
-
-/// The longest request of a platform. Theirs are some kilobytes; files are fetched.
-const HOOK_LEN_MAX: usize = 1024 * 1024;
 
 /// The gateway and what makes its adapters, as far as they are there.
 #[derive(Clone, Default)]
@@ -81,6 +78,20 @@ impl Platforms {
     }
 }
 
+/// A question of a platform about one of our accounts, as some ask before they call.
+#[utoipa::path(get, path = "/hooks/{platform}/{account}",
+    params(("platform" = String, Path), ("account" = String, Path)),
+    responses(
+        (status = 200, description = "what the platform wants to hear", content_type = "text/plain"),
+        (status = 401, body = ErrorBody, description = "no such account, or the request does not show its secret")))]
+pub async fn hook_asked(
+    server: State<Server>,
+    path: Path<(String, String)>,
+    request: Request,
+) -> Response {
+    hook(server, path, request).await
+}
+
 /// A request of a platform for one of our accounts. Its adapter checks it by a secret of its own;
 /// an account that does not exist answers as a wrong secret does.
 #[utoipa::path(post, path = "/hooks/{platform}/{account}",
@@ -96,18 +107,26 @@ pub async fn hook(
     request: Request,
 ) -> Response {
     let headers = request.headers().clone();
+    let method = match *request.method() {
+        Method::GET => WebMethod::Get,
+        Method::POST => WebMethod::Post,
+        _ => return answered(WebAnswer::refused()),
+    };
+    let target = request.uri().path_and_query().map_or("/", |target| target.as_str()).into();
     let clock = server.world.clock.clone();
-    let body = read_within(request, HOOK_LEN_MAX, clock).await;
+    // By the platform alone: which accounts there are does not show in it.
+    let len_max = request_len_max(&platform);
+    let body = read_within(request, len_max, clock).await;
     let body = match body {
         Ok(body) => body,
-        Err(None) => return too_long(),
+        Err(None) => return too_long(len_max),
         Err(Some(over)) => return ApiError::from(over).into_response(),
     };
     let headers = headers.iter().filter_map(|(name, value)| {
         // A value that is no text is nobody's secret.
         Some((name.as_str().into(), value.to_str().ok()?.into()))
     });
-    let request = WebRequest { headers: headers.collect(), body };
+    let request = WebRequest { method, target, headers: headers.collect(), body };
     let answer = match &server.platforms.gateway {
         Some(gateway) => gateway.receive(&platform, &account, request).await,
         None => WebAnswer::refused(),
@@ -115,21 +134,23 @@ pub async fn hook(
     answered(answer)
 }
 
-fn too_long() -> Response {
-    let message = format!("the body is longer than {HOOK_LEN_MAX} bytes");
+fn too_long(len_max: usize) -> Response {
+    let message = format!("the body is longer than {len_max} bytes");
     let body = serde_json::json!({ "error": { "code": "body_too_large", "message": message } });
-    let answer = WebAnswer { status: 413, body: Bytes::from(body.to_string()) };
+    let answer = WebAnswer::json(413, body.to_string());
     // What is left of it is nobody's next request.
     ([(header::CONNECTION, "close")], answered(answer)).into_response()
 }
 
 fn answered(answer: WebAnswer) -> Response {
     let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let is_json = answer.body.first() == Some(&b'{');
     let mut response = (status, Body::from(answer.body)).into_response();
-    if is_json {
-        let json = header::HeaderValue::from_static("application/json");
-        response.headers_mut().insert(header::CONTENT_TYPE, json);
+    if let Some(media_type) = answer.media_type {
+        let value = header::HeaderValue::from_static(media_type);
+        response.headers_mut().insert(header::CONTENT_TYPE, value);
+        // What a platform asked us to repeat is no page of ours.
+        let as_it_says = header::HeaderValue::from_static("nosniff");
+        response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, as_it_says);
     }
     response
 }

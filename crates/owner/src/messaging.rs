@@ -36,7 +36,7 @@ impl Messaging {
         let out = Arc::downgrade(&delivery);
         let clock = parts.world.clock.clone();
         let notices = Notices::new(parts.registry.clone(), parts.homes.clone(), clock, out);
-        parts.lives.add(Arc::new(notices));
+        parts.lives.add(notices);
         let (registry, forgotten) = (opened.parts.registry.clone(), opened.parts.forgotten.clone());
         Arc::new(Self { registry, forgotten, accounts, ingress, delivery, clockwork, workers })
     }

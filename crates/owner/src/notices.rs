@@ -2,14 +2,18 @@
 //!
 //! A line leaves by the outbox while the agent serves, so that it waits for an account that is
 //! away; one about an agent that does not is said at once or not at all.
+//!
+//! In an agent's quiet hours nothing is said but that an approval waits, which nobody would answer
+//! later. The rest is told in one message after them, or when the daemon starts again. A crash
+//! loses it; the log has it.
 
 use crate::delivery::{ChatRef, Relay};
 use async_trait::async_trait;
 use insula_channel::Body;
 use insula_domain::AgentId;
-use insula_registry::Registry;
 use insula_registry::home_chats::HomeChats;
 use insula_registry::lives::{LifeEvent, LifeKind, TellsOfLife};
+use insula_registry::{AgentContext, Registry};
 use insula_store::{AgentCommand, Enqueue, OutboxCommand};
 use insula_world::Clock;
 use std::collections::HashMap;
@@ -22,6 +26,8 @@ const LINES_AN_HOUR_MAX: u32 = 30;
 const HOUR: Duration = Duration::from_secs(60 * 60);
 /// How long the same line is not said again.
 const SAME_AGAIN: Duration = Duration::from_secs(15 * 60);
+/// Lines that are kept of what happens in quiet hours; of more it is said how many.
+const HELD_MAX: usize = 40;
 /// Longest reason that a line gives, in bytes; the rest is in the log.
 const WHY_BYTES_MAX: usize = 500;
 
@@ -36,6 +42,28 @@ pub(crate) struct Notices {
     heard: Mutex<HashMap<AgentId, (Duration, u32)>>,
     /// What each home heard last of a thing, and when.
     said: Mutex<HashMap<(AgentId, String), (Duration, String)>>,
+    /// What each home is told when its quiet hours are over.
+    held: Mutex<HashMap<AgentId, Held>>,
+    /// For who waits until they are.
+    own: Weak<Self>,
+}
+
+/// What happened while it was quiet.
+#[derive(Default)]
+struct Held {
+    lines: Vec<String>,
+    /// Lines for which there was no room.
+    more: usize,
+}
+
+impl Held {
+    fn told(self) -> String {
+        let lines: String = self.lines.iter().map(|line| format!("\n- {line}")).collect();
+        match self.more {
+            0 => format!("While it was quiet:{lines}"),
+            more => format!("While it was quiet:{lines}\n- and {more} more; the log has them"),
+        }
+    }
 }
 
 /// Whether one more line is said.
@@ -53,8 +81,96 @@ impl Notices {
         homes: Arc<HomeChats>,
         clock: Arc<dyn Clock>,
         out: Weak<Relay>,
-    ) -> Self {
-        Self { registry, homes, clock, out, heard: Mutex::default(), said: Mutex::default() }
+    ) -> Arc<Self> {
+        let (heard, said, held) = Default::default();
+        Arc::new_cyclic(|own| Self {
+            registry,
+            homes,
+            clock,
+            out,
+            heard,
+            said,
+            held,
+            own: own.clone(),
+        })
+    }
+
+    /// How long an agent's quiet hours go on; `None` outside of them.
+    fn quiet_for(&self, agent: &AgentContext) -> Option<Duration> {
+        let (hours, zone) = (agent.quiet_hours?, &agent.conversations.zones.own);
+        let now = self.clock.now().as_millis();
+        let left = u64::try_from(hours.left_ms(now, zone)).unwrap_or(0);
+        hours.has(now, zone).then(|| Duration::from_millis(left.max(1)))
+    }
+
+    /// Keeps a line until the quiet hours are over.
+    fn hold(&self, id: &AgentId, text: String, quiet: Duration) {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_first = !held.contains_key(id);
+        let of = held.entry(id.clone()).or_default();
+        match of.lines.len() < HELD_MAX {
+            true => of.lines.push(text),
+            false => of.more += 1,
+        }
+        drop(held);
+        if !is_first {
+            return;
+        }
+        let (own, clock, id) = (self.own.clone(), self.clock.clone(), id.clone());
+        tokio::spawn(async move {
+            let mut quiet = Some(quiet);
+            while let Some(wait) = quiet {
+                clock.sleep(wait).await;
+                let Some(own) = own.upgrade() else { return };
+                let snapshot = own.registry.snapshot();
+                let agent = snapshot.agents.get(&id).and_then(|entry| entry.state.context());
+                // The hours may be others by now, and so may the clock on the wall.
+                quiet = agent.and_then(|agent| own.quiet_for(agent));
+                if let (None, Some(agent)) = (quiet, agent) {
+                    own.release(agent).await;
+                }
+            }
+        });
+    }
+
+    /// Tells what was held.
+    async fn release(&self, agent: &Arc<AgentContext>) {
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner).remove(&agent.id);
+        if let Some(held) = held {
+            self.say(agent, held.told()).await;
+        }
+    }
+
+    /// Says something in an agent's home chat, while that is its own.
+    async fn say(&self, context: &Arc<AgentContext>, text: String) {
+        let id = &context.id;
+        let (Some(out), Some(home)) = (self.out.upgrade(), self.homes.of(id)) else { return };
+        if !home.leads_to(&self.registry.snapshot(), id) {
+            return;
+        }
+        let place = ChatRef::of(&home.address);
+        let Some(agent) = out.serving(id) else {
+            let body = Body { markdown: text, ..Body::default() };
+            return out.say(context, out.tenant(context), &place, body).await;
+        };
+        self.put(&out, &agent, &place, text).await;
+    }
+
+    /// Puts a line into the outbox.
+    async fn put(&self, out: &Relay, agent: &AgentContext, place: &ChatRef, text: String) {
+        let put = Enqueue {
+            session: None,
+            turn: None,
+            to: place.origin(None),
+            text: out.engine.told(agent, text),
+            name: None,
+            buttons: Vec::new(),
+            at: self.clock.now(),
+        };
+        let put = AgentCommand::Outbox(OutboxCommand::Enqueue(Box::new(put)));
+        if let Err(error) = agent.store.commit(vec![put]).await {
+            tracing::warn!(agent = %agent.id, %error, "a home chat was not told what became of its agent");
+        }
     }
 
     /// Whether a home heard the same of the same thing lately, and nothing else of it since. What
@@ -119,25 +235,27 @@ impl TellsOfLife for Notices {
             Room::Last => text.push_str("\nMore happens than fits here; the rest is in my log."),
             Room::No => return,
         }
+        let stops = event.kind == LifeKind::DaemonStopped;
+        let urgent = event.kind == LifeKind::ApprovalWaits;
+        if let Some(quiet) = self.quiet_for(&event.agent).filter(|_| !urgent) {
+            self.hold(id, text, quiet);
+            if !stops {
+                return;
+            }
+            // Into the outbox, so that it is told after the next start.
+            let held = self.held.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
+            let Some(held) = held else { return };
+            return self.put(&out, &event.agent, &ChatRef::of(&home.address), held.told()).await;
+        }
+        if !urgent {
+            self.release(&event.agent).await;
+        }
         let place = ChatRef::of(&home.address);
-        let serving = out.serving(id).filter(|_| event.kind != LifeKind::DaemonStopped);
-        let Some(agent) = serving else {
+        let Some(agent) = out.serving(id).filter(|_| !stops) else {
             let body = Body { markdown: text, ..Body::default() };
             return out.say(&event.agent, out.tenant(&event.agent), &place, body).await;
         };
-        let put = Enqueue {
-            session: None,
-            turn: None,
-            to: place.origin(None),
-            text: out.engine.told(&agent, text),
-            name: None,
-            buttons: Vec::new(),
-            at: self.clock.now(),
-        };
-        let put = AgentCommand::Outbox(OutboxCommand::Enqueue(Box::new(put)));
-        if let Err(error) = agent.store.commit(vec![put]).await {
-            tracing::warn!(agent = %id, %error, "a home chat was not told what became of its agent");
-        }
+        self.put(&out, &agent, &place, text).await;
     }
 }
 

@@ -338,6 +338,17 @@ impl Home {
             .map_err(|error| file_error(&folder, "can't be created", &error))
     }
 
+    /// Gives the folder of an agent another name, unless that was done before.
+    pub fn rename_agent(&self, from: &AgentId, to: &AgentId) -> Result<(), RuntimeError> {
+        let (old, new) = (self.agent(from), self.agent(to));
+        if !self.has_agent_folder(from) || self.has_agent_folder(to) {
+            return Ok(());
+        }
+        fs::rename(&old, &new)
+            .and_then(|()| sync_folder(&self.agents()))
+            .map_err(|error| file_error(&old, "can't be renamed", &error))
+    }
+
     /// The agents that have a folder, whether or not anybody names them.
     pub fn agent_folders(&self) -> Vec<AgentId> {
         let entries = fs::read_dir(self.agents()).into_iter().flatten().flatten();

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The name under which the store keeps all of them.
-const KEPT: &str = "home_chats";
+pub(crate) const KEPT: &str = "home_chats";
 
 /// Where an agent tells what becomes of it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -27,6 +27,15 @@ impl ActiveHours {
     }
 }
 
+impl ActiveHours {
+    /// How long they go on from a moment within them, by the clock on the wall: where that is
+    /// changed meanwhile, whoever waits looks again.
+    pub fn left_ms(self, ms: i64, zone: &Zone) -> i64 {
+        let wall = zone.wall_ms(ms).rem_euclid(DAY_MS);
+        (i64::from(self.to_minute) * MINUTE_MS - wall).rem_euclid(DAY_MS)
+    }
+}
+
 /// A time of day in minutes: `8`, `8:30`, `8am`, `12:15 pm`, `noon`, `midnight`.
 pub(crate) fn minute_of_day(text: &str) -> Option<u16> {
     let text = text.trim().to_ascii_lowercase();

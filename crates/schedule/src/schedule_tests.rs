@@ -287,6 +287,11 @@ fn it_ends_at_its_end_and_after_its_count_and_keeps_its_hours() {
     let hours = Bounds { within: Some("22:00-06:00".parse().unwrap()), ..Bounds::default() };
     let nightly = plan("every 4h", hours).ahead(begun(0), noon, 3);
     assert_eq!(nightly, [noon + 12 * HOUR, noon + 16 * HOUR, noon + 36 * HOUR]);
+    let night: ActiveHours = "22:00-07:00".parse().unwrap();
+    let hour = 3_600_000;
+    assert!(night.has(23 * hour, &Zone::utc()) && !night.has(8 * hour, &Zone::utc()));
+    assert_eq!(night.left_ms(23 * hour + 1, &Zone::utc()), 8 * hour - 1);
+    assert_eq!(night.left_ms(6 * hour, &Zone::utc()), hour);
     assert!("08:00-08:00".parse::<ActiveHours>().is_err());
     assert!("8 to 9".parse::<ActiveHours>().is_err());
 }

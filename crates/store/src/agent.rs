@@ -59,6 +59,22 @@ pub enum AgentCommand {
     },
     /// Marks a session as used at this time, where no message does.
     TouchSession { session: SessionRef, at: Timestamp },
+    /// Goes on with a session that was ended: from now on it is the current one of its key, and the
+    /// one that was is ended. Refused for one that was forgotten, and for a child's.
+    ResumeSession { session: SessionId, at: Timestamp },
+    /// Sets or removes the model that is asked first in a session.
+    ChooseModel { session: SessionRef, model: Option<Box<str>> },
+    /// Drops audit records from before a time, oldest first and [`AUDIT_DROPPED_MAX`] at the most,
+    /// and appends the record that says so. Answers [`CommandOutcome::Audited`] where there were
+    /// any. The newest record always stays.
+    ///
+    /// [`AUDIT_DROPPED_MAX`]: crate::audit::AUDIT_DROPPED_MAX
+    DropAudit {
+        before: Timestamp,
+        /// When, and in which generation.
+        at: Timestamp,
+        generation: u64,
+    },
     /// Ends a session and erases, for good, all that was said in it: messages, steps, index,
     /// title, error texts. Its turns under way are stopped. A row without words stays.
     ForgetSession { session: SessionId, at: Timestamp },

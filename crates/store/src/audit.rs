@@ -216,7 +216,16 @@ pub struct AuditReport {
     /// How many records were lost with the power before they were on the disk. The chain says so
     /// where it goes on, and is intact.
     pub lost: u64,
+    /// How many records were dropped from the beginning because they were older than records are
+    /// kept. The first that is left follows them.
+    pub dropped: u64,
 }
+
+/// Most records that are dropped at once: others wait meanwhile.
+pub const AUDIT_DROPPED_MAX: u64 = 10_000;
+
+/// What a record is called by which a chain says that its beginning was dropped.
+pub const DROPPED: &str = "audit.dropped";
 
 /// What a record is called by which a chain says that its tail was lost with the power.
 pub const TAIL_LOST: &str = "audit.tail_lost";

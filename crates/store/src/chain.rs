@@ -196,6 +196,21 @@ impl Chain {
         *hasher.finalize().as_bytes()
     }
 
+    /// What proves that somebody with the key let the chain begin after a record.
+    pub(crate) fn seal_start(&self, start: Head) -> Bytes32 {
+        let mut hasher = blake3::Hasher::new_keyed(&self.key);
+        hasher.update(b"start");
+        hasher.update(&start.seq.to_le_bytes());
+        hasher.update(&start.mac);
+        *hasher.finalize().as_bytes()
+    }
+
+    /// Whether a seal of a beginning is good.
+    pub(crate) fn is_start(&self, start: Head, seal: Bytes32) -> bool {
+        // `Hash` compares in constant time.
+        blake3::Hash::from_bytes(self.seal_start(start)) == blake3::Hash::from_bytes(seal)
+    }
+
     /// The anchor, if its seals are good. Without the second all that was written is on the disk.
     pub(crate) fn open_seals(
         &self,
@@ -293,6 +308,8 @@ pub(crate) enum Anchor {
 pub(crate) struct Walk<'a> {
     chain: &'a Chain,
     anchor: Anchor,
+    /// The last record that was dropped.
+    start: Head,
     head: Head,
     erased: u64,
     /// How many records the chain says it lost.
@@ -302,8 +319,9 @@ pub(crate) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    pub(crate) fn new(chain: &'a Chain, anchor: Anchor) -> Self {
-        Self { chain, anchor, head: Head::START, erased: 0, lost: 0, is_excused: false }
+    /// Begins after the last record that was dropped, or at the start.
+    pub(crate) fn new(chain: &'a Chain, anchor: Anchor, start: Head) -> Self {
+        Self { chain, anchor, start, head: start, erased: 0, lost: 0, is_excused: false }
     }
 
     /// Takes the next record, in order of position. `record` is `None` where what is stored
@@ -373,19 +391,21 @@ impl<'a> Walk<'a> {
         let reason = (lost > 0).then(|| {
             format!("{lost} records were lost by unclean stops; `{TAIL_LOST}` says where")
         });
-        let (records, erased) = (self.head.seq, self.erased);
-        AuditReport { ok: true, records, erased, broken_at: None, reason, lost }
+        let dropped = self.start.seq;
+        let (records, erased) = (self.head.seq - dropped, self.erased);
+        AuditReport { ok: true, records, erased, broken_at: None, reason, lost, dropped }
     }
 
     /// The report that the chain breaks after the head reached so far.
     pub(crate) fn broken(&self, reason: String) -> AuditReport {
         AuditReport {
             ok: false,
-            records: self.head.seq,
+            records: self.head.seq - self.start.seq,
             erased: self.erased,
             broken_at: Some(self.head.seq + 1),
             reason: Some(reason),
             lost: self.lost,
+            dropped: self.start.seq,
         }
     }
 }

@@ -65,6 +65,9 @@ pub enum DaemonCommand {
     /// Removes all that is known of an agent: row, wake time, ledger entries, audit anchor,
     /// queued audit, spending. Retire it first, so that running work can't write any of it again.
     ForgetAgent(AgentId),
+    /// Calls an agent otherwise, with all that is known of it. Its chains keep the name they were
+    /// begun with. Retire it first; nothing where there is none of that name.
+    RenameAgent { from: AgentId, to: AgentId },
     /// Keeps a record for the agent's own chain. It moves there, in order and exactly once,
     /// before anything else is read or written in the agent's database.
     QueueAudit(AgentId, AuditEntry),

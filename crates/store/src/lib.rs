@@ -92,7 +92,7 @@ pub use message::{MESSAGE_PAGE_MAX, Message, NewMessage, Part, Role, Window};
 pub use options::{Durability, OPEN_MAX_DEFAULT, StoreOptions};
 pub use outbox::{
     Button, Content, Delivery, DeliveryDestination, DeliveryId, DeliveryState, Doubt, Enqueue,
-    Lane, NewButton, OutboxCommand, Provisional, Rest, SentPart, TurnOrigin,
+    Lane, NewButton, OutboxCommand, Provisional, Rest, SentPart, Tried, TurnOrigin,
 };
 pub use seal::{Counted, Seals};
 pub use search::Hit;
@@ -101,6 +101,7 @@ pub use shown::{
     RecipeAgain, ShownAgain, ShownCall, ShownFrame, ShownPart, ShownRecipe, ShownSummary,
 };
 pub use sqlite::examine::{CopyOf, Examiner, examine_board};
+pub use sqlite::renaming::adopt;
 pub use sqlite::snapshot::{HomeSnapshot, board_of};
 pub use store::Store;
 pub use turn::{

@@ -98,6 +98,10 @@ fn command(command: &AgentCommand) -> Result<()> {
         AgentCommand::EndSession { session, .. }
         | AgentCommand::SummariseSession { session, .. }
         | AgentCommand::TouchSession { session, .. } => reference(session),
+        AgentCommand::ChooseModel { session, model } => {
+            within("the name of a model", model.as_ref().map_or(0, |it| it.len()), NAME_BYTES_MAX)?;
+            reference(session)
+        }
         AgentCommand::Append { session, messages: all } => {
             reference(session)?;
             messages(all)
@@ -176,6 +180,8 @@ fn command(command: &AgentCommand) -> Result<()> {
         | AgentCommand::EraseAuditContent(_)
         | AgentCommand::ReplaceTurn { .. }
         | AgentCommand::ForgetSession { .. }
+        | AgentCommand::ResumeSession { .. }
+        | AgentCommand::DropAudit { .. }
         | AgentCommand::PruneIdempotency { .. } => Ok(()),
     }
 }

@@ -10,7 +10,7 @@ use crate::ingress::{
     Pairing, PairingRequest, PlatformUser, Tries,
 };
 use crate::memory::{FragmentId, Frozen, MemoryList, MemorySource, NewFragment};
-use crate::outbox::{DeliveryId, Doubt, Enqueue, Lane, Rest, SentPart};
+use crate::outbox::{DeliveryId, Doubt, Enqueue, Lane, Rest, SentPart, Tried};
 use crate::turn::{Accept, Conclude, Join};
 use insula_world::Timestamp;
 
@@ -166,6 +166,10 @@ fn sessions_and_messages_are_bounded() {
         row("a session key", NAME_BYTES_MAX, |n| AgentCommand::TouchSession {
             session: reference(n),
             at: AT,
+        }),
+        row("the name of a model", NAME_BYTES_MAX, |n| AgentCommand::ChooseModel {
+            session: reference(1),
+            model: Some(text(n).into()),
         }),
         row("a session key", NAME_BYTES_MAX, |n| AgentCommand::Append {
             session: reference(n),
@@ -405,7 +409,7 @@ fn the_outbox_is_bounded() {
             outbox(OutboxCommand::Waits { id, why: text(n), at: AT })
         }),
         row(why, DELIVERY_WHY_BYTES_MAX, move |n| {
-            outbox(OutboxCommand::PutOff { id, until: AT, why: text(n), at: AT })
+            outbox(OutboxCommand::PutOff { id, until: AT, why: text(n), tried: Tried::Now, at: AT })
         }),
         row(why, DELIVERY_WHY_BYTES_MAX, move |n| {
             outbox(OutboxCommand::InDoubt { id, then: Doubt::Hold, why: text(n), at: AT })

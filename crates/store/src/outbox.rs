@@ -150,6 +150,8 @@ pub struct Delivery {
     pub attempts: u32,
     /// How often a request for the part that is next may have arrived unknown to us.
     pub doubts: u32,
+    /// When a request for the part that is next was first made, while the platform may have it.
+    pub tried_at: Option<Timestamp>,
     /// Not before this time.
     pub next_at: Timestamp,
     /// Why it stands as it does.
@@ -214,6 +216,8 @@ pub struct TurnOrigin {
     pub delivery_key: [u8; 16],
     /// What was shown of the reply so far.
     pub provisional: Provisional,
+    /// When it was first begun to show something, while it is not known under which name.
+    pub tried_at: Option<Timestamp>,
 }
 
 /// One change to the outbox. What names a delivery that is no more (its session was
@@ -243,6 +247,8 @@ pub enum OutboxCommand {
         /// Not before.
         until: Timestamp,
         why: String,
+        /// Whether the platform may have what was tried.
+        tried: Tried,
         at: Timestamp,
     },
     /// A request may have arrived.
@@ -264,7 +270,7 @@ pub enum OutboxCommand {
     Drop { id: DeliveryId, instead: Option<String>, at: Timestamp },
     /// Something is about to be shown of a turn's reply. Refuses with
     /// [`NoDelivery`](crate::StoreError::NoDelivery) once the turn is over.
-    ProvisionalBegun { turn: TurnId },
+    ProvisionalBegun { turn: TurnId, at: Timestamp },
     /// What was shown has this name, or (`None`) was certainly not shown.
     ProvisionalShown {
         turn: TurnId,
@@ -294,6 +300,15 @@ pub enum Rest {
     More,
     /// Nothing: it was sent.
     Nothing,
+}
+
+/// Since when a platform may have something that is to be sent again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tried {
+    /// The last request may have arrived: since the first that was begun.
+    Now,
+    /// The last request did not: since then, if an earlier one may have.
+    AsBefore(Option<Timestamp>),
 }
 
 /// What is to be done about a request that may have arrived.

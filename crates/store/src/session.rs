@@ -85,4 +85,6 @@ pub struct Session {
     pub summary: Option<Summary>,
     /// The place of its newest message; 0 while there is none.
     pub last: MessageSeq,
+    /// The model that is asked first in it, where somebody chose one.
+    pub model: Option<Box<str>>,
 }

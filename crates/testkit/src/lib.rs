@@ -7,12 +7,15 @@ pub mod attempts;
 pub mod daemon;
 pub mod editor;
 pub mod home;
+pub mod mattermost;
 pub mod model;
 pub mod signal;
+pub mod socket;
 pub mod strict;
 pub mod synapse;
 pub mod telegram;
 pub mod upstream;
+pub mod whatsapp;
 pub mod world;
 
 pub use daemon::{Daemon, Output, run, run_bare, run_with_input, try_run};

@@ -231,8 +231,9 @@ async fn perform(stream: &mut Box<dyn Stream>, steps: Vec<Step>) -> After {
     After::NextRequest
 }
 
-/// The next request, or `None` when the client closed the connection.
-pub(crate) async fn read_request(
+/// The next request, or `None` when the client closed the connection. What came behind it is left
+/// in `buffer`.
+pub async fn read_request(
     stream: &mut Box<dyn Stream>,
     buffer: &mut Vec<u8>,
     connection: usize,

@@ -6,7 +6,7 @@ use crate::LOG;
 use crate::budget::{BudgetError, Payer};
 use crate::course::TurnFailure;
 use crate::model_call::ModelCall;
-use crate::showings::{MEMORY, PLACE, Told};
+use crate::shown_calls::{MEMORY, PLACE, Told};
 use crate::turn::{Broken, Turn};
 use insula_domain::FailureCause;
 use insula_models as models;
@@ -263,7 +263,7 @@ impl Turn<'_> {
         };
         let (link, place, mut stream) = (answering.link, answering.place, answering.stream);
         if let Some(body) = stream.take_asked() {
-            self.note_shown(&body, request, &link, asking);
+            self.note_shown(&body, request, &link, asking.told());
         }
         let blind = stream.adjustments().without_pictures.then(|| link.to_string().into());
         let mut gathering = Gathering::default();

@@ -285,7 +285,7 @@ impl Engine {
     }
 
     /// Tells hooks of what became of a conversation.
-    async fn tell(&self, agent: &AgentContext, key: &str, event: HookEvent) {
+    pub(super) async fn tell(&self, agent: &AgentContext, key: &str, event: HookEvent) {
         let occasion = Occasion {
             agent,
             session: Some((key, SessionId(0))),
@@ -419,7 +419,8 @@ impl Engine {
             };
             // A lane that is full has a conversation of more than one turn.
             let stop = CancellationToken::new();
-            let work = Work { who, debounce: None, run: Box::pin(forget), stop };
+            let place = Arc::default();
+            let work = Work { who, debounce: None, run: Box::pin(forget), stop, place };
             let _ = self.lanes.enter(&key, work);
         }
         taken

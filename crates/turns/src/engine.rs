@@ -281,6 +281,7 @@ impl Engine {
     pub(super) fn line_up(&self, key: &SessionKey, context: TurnContext) -> Result<(), Busy> {
         let leave = self.live.enter(key, context.live.clone());
         let (who, stop) = (context.principal.clone(), context.live.cancel.clone());
+        let place = context.live.place.clone();
         let debounce = context.live.debounce.is_some().then(|| {
             let (live, clock) = (context.live.clone(), self.shop.world.clock.clone());
             Box::pin(async move {
@@ -295,7 +296,7 @@ impl Engine {
             // Boxed when it runs: a turn weighs some twenty kilobytes, and many may wait.
             Box::pin(serve::serve(&shop, context)).await;
         };
-        self.lanes.enter(key, Work { who, debounce, run: Box::pin(work), stop })
+        self.lanes.enter(key, Work { who, debounce, run: Box::pin(work), stop, place })
     }
 }
 

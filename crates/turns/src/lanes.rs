@@ -3,9 +3,10 @@
 //!
 //! Every session with work has a lane: a bounded queue and one task that empties it. A turn
 //! waits first for a place of its own agent, then for one of the daemon, so that however
-//! much one agent asks, it competes with others by a few turns only.
+//! much one agent asks, it competes with others by a few turns only. One that waits for a turn of
+//! another agent gives its places back meanwhile ([`place`](super::place)).
 
-use crate::turn_slots::TurnSlots;
+use crate::place::{DAEMON_WAITING_MAX, Rooms, TurnPlace};
 use insula_domain::Actor;
 use insula_domain::{AgentId, SessionKey};
 use insula_registry::keyed::{KeyedGuard, KeyedLocks};
@@ -37,6 +38,8 @@ pub struct Work {
     pub run: Pin<Box<dyn Future<Output = ()> + Send>>,
     /// Who says stop ends it at once, also while it waits for a place.
     pub stop: CancellationToken,
+    /// Where it keeps its places.
+    pub(crate) place: Arc<TurnPlace>,
 }
 
 /// The session has as many turns waiting as it may have.
@@ -70,8 +73,10 @@ struct Shared {
     entry_locks: KeyedLocks<SessionKey>,
     /// What waits in each lane that somebody empties.
     sessions: Mutex<HashMap<SessionKey, VecDeque<Work>>>,
-    agents: Mutex<HashMap<AgentId, Arc<TurnSlots>>>,
+    agents: Mutex<HashMap<AgentId, Rooms>>,
     all_turns: Arc<Semaphore>,
+    /// Turns that wait for those of other agents, without a place.
+    all_waiting: Arc<Semaphore>,
 }
 
 impl Shared {
@@ -96,6 +101,7 @@ impl Lanes {
                 sessions: Mutex::default(),
                 agents: Mutex::default(),
                 all_turns: Arc::new(Semaphore::new(DAEMON_TURNS_MAX)),
+                all_waiting: Arc::new(Semaphore::new(DAEMON_WAITING_MAX)),
             }),
         }
     }
@@ -130,10 +136,11 @@ impl Lanes {
 
 /// Works through one lane, and ends when it is empty.
 async fn empty(shared: Arc<Shared>, key: SessionKey) {
-    let agent = {
+    let rooms = {
         let mut agents = shared.agents.lock().unwrap_or_else(PoisonError::into_inner);
-        let places = || TurnSlots::new(AGENT_TURNS_MAX);
-        agents.entry(key.agent.clone()).or_insert_with(places).clone()
+        let Shared { all_turns, all_waiting, .. } = &*shared;
+        let rooms = || Rooms::new(AGENT_TURNS_MAX, all_turns, all_waiting);
+        agents.entry(key.agent.clone()).or_insert_with(rooms).clone()
     };
     while let Some(work) = shared.next(&key) {
         if let Some(debounce) = work.debounce {
@@ -143,13 +150,14 @@ async fn empty(shared: Arc<Shared>, key: SessionKey) {
                 () = work.stop.cancelled() => {}
             }
         }
-        let _places = tokio::select! {
+        tokio::select! {
             biased;
-            places = async { (agent.enter(&work.who).await, shared.all_turns.acquire().await) } => Some(places),
+            () = work.place.enter(&rooms, &work.who) => {}
             // A turn that was stopped only writes that down.
-            () = work.stop.cancelled() => None,
-        };
+            () = work.stop.cancelled() => {}
+        }
         // In a task of its own: a turn that panics ends alone.
         let _ = tokio::spawn(work.run).await;
+        work.place.leave();
     }
 }

@@ -14,6 +14,7 @@ use insula_domain::marks::plain;
 use insula_domain::{Actor, AgentId, Label, Link, LinkKind};
 use insula_registry::context::{AgentContext, LinkTurn};
 use insula_registry::events::turn::{TurnEnd, TurnEvent};
+use insula_registry::events::{AgentEvent, WorkEvent};
 use insula_store::{About, AgentCommand, IdempotencyKey, MessageSeq, Part, StoreError, TurnId};
 use insula_tools::{Agents, HandError, ToolError};
 use serde_json::json;
@@ -106,8 +107,17 @@ impl<'c> TurnLinks<'c> {
             .begin(inbound, around)
             .await
             .map_err(|error| not_taken(&link.to, error))?;
+        self.tell_taken(link, Some(turn));
         self.record(link).await?;
         Ok(Asked { agent, by, turn, handle })
+    }
+
+    /// Tells whoever follows the other agent.
+    fn tell_taken(&self, link: &Link, turn: Option<TurnId>) {
+        self.shop.registry.hub.tell(&link.to, || {
+            let (from, kind) = (self.cx.agent.id.clone(), link.kind);
+            AgentEvent::Work(WorkEvent::LinkTaken { from, kind, turn })
+        });
     }
 
     /// The record of what went over a link: to whom and from which audiences. Never what it says.
@@ -122,8 +132,12 @@ impl<'c> TurnLinks<'c> {
         });
         let trail = &self.shop.trail;
         let record = trail.record(&cx.agent, cx.about(), &cx.principal, "link.used", content);
-        let done = cx.agent.store.commit(vec![AgentCommand::Audit(record)]).await;
-        done.map(drop).map_err(store)
+        cx.agent.store.commit(vec![AgentCommand::Audit(record)]).await.map_err(store)?;
+        self.shop.registry.hub.tell(&cx.agent.id, || {
+            let (to, kind, turn) = (link.to.clone(), link.kind, cx.turn);
+            AgentEvent::Work(WorkEvent::LinkUsed { to, kind, turn })
+        });
+        Ok(())
     }
 
     /// Waits for the end of a turn of another agent, as long as the link allows.
@@ -208,8 +222,12 @@ impl Agents for TurnLinks<'_> {
 
     async fn ask(&self, agent: &str, message: &str) -> Result<String, ToolError> {
         let link = self.link(LinkKind::Ask, agent)?;
+        let too_many = "too many conversations wait for other agents at the moment; go on without, or try again later";
+        let leave = self.cx.live.place.may_wait().ok_or_else(|| hand(too_many))?;
         let mut asked = self.begin(&link, message).await?;
-        let end = self.wait(&link, &mut asked).await?;
+        // Meanwhile others run in its place: whom it asks, perhaps, or who waits for this agent.
+        let wait = self.wait(&link, &mut asked);
+        let end = leave.until(&self.cx.live.cancel, wait).await?;
         match end {
             TurnEnd::Replied { text, .. } => {
                 self.see(&asked).await?;
@@ -238,6 +256,7 @@ impl Agents for TurnLinks<'_> {
             Some(name) => {
                 let link = self.link(LinkKind::Handoff, name)?;
                 let told = handing.over(&link, summary).await?;
+                self.tell_taken(&link, None);
                 self.record(&link).await?;
                 Ok(told)
             }

@@ -3,6 +3,7 @@
 use crate::debounce::Debounce;
 use crate::editor_questions::EditorQuestions;
 use crate::past::{Past, ends_passage};
+use crate::place::TurnPlace;
 use crate::redaction::Redaction;
 use insula_domain::Actor;
 use insula_domain::{AgentId, SessionKey};
@@ -36,6 +37,8 @@ pub(crate) struct LiveTurn {
     given_up: Mutex<Option<String>>,
     /// What it asked the editor it was asked from.
     pub(crate) editor: EditorQuestions,
+    /// Its places among all turns. A child runs in its parent's.
+    pub(crate) place: Arc<TurnPlace>,
 }
 
 /// A turn that is not over, for who looks at all of them.
@@ -75,7 +78,8 @@ impl LiveTurn {
         let cancel = CancellationToken::new();
         let inbox = tokio::sync::Mutex::new(Inbox { names, ..Inbox::default() });
         let (given_up, editor) = (Mutex::default(), EditorQuestions::default());
-        Self { turn, principal, cancel, inbox, voice, debounce, given_up, editor }
+        let place = Arc::default();
+        Self { turn, principal, cancel, inbox, voice, debounce, given_up, editor, place }
     }
 
     /// A child's, which ends when `cancel` says so.
@@ -87,7 +91,8 @@ impl LiveTurn {
     ) -> Self {
         let inbox = tokio::sync::Mutex::default();
         let (given_up, editor) = (Mutex::default(), EditorQuestions::default());
-        Self { turn, principal, cancel, inbox, voice, debounce: None, given_up, editor }
+        let (debounce, place) = (None, Arc::default());
+        Self { turn, principal, cancel, inbox, voice, debounce, given_up, editor, place }
     }
 
     /// Ends it, for a reason that whoever waits for it is told.

@@ -1,13 +1,15 @@
-//! Conversations that are older than their agent keeps them: forgotten, with what came along and
-//! what programs printed in them.
+//! What is older than its agent keeps it: conversations, with what came along and what programs
+//! printed in them; what came with messages; audit records.
 //!
-//! Only databases of agents that keep conversations for a limited time are opened for it, one
-//! after the other, when the daemon starts and once a day.
+//! Only databases of agents that keep something for a limited time are opened for it, one after the
+//! other, when the daemon starts and once a day. Then it is noted, too, how much each agent has.
 
 use crate::engine::Engine;
+use insula_config::agent::AttachmentsKept;
 use insula_domain::Actor;
 use insula_registry::context::AgentContext;
-use insula_store::{About, SessionState, StoreError};
+use insula_registry::kept_files;
+use insula_store::{About, AgentCommand, SessionState, StoreError};
 use insula_world::Timestamp;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,6 +26,11 @@ impl Engine {
     pub async fn keep_to_time(&self, stop: CancellationToken) {
         loop {
             self.forget_what_is_too_old(&stop).await;
+            self.forget_attachments(&stop).await;
+            self.drop_old_records(&stop).await;
+            if let Err(error) = self.shop.caps.note_sizes().await {
+                tracing::warn!(%error, "how much agents have on the disk could not be noted");
+            }
             tokio::select! {
                 () = stop.cancelled() => return,
                 () = self.shop.world.clock.sleep(LOOK_EVERY) => {}
@@ -52,14 +59,67 @@ impl Engine {
         }
     }
 
+    /// Removes what came with messages and is kept no longer.
+    async fn forget_attachments(&self, stop: &CancellationToken) {
+        let snapshot = self.shop.registry.snapshot();
+        for agent in snapshot.agents.values().filter_map(|entry| entry.state.context()) {
+            let AttachmentsKept { keep, bytes } = agent.attachments_kept;
+            if (keep.is_none() && bytes.is_none()) || stop.is_cancelled() {
+                continue;
+            }
+            let before = keep.map(|keep| self.so_long_ago(keep).as_millis());
+            let folder = self.shop.caps.home.agent(&agent.id);
+            let forget = move || kept_files::forget_attachments(&folder, before, bytes);
+            match self.shop.world.storage.run(forget).await {
+                Ok((0, _)) => {}
+                Ok((count, bytes)) => {
+                    tracing::info!(agent = %agent.id, count, bytes, "removed what came with messages and was kept long enough");
+                }
+                Err(error) => {
+                    tracing::warn!(agent = %agent.id, %error, "what came with messages could not be looked at");
+                }
+            }
+        }
+    }
+
+    /// Drops audit records that are older than their agent keeps them, a part at a time.
+    async fn drop_old_records(&self, stop: &CancellationToken) {
+        let snapshot = self.shop.registry.snapshot();
+        for agent in snapshot.agents.values().filter_map(|entry| entry.state.context()) {
+            let Some(keep) = agent.audit_keep else { continue };
+            let before = self.so_long_ago(keep);
+            loop {
+                if stop.is_cancelled() {
+                    return;
+                }
+                let (at, generation) = (self.shop.world.clock.now(), agent.generation.0);
+                let drop = vec![AgentCommand::DropAudit { before, at, generation }];
+                match agent.store.commit(drop).await {
+                    // There may be more than are dropped at once.
+                    Ok(done) if !done.audit.is_empty() => {}
+                    Ok(_) => break,
+                    Err(error) => {
+                        tracing::warn!(agent = %agent.id, %error, "old audit records could not be dropped");
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    fn so_long_ago(&self, keep: Duration) -> Timestamp {
+        let now = self.shop.world.clock.now().as_millis();
+        let keep = i64::try_from(keep.as_millis()).unwrap_or(i64::MAX);
+        Timestamp::from_millis(now.saturating_sub(keep))
+    }
+
     /// Forgets the conversations of an agent in which nothing happened for so long; how many.
     async fn forget_older_than(
         &self,
         agent: &Arc<AgentContext>,
         keep: Duration,
     ) -> Result<usize, StoreError> {
-        let now = self.shop.world.clock.now().as_millis();
-        let oldest = now.saturating_sub(i64::try_from(keep.as_millis()).unwrap_or(i64::MAX));
+        let oldest = self.so_long_ago(keep).as_millis();
         let mut count = 0;
         let mut before = None;
         loop {

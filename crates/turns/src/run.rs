@@ -69,6 +69,7 @@ impl Turn<'_> {
         let cx = self.cx;
         self.note_begin();
         self.go_on()?;
+        self.look_up_choice().await?;
         let mut chain = self.chain().await?;
         let tools = cx.wishes.beside(self.shop.tools(&cx.agent));
         let limit = self.shop.history_tokens(&cx.agent, &chain, &tools).await;
@@ -86,6 +87,9 @@ impl Turn<'_> {
         }
         self.before_turn(&mut history).await?;
         let mut may_compress = true;
+        if self.is_to_be_notes() && self.compress(&chain, &mut history, 0).await? {
+            self.recall_anew().await?;
+        }
         let iterations_max = cx.kin.iterations_max();
         for step in 0..iterations_max {
             if let Some(why) = cx.kin.over(self.spent) {
@@ -190,7 +194,8 @@ impl Turn<'_> {
     /// The models it may ask by now.
     pub(super) async fn chain(&mut self) -> Result<Chain, Broken> {
         self.still().await?;
-        let chain = self.shop.chain_under(&self.cx.agent, self.now.as_deref());
+        let chosen = self.chosen.as_ref();
+        let chain = self.shop.chain_from(chosen, &self.cx.agent, self.now.as_deref());
         chain.map_err(|why| Broken::Said(TurnFailure::new(FailureCause::Settings, why)))
     }
 

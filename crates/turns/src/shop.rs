@@ -6,6 +6,7 @@ use crate::course::FailureCounts;
 use crate::history::WindowCache;
 use crate::host::Host;
 use crate::messages::outputs_of;
+use crate::notes_wishes::NotesWishes;
 use crate::redaction::Redaction;
 use crate::subagents::Gauge;
 use crate::tokens::text_tokens;
@@ -60,6 +61,8 @@ pub(crate) struct Shop {
     pub(crate) schemas: BTreeMap<Box<str>, ToolSchema>,
     pub(crate) preamble_text: Arc<str>,
     pub(crate) windows: WindowCache,
+    /// Conversations whose older part is to become notes.
+    pub(crate) notes_wishes: NotesWishes,
     /// How many turns failed, by cause.
     pub(crate) failures: FailureCounts,
     pub(crate) budgets: Budgets,
@@ -134,6 +137,7 @@ impl Shop {
             schemas: schemas.collect(),
             preamble_text: prompt::preamble_text(),
             windows: WindowCache::default(),
+            notes_wishes: NotesWishes::default(),
             failures: FailureCounts::default(),
         }
     }
@@ -183,10 +187,21 @@ impl Shop {
         agent: &AgentContext,
         now: Option<&AgentContext>,
     ) -> Result<Chain, String> {
+        self.chain_from(None, agent, now)
+    }
+
+    /// The same with a model in front that somebody chose.
+    pub(crate) fn chain_from(
+        &self,
+        chosen: Option<&ModelRef>,
+        agent: &AgentContext,
+        now: Option<&AgentContext>,
+    ) -> Result<Chain, String> {
         let holds = now.unwrap_or(agent);
         let is_left = |model: &&ModelRef| now.is_none_or(|now| now.leaves(agent, model));
         let (mut links, mut nowhere) = (Vec::new(), Vec::new());
-        for model in agent.models.models.iter().filter(is_left) {
+        let others = agent.models.models.iter().filter(|it| Some(*it) != chosen);
+        for model in chosen.into_iter().chain(others).filter(is_left) {
             match self.link(holds, model) {
                 Ok(link) => links.push(link),
                 Err(why) => nowhere.push(why),

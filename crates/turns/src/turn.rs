@@ -15,6 +15,7 @@ use crate::showings::Showings;
 use crate::shown::{ShownHistory, Times, TimesTold};
 use crate::subagents::Kin;
 use crate::{one_off, prompt, untrusted};
+use insula_config::model::ModelRef;
 use insula_domain::{
     Actor, FailureCause, Integrity, Label, ScopeName, SessionKey, Source, SourceKind,
 };
@@ -229,6 +230,8 @@ pub(crate) struct Turn<'t> {
     pub(super) now: Option<Arc<AgentContext>>,
     /// The call that goes on from where it asked, while it is made: it was judged when it began.
     pub(super) goes_on: Option<Box<str>>,
+    /// The model that is asked first because somebody chose it.
+    pub(super) chosen: Option<ModelRef>,
 }
 
 impl<'t> Turn<'t> {
@@ -254,6 +257,7 @@ impl<'t> Turn<'t> {
             takes_calls_at_once: false,
             now: None,
             goes_on: None,
+            chosen: None,
         }
     }
 }

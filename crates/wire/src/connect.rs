@@ -41,20 +41,20 @@ impl Connector {
         Self { tls: TlsConnector::from(Arc::new(config)), ..self.clone() }
     }
 
-    async fn connect(self, uri: http::Uri) -> io::Result<Wire> {
+    /// A connection for itself, by the scheme of `uri`: `https` and `wss` with TLS.
+    pub(crate) async fn open(&self, uri: &http::Uri) -> io::Result<Box<dyn Stream>> {
         let host = uri.host().ok_or(io::ErrorKind::InvalidInput)?;
         // A literal IPv6 address stands in brackets in a URI and nowhere else.
         let host = host.trim_start_matches('[').trim_end_matches(']');
-        let secure = uri.scheme() == Some(&http::uri::Scheme::HTTPS);
+        let secure = matches!(uri.scheme_str(), Some("https" | "wss"));
         let port = uri.port_u16().unwrap_or(if secure { 443 } else { 80 });
         let addresses = self.network.resolve(host, port).await?;
         let stream = self.race(&addresses).await?;
         if !secure {
-            return Ok(Wire(TokioIo::new(stream)));
+            return Ok(stream);
         }
         let name = ServerName::try_from(host.to_owned()).map_err(io::Error::other)?;
-        let stream: Box<dyn Stream> = Box::new(self.tls.connect(name, stream).await?);
-        Ok(Wire(TokioIo::new(stream)))
+        Ok(Box::new(self.tls.connect(name, stream).await?))
     }
 
     /// Tries the addresses of the first one's family in order, and beside them, a moment
@@ -114,7 +114,8 @@ impl tower_service::Service<http::Uri> for Connector {
     }
 
     fn call(&mut self, uri: http::Uri) -> Self::Future {
-        Box::pin(self.clone().connect(uri))
+        let connector = self.clone();
+        Box::pin(async move { Ok(Wire(TokioIo::new(connector.open(&uri).await?))) })
     }
 }
 

@@ -61,6 +61,11 @@ impl Transport {
         Self::over(self.connector.apart(), self.clock.clone())
     }
 
+    /// What makes connections that are no requests.
+    pub(crate) fn connector(&self) -> &Connector {
+        &self.connector
+    }
+
     /// The clock that answers are waited for by.
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.clock

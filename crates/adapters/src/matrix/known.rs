@@ -16,6 +16,8 @@ const MESSAGES_MAX: usize = 8192;
 const INVITES_MAX: usize = 1024;
 /// Encrypted rooms the operator was told of.
 const ENCRYPTED_MAX: usize = 256;
+/// Signs of ours that stand on messages.
+const SIGNS_MAX: usize = 1024;
 /// Rooms that see us typing.
 const TYPING_MAX: usize = 1024;
 /// Direct rooms we believe the server about.
@@ -63,6 +65,8 @@ pub(super) struct RoomCache {
     pub encrypted: Bounded<Box<str>, ()>,
     /// Rooms that see us typing.
     pub typing: Bounded<Box<str>, ()>,
+    /// Our sign on a message of a room, by what the server calls it.
+    pub signs: Bounded<(Box<str>, Box<str>), Box<str>>,
     /// Questions that keep failing, and how often in a row.
     pub failures: Bounded<String, u8>,
     rooms: Bounded<Box<str>, Room>,
@@ -77,6 +81,7 @@ impl Default for RoomCache {
             invites: Bounded::new(INVITES_MAX),
             encrypted: Bounded::new(ENCRYPTED_MAX),
             typing: Bounded::new(TYPING_MAX),
+            signs: Bounded::new(SIGNS_MAX),
             failures: Bounded::new(64),
             rooms: Bounded::new(ROOMS_MAX),
             direct: BTreeSet::new(),

@@ -457,6 +457,7 @@ fn timeline_filter(len: usize) -> Value {
             "m.room.message",
             "m.sticker",
             "m.room.encrypted",
+            "m.reaction",
             "m.room.redaction",
             "m.room.member",
             "m.room.tombstone",

@@ -16,6 +16,7 @@
 //! | members | `GET client/v3/rooms/{room}/joined_members`, `…/state/m.room.member/{us}` |
 //! | direct rooms | `GET`, `PUT client/v3/user/{us}/account_data/m.direct` |
 //! | saying | `PUT client/v3/rooms/{room}/send/m.room.message/{transaction}` |
+//! | a reaction | `PUT client/v3/rooms/{room}/send/m.reaction/{transaction}`, `…/redact/{event}/{transaction}` |
 //! | typing | `PUT client/v3/rooms/{room}/typing/{us}` |
 //! | read up to here | `POST client/v3/rooms/{room}/read_markers` |
 //! | an invitation | `POST client/v3/join/{room}?via=` |
@@ -35,7 +36,9 @@
 //! **Messages.** `m.room.message` by `msgtype`, and `m.sticker`. A change is an event with
 //! `rel_type: m.replace` and `m.new_content`; it counts only when its sender wrote the original,
 //! which the server does not check. `m.room.redaction` takes back. `m.mentions` says who is
-//! addressed. Files are `mxc://server/id`. Reactions, presence and receipts are not asked for.
+//! addressed. Files are `mxc://server/id`. A reaction is an `m.reaction` with
+//! `rel_type: m.annotation`; taking it back is a redaction, which does not tell what it was. Presence
+//! and receipts are not asked for.
 //!
 //! **Saying** is idempotent: the homeserver answers the same transaction of the same device with
 //! the event it made of it the first time.
@@ -54,12 +57,13 @@ mod send;
 mod text;
 mod wire;
 
+use crate::declared::{Declared, REQUEST_LEN_MAX, Support};
 use api::{Homeserver, Trouble, segment};
 use async_trait::async_trait;
 use bytes::Bytes;
 use insula_channel::{
-    Adapter, Attachment, Body, BotIdentity, ConnectFault, Features, FetchError, Inbox, MessageId,
-    Outbound, Post, PostError, PostTarget, Posted,
+    Adapter, Attachment, Body, BotIdentity, ConnectFault, Features, FetchError, Idempotency, Inbox,
+    MessageId, Outbound, OwnSign, Post, PostError, PostTarget, Posted, TextLimit,
 };
 use insula_domain::{AccountId, IdError, Platform};
 use insula_wire::{Method, Transport};
@@ -82,6 +86,33 @@ const SILENCE_MAX: Duration = Duration::from_secs(120);
 /// How long a message may be, in UTF-16 units: with its formatting it has to fit into an event
 /// of 64 KiB, and plain it does in any script.
 const TEXT_UNITS: usize = 16_000;
+
+const FEATURES: Features = Features {
+    text: TextLimit::Utf16(TEXT_UNITS),
+    can_edit: Some(EDIT_EVERY),
+    idempotency: Idempotency::Always,
+    has_buttons: false,
+    can_react: true,
+    typing: Some(TYPING),
+    silence_max: SILENCE_MAX,
+};
+
+/// What Matrix can do here.
+pub static DECLARED: Declared = Declared {
+    platform: "matrix",
+    name: "Matrix",
+    hears_by: "asking (`/sync`)",
+    features: FEATURES,
+    topics: Some("a thread"),
+    hears_edits: Support::Yes,
+    hears_deletions: Support::Yes,
+    hears_reactions: Support::If("when put"),
+    files: Support::Yes,
+    observes: Support::Yes,
+    roles: None,
+    commands: Support::No,
+    request_len_max: REQUEST_LEN_MAX,
+};
 
 /// An account's settings.
 pub struct Settings {
@@ -152,8 +183,17 @@ impl Matrix {
         transaction: &str,
         content: &Value,
     ) -> Result<MessageId, PostError> {
+        self.send_kind(("m.room.message", target), transaction, content).await
+    }
+
+    async fn send_kind(
+        &self,
+        (kind, target): (&str, &PostTarget),
+        transaction: &str,
+        content: &Value,
+    ) -> Result<MessageId, PostError> {
         let path = format!(
-            "/client/v3/rooms/{}/send/m.room.message/{}",
+            "/client/v3/rooms/{}/send/{kind}/{}",
             segment(target.chat.as_str()),
             segment(transaction)
         );
@@ -262,14 +302,7 @@ impl Adapter for Matrix {
 #[async_trait]
 impl Outbound for Matrix {
     fn features(&self) -> Features {
-        Features {
-            text_units: TEXT_UNITS,
-            can_edit: Some(EDIT_EVERY),
-            is_idempotent: true,
-            has_buttons: false,
-            typing: Some(TYPING),
-            silence_max: SILENCE_MAX,
-        }
+        FEATURES
     }
 
     async fn post(&self, post: &Post) -> Result<Posted, PostError> {
@@ -312,6 +345,27 @@ impl Outbound for Matrix {
         self.known().typing.insert(room.into(), ());
         let timeout_ms = u64::try_from(TYPING.as_millis()).unwrap_or(u64::MAX);
         self.send_typing(room, &us, &json!({ "typing": true, "timeout": timeout_ms })).await;
+    }
+
+    async fn react(&self, target: &PostTarget, message: &MessageId, sign: OwnSign, on: bool) {
+        let name = (target.chat.as_str().into(), message.0.clone());
+        if on {
+            let about = json!({
+                "rel_type": "m.annotation", "event_id": &*message.0, "key": sign.emoji(),
+            });
+            let content = json!({ "m.relates_to": about });
+            let sent = self.send_kind(("m.reaction", target), &self.transaction(), &content).await;
+            if let Ok(put) = sent {
+                self.known().signs.insert(name, put.0);
+            }
+            return;
+        }
+        // After a restart it is not known which event it was, and it stays.
+        let Some(put) = self.known().signs.remove(&name) else { return };
+        let (room, event) = (segment(target.chat.as_str()), segment(&put));
+        let transaction = self.transaction();
+        let path = format!("/client/v3/rooms/{room}/redact/{event}/{}", segment(&transaction));
+        let _ = self.server.send(Method::PUT, &path, &json!({})).await;
     }
 
     async fn read(&self, target: &PostTarget, message: &MessageId) {

@@ -9,7 +9,7 @@ use super::text::{
 use super::wire::{Event, Members, Relation, relation};
 use insula_channel::{
     Attachment, AttachmentKind, ConnectFault, Envelope, EventId, Happening, Message, MessageId,
-    Quoted, Sender,
+    Quoted, Reaction, ReactionChange, Sender,
 };
 use insula_domain::words::Piece;
 use insula_domain::{ChatId, ChatType, TopicId, UserId, WordSource, Words};
@@ -58,6 +58,7 @@ impl Reading<'_> {
             "m.room.message" | "m.sticker" if event.state_key.is_none() => {
                 self.message(id, &event).await
             }
+            "m.reaction" if event.state_key.is_none() => self.reaction(id, &event).await,
             "m.room.redaction" => self.redaction(id, &event).await,
             "m.room.member" => self.member(id, &event).await,
             "m.room.encrypted" => {
@@ -77,7 +78,9 @@ impl Reading<'_> {
         }
         let topic = match event.relation() {
             Relation::Thread { root, .. } => Some(root),
-            Relation::None | Relation::Reply(_) | Relation::Other => None,
+            Relation::None | Relation::Reply(_) | Relation::Annotation { .. } | Relation::Other => {
+                None
+            }
             Relation::Replace(_) | Relation::Senseless => return Ok(None),
         };
         let earlier =
@@ -115,6 +118,24 @@ impl Reading<'_> {
             return Ok(None);
         };
         Ok(self.sealed(id, event, &event.sender, topic, Happening::Edited(message)))
+    }
+
+    /// A sign on a message. Where that stands, the message itself tells.
+    async fn reaction(&self, id: &str, event: &Event) -> Result<Option<Envelope>, ConnectFault> {
+        let Relation::Annotation { of, sign } = event.relation() else { return Ok(None) };
+        if event.is_redacted || *event.sender == *self.us.id {
+            return Ok(None);
+        }
+        let Some(earlier) = self.earlier(of).await? else { return Ok(None) };
+        self.learn_room().await?;
+        let reaction = Reaction {
+            message: MessageId(of.into()),
+            sign: sign.into(),
+            change: ReactionChange::Put,
+            is_ours: Some(*earlier.sender == *self.us.id),
+        };
+        let (topic, what) = (earlier.topic.as_deref(), Happening::Reacted(reaction));
+        Ok(self.sealed(id, event, &event.sender, topic, what))
     }
 
     async fn redaction(&self, id: &str, event: &Event) -> Result<Option<Envelope>, ConnectFault> {

@@ -199,6 +199,8 @@ pub(super) enum Relation<'a> {
     Thread { root: &'a str, reply: Option<&'a str> },
     /// It says how another is to read.
     Replace(&'a str),
+    /// It puts a sign on another.
+    Annotation { of: &'a str, sign: &'a str },
     /// Anything else: nothing that changes where a message stands.
     Other,
     /// A thread without a beginning, a change of nothing.
@@ -222,6 +224,13 @@ pub(super) fn relation(content: &Value) -> Relation<'_> {
             None => Relation::Senseless,
         },
         Some("m.replace") => event.map_or(Relation::Senseless, Relation::Replace),
+        Some("m.annotation") => {
+            let sign = relates.get("key").and_then(Value::as_str).filter(|it| is_id(it));
+            match (event, sign) {
+                (Some(of), Some(sign)) => Relation::Annotation { of, sign },
+                _ => Relation::Senseless,
+            }
+        }
         Some(_) => Relation::Other,
         None => reply.map_or(Relation::None, Relation::Reply),
     }

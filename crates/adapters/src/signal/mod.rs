@@ -16,6 +16,7 @@
 //! | who we are | `listContacts` | `recipient`, `allRecipients` |
 //! | which groups | `listGroups` | `groupId` |
 //! | say, change | `send` | `recipient` or `groupId`, `message`, `textStyle`, `attachments`, `quoteTimestamp`, `quoteAuthor`, `editTimestamp` |
+//! | react | `sendReaction` | `recipient` or `groupId`, `emoji`, `targetAuthor`, `targetTimestamp`, `remove` |
 //! | show writing | `sendTyping` | `recipient` or `groupId` |
 //! | mark as read | `sendReceipt` | `recipient`, `targetTimestamp` |
 //! | get a file | `getAttachment` | `id`, `recipient` or `groupId` |
@@ -57,13 +58,15 @@ mod words;
 #[cfg(test)]
 mod reading_tests;
 
+use crate::declared::{Declared, REQUEST_LEN_MAX, Support};
 use api::Daemon;
 use async_trait::async_trait;
 use bytes::Bytes;
 use failure::{Failure, Repeat};
 use insula_channel::{
-    Adapter, Attachment, Body, BotIdentity, ConnectFault, Envelope, Features, FetchError, Inbox,
-    MessageId, Outbound, Post, PostError, PostTarget, Posted,
+    Adapter, Attachment, Body, BotIdentity, ConnectFault, Envelope, Features, FetchError,
+    Idempotency, Inbox, MessageId, Outbound, OwnSign, Post, PostError, PostTarget, Posted,
+    TextLimit,
 };
 use insula_domain::{AccountId, ChatType, Platform};
 use insula_wire::{Transport, excerpt};
@@ -84,6 +87,33 @@ const EDIT_EVERY: Duration = Duration::from_secs(10);
 const TYPING: Duration = Duration::from_secs(15);
 /// The oldest signal-cli that Signal's servers talk to.
 const VERSION_MIN: [u32; 3] = [0, 14, 5];
+
+const FEATURES: Features = Features {
+    text: TextLimit::Utf16(TEXT_UNITS_MAX),
+    can_edit: Some(EDIT_EVERY),
+    idempotency: Idempotency::Never,
+    has_buttons: false,
+    can_react: true,
+    typing: Some(TYPING),
+    silence_max: listening::SILENCE_MAX,
+};
+
+/// What Signal can do here.
+pub static DECLARED: Declared = Declared {
+    platform: "signal",
+    name: "Signal",
+    hears_by: "a stream of signal-cli's daemon",
+    features: FEATURES,
+    topics: None,
+    hears_edits: Support::Yes,
+    hears_deletions: Support::Yes,
+    hears_reactions: Support::Yes,
+    files: Support::Yes,
+    observes: Support::Yes,
+    roles: None,
+    commands: Support::No,
+    request_len_max: REQUEST_LEN_MAX,
+};
 
 /// An account's settings.
 pub struct SignalSettings {
@@ -214,14 +244,7 @@ impl Adapter for Signal {
 #[async_trait]
 impl Outbound for Signal {
     fn features(&self) -> Features {
-        Features {
-            text_units: TEXT_UNITS_MAX,
-            can_edit: Some(EDIT_EVERY),
-            is_idempotent: false,
-            has_buttons: false,
-            typing: Some(TYPING),
-            silence_max: listening::SILENCE_MAX,
-        }
+        FEATURES
     }
 
     async fn post(&self, post: &Post) -> Result<Posted, PostError> {
@@ -242,6 +265,16 @@ impl Outbound for Signal {
         // Failing is not worth telling: the sign is a courtesy.
         let cancel = CancellationToken::new();
         let _ = self.daemon.call::<Value>("sendTyping", arguments.into(), &cancel).await;
+    }
+
+    async fn react(&self, target: &PostTarget, message: &MessageId, sign: OwnSign, on: bool) {
+        let Some((sent, author)) = sending::parts_of(message) else { return };
+        let mut arguments = sending::to(target);
+        arguments.insert("emoji".into(), json!(sign.emoji()));
+        arguments.insert("targetAuthor".into(), json!(author.unwrap_or(&self.ours)));
+        arguments.insert("targetTimestamp".into(), json!(sent));
+        arguments.insert("remove".into(), json!(!on));
+        let _ = self.daemon.send::<Value>("sendReaction", arguments.into()).await;
     }
 
     async fn read(&self, _: &PostTarget, message: &MessageId) {

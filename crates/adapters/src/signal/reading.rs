@@ -8,7 +8,8 @@ use super::types::{
 };
 use super::words;
 use insula_channel::{
-    Attachment, AttachmentKind, Envelope, EventId, Happening, Message, MessageId, Quoted, Sender,
+    Attachment, AttachmentKind, Envelope, EventId, Happening, Message, MessageId, Quoted,
+    Reaction as Sign, ReactionChange, Sender,
 };
 use insula_domain::{AccountId, Address, ChatId, ChatType, Platform, UserId, WordSource, Words};
 use insula_world::Timestamp;
@@ -17,6 +18,8 @@ use insula_world::Timestamp;
 const NAME_CHARS_MAX: usize = 128;
 /// How much of what is quoted is kept.
 const QUOTE_CHARS_MAX: usize = 4000;
+/// How much of a sign is kept.
+const SIGN_CHARS_MAX: usize = 32;
 /// Files of one message, at most.
 const FILES_MAX: usize = 32;
 /// Milliseconds that are a date: a little less than the year 10000.
@@ -187,8 +190,20 @@ impl Reader<'_> {
             let id = self.message_id(&origin.chat, whose.as_ref(), gone.target_sent_timestamp);
             return self.event(origin, Happening::Deleted(id));
         }
-        if message.reaction.is_some() {
-            return None;
+        if let Some(reaction) = &message.reaction {
+            let whose =
+                (reaction.target_author_uuid.as_deref(), reaction.target_author_number.as_deref());
+            let whose = Person::new(whose.0, whose.1);
+            let at = reaction.target_sent_timestamp;
+            let change =
+                if reaction.is_remove { ReactionChange::Taken } else { ReactionChange::Put };
+            let what = Happening::Reacted(Sign {
+                message: self.message_id(&origin.chat, whose.as_ref(), at),
+                sign: reaction.emoji.chars().take(SIGN_CHARS_MAX).collect::<String>().into(),
+                change,
+                is_ours: whose.as_ref().map(|whose| self.known.us.is(whose)),
+            });
+            return self.event(origin, what);
         }
         if let Some(said) = self.said(&origin, message, message.timestamp) {
             return self.event(origin, Happening::Said(said));

@@ -3,7 +3,10 @@
 use super::known::Known;
 use super::people::Us;
 use super::reading::{Heard, Reader};
-use insula_channel::{AttachmentKind, Envelope, EventId, Happening, Message, MessageId, Sender};
+use insula_channel::{
+    AttachmentKind, Envelope, EventId, Happening, Message, MessageId, Reaction, ReactionChange,
+    Sender,
+};
 use insula_domain::{AccountId, Address, ChatId, ChatType, Platform, UserId, WordSource, Words};
 use insula_world::Timestamp;
 use serde_json::{Value, json};
@@ -204,6 +207,26 @@ fn what_nobody_typed_is_nobodys_words() {
 }
 
 #[test]
+fn a_reaction_names_the_message_it_is_put_on() {
+    let put = |author: &str, is_remove: bool| {
+        read(message(json!({"reaction": {"emoji": "\u{1f44d}", "targetAuthorUuid": author,
+            "targetSentTimestamp": 55, "isRemove": is_remove}})))
+    };
+    let what = |message: String, change, is_ours| {
+        Happening::Reacted(Reaction {
+            message: MessageId(message.into()),
+            sign: "\u{1f44d}".into(),
+            change,
+            is_ours: Some(is_ours),
+        })
+    };
+    let of_ours = what("55".into(), ReactionChange::Put, true);
+    assert_eq!(put(OUR_UUID, false), Some(expected(of_ours)));
+    let of_hers = what(format!("55/{ANN}"), ReactionChange::Taken, false);
+    assert_eq!(put(ANN, true), Some(expected(of_hers)));
+}
+
+#[test]
 fn what_says_nothing_is_no_event() {
     let fields = json!({"dataMessage": {"timestamp": 5, "message": "x"}});
     let mut of_us = from_ann(fields.clone());
@@ -222,8 +245,6 @@ fn what_says_nothing_is_no_event() {
         from_ann(json!({"syncMessage": {}})),
         message(json!({})),
         message(json!({"message": "  "})),
-        message(json!({"reaction": {"emoji": "x", "targetAuthorUuid": ANN,
-            "targetSentTimestamp": 5, "isRemove": false}})),
         message(json!({"groupInfo": group("DELIVER")})),
         of_us,
     ] {

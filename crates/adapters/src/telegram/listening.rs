@@ -8,7 +8,6 @@ use super::failure::Failure;
 use super::reading::Reader;
 use super::types::{Update, UpdateId, WebhookInfo};
 use super::words::Myself;
-use bytes::Bytes;
 use insula_channel::{ConnectFault, Cursor, Envelope, Inbox, WebAnswer, WebRequest};
 use insula_world::Timestamp;
 use secrecy::{ExposeSecret as _, SecretString};
@@ -29,12 +28,13 @@ const UPDATES_MAX: usize = 100;
 /// count anywhere, and a stale offset would acknowledge what nobody has seen.
 const CURSOR_KEPT_S: i64 = 5 * 24 * 3600;
 /// What is listened to.
-const ALLOWED: [&str; 7] = [
+const ALLOWED: [&str; 8] = [
     "message",
     "edited_message",
     "channel_post",
     "edited_channel_post",
     "callback_query",
+    "message_reaction",
     "my_chat_member",
     "chat_member",
 ];
@@ -178,10 +178,10 @@ impl Telegram {
         secret: &SecretString,
         inbox: &dyn Inbox,
     ) -> WebAnswer {
-        let said = request.headers.iter().find(|(name, _)| &**name == SECRET_HEADER);
+        let said = request.header(SECRET_HEADER);
         // Hashes are compared in constant time, and have one length.
         let hash = |text: &str| blake3::hash(text.as_bytes());
-        let is_right = said.is_some_and(|(_, said)| hash(said) == hash(secret.expose_secret()));
+        let is_right = said.is_some_and(|said| hash(said) == hash(secret.expose_secret()));
         if !is_right {
             return WebAnswer::refused();
         }
@@ -191,7 +191,7 @@ impl Telegram {
         if !envelopes.is_empty() && inbox.take(envelopes, None).await.is_err() {
             return WebAnswer::later();
         }
-        WebAnswer { status: 200, body: Bytes::new() }
+        WebAnswer::empty(200)
     }
 }
 

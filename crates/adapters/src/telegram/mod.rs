@@ -17,12 +17,13 @@
 //! | send a file | `sendPhoto`, `sendDocument` | the same, with `caption` for `text` |
 //! | change | `editMessageText`, `editMessageCaption` | `chat_id`, `message_id`, and as above |
 //! | show writing | `sendChatAction` | `chat_id`, `message_thread_id`, `action` |
+//! | react | `setMessageReaction` | `chat_id`, `message_id`, `reaction` |
 //! | answer a button | `answerCallbackQuery` | `callback_query_id`, `text` |
 //! | get a file | `getFile` | `file_id`; then `GET <base_url>/file/bot<token>/<file_path>` |
 //! | the menu | `setMyCommands` | `commands` |
 //!
 //! An update has an `update_id` and one of `message`, `edited_message`, `channel_post`,
-//! `edited_channel_post`, `callback_query`, `my_chat_member`, `chat_member`; `types.rs` has the
+//! `edited_channel_post`, `callback_query`, `message_reaction`, `my_chat_member`, `chat_member`; `types.rs` has the
 //! fields that are read. It is delivered again until `getUpdates` is called with an `offset`
 //! above its id, or until the webhook is answered with 2xx. A webhook request carries
 //! `X-Telegram-Bot-Api-Secret-Token`.
@@ -31,7 +32,8 @@
 //!
 //! - The platform has no idempotency: a message whose answer was lost may be there
 //!   ([`PostError::Uncertain`]).
-//! - Bots are not told of deletions.
+//! - Bots are not told of deletions, and of reactions in a group only while they are admins there.
+//!   A reaction does not say in which topic its message stands.
 //! - The General topic of a forum has no id on the wire. Here it is 1, as in clients' links; on the
 //!   way out it is left out again, except when showing that we write, where the platform wants it.
 //! - What is said in the name of a chat (anonymous admins, linked channels) has no user.
@@ -53,13 +55,15 @@ mod format_tests;
 #[cfg(test)]
 mod reading_tests;
 
+use crate::declared::{Declared, REQUEST_LEN_MAX, Support};
 use api::Api;
 use async_trait::async_trait;
 use bytes::Bytes;
 use failure::{Failure, Repeat};
 use insula_channel::{
-    Adapter, Attachment, Body, BotIdentity, ConnectFault, Features, FetchError, Inbox, MessageId,
-    Outbound, Post, PostError, PostTarget, Posted, WebAnswer, WebRequest,
+    Adapter, Attachment, Body, BotIdentity, ConnectFault, Features, FetchError, Idempotency, Inbox,
+    MessageId, Outbound, OwnSign, Post, PostError, PostTarget, Posted, TextLimit, WebAnswer,
+    WebMethod, WebRequest,
 };
 use insula_domain::{AccountId, Platform};
 use insula_wire::Transport;
@@ -80,6 +84,34 @@ const TOAST_CHARS_MAX: usize = 200;
 /// What a menu holds, and the texts in it.
 const COMMANDS_MAX: usize = 100;
 const COMMAND_CHARS_MAX: usize = 256;
+
+const FEATURES: Features = Features {
+    text: TextLimit::Utf16(TEXT_UNITS_MAX),
+    // A group takes twenty messages a minute, edits included.
+    can_edit: Some(Duration::from_secs(3)),
+    idempotency: Idempotency::Never,
+    has_buttons: true,
+    can_react: true,
+    typing: Some(Duration::from_secs(5)),
+    silence_max: listening::SILENCE_MAX,
+};
+
+/// What Telegram can do here.
+pub static DECLARED: Declared = Declared {
+    platform: "telegram",
+    name: "Telegram",
+    hears_by: "asking (long poll), or a webhook",
+    features: FEATURES,
+    topics: Some("a topic of a forum"),
+    hears_edits: Support::Yes,
+    hears_deletions: Support::No,
+    hears_reactions: Support::If("in groups where the bot is an admin"),
+    files: Support::Yes,
+    observes: Support::If("with privacy mode off"),
+    roles: None,
+    commands: Support::Yes,
+    request_len_max: REQUEST_LEN_MAX,
+};
 
 /// What an account needs to be told.
 pub struct TelegramSettings {
@@ -267,6 +299,7 @@ impl Adapter for Telegram {
         match &self.mode {
             // As to a request that shows no secret: whoever asks learns nothing.
             Mode::Polling => WebAnswer::refused(),
+            Mode::Webhook { .. } if request.method != WebMethod::Post => WebAnswer::refused(),
             Mode::Webhook { secret, .. } => self.called(&request, secret, inbox).await,
         }
     }
@@ -293,15 +326,7 @@ impl Adapter for Telegram {
 #[async_trait]
 impl Outbound for Telegram {
     fn features(&self) -> Features {
-        Features {
-            text_units: TEXT_UNITS_MAX,
-            // A group takes twenty messages a minute, edits included.
-            can_edit: Some(Duration::from_secs(3)),
-            is_idempotent: false,
-            has_buttons: true,
-            typing: Some(Duration::from_secs(5)),
-            silence_max: listening::SILENCE_MAX,
-        }
+        FEATURES
     }
 
     async fn post(&self, post: &Post) -> Result<Posted, PostError> {
@@ -332,6 +357,17 @@ impl Outbound for Telegram {
         }
         arguments.insert("action".into(), json!("typing"));
         let _: Result<Value, Failure> = self.api.call("sendChatAction", &arguments).await;
+    }
+
+    async fn react(&self, target: &PostTarget, message: &MessageId, sign: OwnSign, on: bool) {
+        let signs = if on { json!([{"type": "emoji", "emoji": sign.emoji()}]) } else { json!([]) };
+        let Ok(number) = message.0.parse::<i64>() else { return };
+        let mut arguments = sending::to(target);
+        // A message has one name in all of a chat.
+        arguments.remove("message_thread_id");
+        arguments.insert("message_id".into(), json!(number));
+        arguments.insert("reaction".into(), signs);
+        let _: Result<Value, Failure> = self.api.call("setMessageReaction", &arguments).await;
     }
 
     async fn acknowledge(&self, press: &str, text: &str) {

@@ -1,12 +1,13 @@
 //! From an update to an envelope. Pure: what it does not understand it leaves out.
 
 use super::types::{
-    CallbackQuery, Chat, Earlier, Media, MemberChange, Message, Origin, Update, User,
+    CallbackQuery, Chat, Earlier, Media, MemberChange, Message, Origin, ReactionUpdate, Update,
+    User,
 };
 use super::words::{self, Myself, Read};
 use insula_channel::{
     Attachment, AttachmentKind, Envelope, EventId, Happening, Message as Said, MessageId, Press,
-    Quoted, Sender,
+    Quoted, Reaction, ReactionChange, Sender,
 };
 use insula_domain::{
     AccountId, Address, ChatId, ChatType, Platform, TopicId, UserId, WordSource, Words,
@@ -63,6 +64,9 @@ impl Reader<'_> {
         }
         if let Some(query) = update.callback_query {
             return self.press(event, query);
+        }
+        if let Some(change) = update.message_reaction {
+            return self.reaction(event, &change);
         }
         if let Some(change) = update.my_chat_member {
             return self.own_membership(event, &change);
@@ -171,6 +175,38 @@ impl Reader<'_> {
         let press = Press { handle: handle.into(), message: id(message_id), data: data?.into() };
         let (user, sender) = named(&from);
         self.envelope(event, &place, user, sender, self.now, Happening::Pressed(press))
+    }
+
+    /// What changed in somebody's reactions to a message: what they put there, or else what they
+    /// took away. Who reacts as a chat is nobody, and decides nothing.
+    fn reaction(&self, event: EventId, change: &ReactionUpdate) -> Option<Envelope> {
+        let ReactionUpdate { old_reaction: old, new_reaction: new, .. } = change;
+        let put = new.iter().find(|sign| !old.contains(sign));
+        let taken = || old.iter().find(|sign| !new.contains(sign));
+        let (sign, what) = match put {
+            Some(sign) => (sign, ReactionChange::Put),
+            None => (taken()?, ReactionChange::Taken),
+        };
+        let sign = match (&sign.emoji, &sign.custom_emoji_id) {
+            (Some(emoji), _) => short(emoji),
+            (None, Some(own)) => format!(":{}:", short(own)),
+            (None, None) => return None,
+        };
+        let user = change.user.as_ref()?;
+        if user.id == self.myself.id {
+            return None;
+        }
+        let (user, sender) = named(user);
+        let place = ChatThread { chat: &change.chat, topic: None };
+        let reaction = Reaction {
+            message: id(change.message_id),
+            sign: sign.into(),
+            change: what,
+            is_ours: None,
+        };
+        let what = Happening::Reacted(reaction);
+        let envelope = self.envelope(event, &place, user, sender, seconds(change.date), what)?;
+        Some(of_the_whole_chat(envelope))
     }
 
     fn own_membership(&self, event: EventId, change: &MemberChange) -> Option<Envelope> {

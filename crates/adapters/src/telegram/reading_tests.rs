@@ -2,7 +2,9 @@
 
 use super::reading::Reader;
 use super::words::Myself;
-use insula_channel::{AttachmentKind, Envelope, Happening, Message};
+use insula_channel::{
+    AttachmentKind, Envelope, Happening, Message, MessageId, Reaction, ReactionChange,
+};
 use insula_domain::words::Piece;
 use insula_domain::{AccountId, ChatType, Platform, WordSource};
 use insula_world::Timestamp;
@@ -299,6 +301,46 @@ fn a_pressed_button_says_which_and_where() {
     let inline = json!({"update_id": 1, "callback_query":
         {"id": "Q", "from": ann(), "inline_message_id": "x", "data": "yes"}});
     assert_eq!(read(inline), None);
+}
+
+#[test]
+fn a_reaction_says_what_changed() {
+    let emoji = |sign: &str| json!({"type": "emoji", "emoji": sign});
+    let change = |old: Value, new: Value, user: Value| {
+        read(json!({"update_id": 1, "message_reaction": {"chat": forum(), "message_id": 5,
+            "user": user, "date": 20, "old_reaction": old, "new_reaction": new}}))
+    };
+    let is = |sign: &str, change| {
+        let (message, sign) = (MessageId("5".into()), sign.into());
+        Some(Happening::Reacted(Reaction { message, sign, change, is_ours: None }))
+    };
+    let (up, down) = (emoji("👍"), emoji("👎"));
+    for (old, new, expected) in [
+        (json!([]), json!([up]), is("👍", ReactionChange::Put)),
+        (json!([down]), json!([up]), is("👍", ReactionChange::Put)),
+        (json!([down]), json!([down, up]), is("👍", ReactionChange::Put)),
+        (json!([up]), json!([]), is("👍", ReactionChange::Taken)),
+        (json!([up]), json!([up]), None),
+        (json!([]), json!([]), None),
+        (
+            json!([]),
+            json!([{"type": "custom_emoji", "custom_emoji_id": "77"}]),
+            is(":77:", ReactionChange::Put),
+        ),
+        (json!([]), json!([{"type": "paid"}]), None),
+    ] {
+        let got = change(old.clone(), new.clone(), ann());
+        assert_eq!(got.map(|it| it.what), expected, "{old} {new}");
+    }
+    let got = change(json!([]), json!([up]), ann()).unwrap();
+    assert_eq!(got.address.user.as_ref().unwrap().as_str(), "42");
+    assert_eq!((got.address.topic, got.at), (None, Timestamp::from_millis(20_000)));
+    // Who reacts as the chat is nobody, and our own is no news.
+    let nobody = json!({"update_id": 1, "message_reaction": {"chat": group(), "message_id": 5,
+        "actor_chat": group(), "date": 20, "old_reaction": [], "new_reaction": [up]}});
+    assert_eq!(read(nobody), None);
+    let bot = json!({"id": 7, "is_bot": true, "first_name": "Ada"});
+    assert_eq!(change(json!([]), json!([up]), bot), None);
 }
 
 #[test]

@@ -40,6 +40,7 @@ pub(super) struct Update {
     pub(super) channel_post: Option<Message>,
     pub(super) edited_channel_post: Option<Message>,
     pub(super) callback_query: Option<CallbackQuery>,
+    pub(super) message_reaction: Option<ReactionUpdate>,
     pub(super) my_chat_member: Option<MemberChange>,
     pub(super) chat_member: Option<MemberChange>,
 }
@@ -247,6 +248,28 @@ pub(super) struct CallbackQuery {
     /// Gone for messages sent by way of another chat's input line.
     pub(super) message: Option<Box<Earlier>>,
     pub(super) data: Option<String>,
+}
+
+/// Somebody's reactions to a message, before and after.
+#[derive(Deserialize)]
+pub(super) struct ReactionUpdate {
+    pub(super) chat: Chat,
+    pub(super) message_id: i64,
+    /// Nobody where an admin reacts as the chat.
+    pub(super) user: Option<User>,
+    #[serde(default)]
+    pub(super) date: i64,
+    #[serde(default)]
+    pub(super) old_reaction: Vec<ReactionSign>,
+    #[serde(default)]
+    pub(super) new_reaction: Vec<ReactionSign>,
+}
+
+/// An emoji, or one of somebody's own, which only has a number.
+#[derive(Clone, PartialEq, Eq, Deserialize)]
+pub(super) struct ReactionSign {
+    pub(super) emoji: Option<String>,
+    pub(super) custom_emoji_id: Option<String>,
 }
 
 #[derive(Deserialize)]

@@ -51,6 +51,7 @@ pub use frames::{ClientFrame, FRAME_BYTES_MAX};
 pub use page_session::{May, Nonsense, PageSession, Past};
 pub use rooms::PageFrame;
 
+use crate::declared::{Declared, REQUEST_LEN_MAX, Support};
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -59,7 +60,8 @@ use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use insula_channel::{
     AccountSettings, Adapter, Attachment, Body, BotIdentity, ConnectFault, Envelope, Features,
-    FetchError, Inbox, MessageId, NotTaken, Outbound, Post, PostError, PostTarget, Posted, Tenant,
+    FetchError, Idempotency, Inbox, MessageId, NotTaken, Outbound, Post, PostError, PostTarget,
+    Posted, Tenant, TextLimit,
 };
 use insula_domain::{AccountId, ChatType, Platform, UserId};
 use insula_world::{Clock, World};
@@ -103,6 +105,33 @@ const ENCLOSED: &str = "base64:";
 fn enclosed(base64: &str) -> Box<str> {
     format!("{ENCLOSED}{base64}").into()
 }
+
+const FEATURES: Features = Features {
+    text: TextLimit::Utf16(TEXT_UNITS),
+    can_edit: Some(EDIT_EVERY),
+    idempotency: Idempotency::Always,
+    has_buttons: true,
+    can_react: false,
+    typing: Some(TYPING),
+    silence_max: Duration::MAX,
+};
+
+/// What the web chat can do.
+pub static DECLARED: Declared = Declared {
+    platform: "web",
+    name: "Web chat",
+    hears_by: "sockets that pages open",
+    features: FEATURES,
+    topics: None,
+    hears_edits: Support::No,
+    hears_deletions: Support::No,
+    hears_reactions: Support::No,
+    files: Support::Yes,
+    observes: Support::Yes,
+    roles: None,
+    commands: Support::No,
+    request_len_max: REQUEST_LEN_MAX,
+};
 
 /// The web chats there are, by account.
 pub struct WebChats {
@@ -328,14 +357,7 @@ impl Adapter for WebChat {
 #[async_trait]
 impl Outbound for WebChat {
     fn features(&self) -> Features {
-        Features {
-            text_units: TEXT_UNITS,
-            can_edit: Some(EDIT_EVERY),
-            is_idempotent: true,
-            has_buttons: true,
-            typing: Some(TYPING),
-            silence_max: Duration::MAX,
-        }
+        FEATURES
     }
 
     async fn post(&self, post: &Post) -> Result<Posted, PostError> {

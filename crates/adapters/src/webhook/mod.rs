@@ -43,14 +43,15 @@ mod template;
 #[cfg(test)]
 mod webhook_tests;
 
+use crate::declared::{Declared, REQUEST_LEN_MAX, Support};
 use crate::others::{OtherAccounts, needed, wrong};
 use async_trait::async_trait;
 use bytes::Bytes;
 use delivery::Delivery;
 use insula_channel::{
     AccountSettings, Adapter, Attachment, Body, BotIdentity, ConnectFault, Envelope, EventId,
-    Features, FetchError, Happening, Inbox, Message, MessageId, Outbound, Post, PostError,
-    PostTarget, Posted, Sender, WebAnswer, WebRequest,
+    Features, FetchError, Happening, Idempotency, Inbox, Message, MessageId, Outbound, Post,
+    PostError, PostTarget, Posted, Sender, TextLimit, WebAnswer, WebMethod, WebRequest,
 };
 use insula_config::rules;
 use insula_domain::{AccountId, Address, ChatId, ChatType, Platform, UserId, WordSource, Words};
@@ -74,6 +75,33 @@ const NAME_BYTES_MAX: usize = 200;
 
 /// How long a message may be where nobody but a program reads it.
 const TEXT_UNITS: usize = 256 * 1024;
+
+const FEATURES: Features = Features {
+    text: TextLimit::Utf16(TEXT_UNITS),
+    can_edit: None,
+    idempotency: Idempotency::Always,
+    has_buttons: false,
+    can_react: false,
+    typing: None,
+    silence_max: Duration::MAX,
+};
+
+/// What webhooks can do.
+pub static DECLARED: Declared = Declared {
+    platform: "webhook",
+    name: "Webhooks",
+    hears_by: "signed requests of a program",
+    features: FEATURES,
+    topics: None,
+    hears_edits: Support::No,
+    hears_deletions: Support::No,
+    hears_reactions: Support::No,
+    files: Support::No,
+    observes: Support::No,
+    roles: None,
+    commands: Support::No,
+    request_len_max: REQUEST_LEN_MAX,
+};
 
 /// The webhook of one account.
 pub struct Webhook {
@@ -201,7 +229,7 @@ impl Webhook {
 
 fn answer(status: u16, code: &str, message: &str) -> WebAnswer {
     let body = serde_json::json!({ "error": { "code": code, "message": message } });
-    WebAnswer { status, body: Bytes::from(body.to_string()) }
+    WebAnswer::json(status, body.to_string())
 }
 
 #[async_trait]
@@ -223,10 +251,10 @@ impl Adapter for Webhook {
     }
 
     async fn receive(&self, request: WebRequest, inbox: &dyn Inbox) -> WebAnswer {
-        let header = |name: &str| {
-            let found = request.headers.iter().find(|(known, _)| &**known == name);
-            found.map(|(_, value)| &**value)
-        };
+        if request.method != WebMethod::Post {
+            return WebAnswer::refused();
+        }
+        let header = |name: &str| request.header(name);
         let now = self.world.clock.now();
         let checked = self.signer.check(header(TIMESTAMP), header(SIGNATURE), &request.body, now);
         let signature = match checked {
@@ -260,7 +288,7 @@ impl Adapter for Webhook {
                 // A request signed ahead of time stays good that much longer.
                 let keep = self.window.saturating_mul(2);
                 self.replays.remember(signature, self.world.clock.elapsed(), keep);
-                WebAnswer { status: 202, body: Bytes::from_static(br#"{"taken":true}"#) }
+                WebAnswer::json(202, Bytes::from_static(br#"{"taken":true}"#))
             }
             Err(_) => answer(503, "not_taken", "it could not be taken; send it again"),
         }
@@ -274,23 +302,16 @@ impl Outbound for Webhook {
     }
 
     fn features(&self) -> Features {
-        let own = Features {
-            text_units: TEXT_UNITS,
-            can_edit: None,
-            is_idempotent: true,
-            has_buttons: false,
-            typing: None,
-            silence_max: Duration::MAX,
-        };
         match self.delivery.other() {
             // As the chat takes it; nothing there is edited from here.
             Some(other) => Features {
                 can_edit: None,
                 typing: None,
+                can_react: false,
                 silence_max: Duration::MAX,
                 ..other.features()
             },
-            None => own,
+            None => FEATURES,
         }
     }
 

@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::factory::Makers;
-use insula_channel::{Accounts, AdapterFactory as _, Cursor, NotTaken, Outbound, Pacing};
+use insula_channel::{
+    Accounts, AdapterFactory as _, Cursor, Idempotency, NotTaken, Outbound, Pacing, TextLimit,
+};
 use insula_testkit::upstream::{Upstream, answer as http_answer};
 use insula_testkit::{Handles, world};
 use serde_json::json;
@@ -67,7 +69,7 @@ impl Scene {
             (TIMESTAMP.into(), moment.to_string().into()),
             (SIGNATURE.into(), signer.sign(moment, body.as_bytes()).into()),
         ];
-        WebRequest { headers, body: Bytes::from(body.to_owned()) }
+        WebRequest::posted(headers, Bytes::from(body.to_owned()))
     }
 
     fn only(&self) -> Envelope {
@@ -149,8 +151,10 @@ async fn who_does_not_have_the_secret_gets_one_answer() {
     let webhook = scene.webhook(&[]);
     let mut forged = scene.request("{}");
     forged.body = Bytes::from_static(b"{ }");
-    let nothing = WebRequest { headers: vec![], body: Bytes::new() };
-    for request in [forged, nothing] {
+    let nothing = WebRequest::posted(vec![], Bytes::new());
+    // Signed, and asked instead of posted.
+    let asked = WebRequest { method: WebMethod::Get, ..scene.request("{}") };
+    for request in [forged, nothing, asked] {
         assert_eq!(webhook.receive(request, &scene.inbox).await, WebAnswer::refused());
     }
     assert!(scene.inbox.taken.lock().unwrap().is_empty());
@@ -202,10 +206,11 @@ impl Adapter for Other {
 impl Outbound for Other {
     fn features(&self) -> Features {
         Features {
-            text_units: 4_096,
+            text: TextLimit::Utf16(4_096),
             can_edit: Some(Duration::from_secs(1)),
-            is_idempotent: false,
+            idempotency: Idempotency::Never,
             has_buttons: true,
+            can_react: false,
             typing: Some(Duration::from_secs(5)),
             silence_max: Duration::from_secs(120),
         }
@@ -251,8 +256,8 @@ async fn a_reply_goes_to_the_chat_that_the_operator_named_and_waits_for_its_acco
     assert_eq!((sent.target.chat.as_str(), sent.target.topic.unwrap().as_str()), ("-100", "7"));
     assert_eq!((sent.reply_to, &*sent.idempotency), (None, "key-1"));
     let features = webhook.features();
-    assert_eq!((features.text_units, features.can_edit), (4_096, None));
-    assert!(!features.is_idempotent && features.has_buttons);
+    assert_eq!((features.text, features.can_edit), (TextLimit::Utf16(4_096), None));
+    assert!(!features.idempotency.knows_keys() && features.has_buttons);
 }
 
 #[test]

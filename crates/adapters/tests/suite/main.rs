@@ -12,5 +12,7 @@
 mod called;
 mod conformance;
 mod matrix;
+mod mattermost;
 mod signal;
 mod telegram;
+mod whatsapp;

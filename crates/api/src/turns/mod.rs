@@ -1,6 +1,7 @@
 //! The turns of an agent: which there were, and what happened in one: what was said and called,
 //! whose words it had read by then, and what became of calls because of that.
 
+mod began;
 mod course;
 mod rulings;
 pub mod shown;
@@ -16,12 +17,13 @@ use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
+use began::Began;
 use course::Happening;
 use insula_domain::{FailureCause, Integrity, Label};
 use insula_registry::AgentContext;
 use insula_store::{
-    Message, MessageSeq, Part, SessionRef, SessionState, Step, StepKind, StoreError, Turn, TurnId,
-    TurnStatus,
+    Message, MessageSeq, Part, SessionId, SessionRef, SessionState, Step, StepKind, StoreError,
+    Turn, TurnId, TurnStatus,
 };
 use rulings::RulingView;
 use serde::{Deserialize, Serialize};
@@ -56,6 +58,8 @@ pub struct TurnSummary {
     #[schema(value_type = Object)]
     session: Number,
     principal: String,
+    /// What began it.
+    began: Began,
     status: &'static str,
     /// What went wrong.
     error: Option<String>,
@@ -188,8 +192,9 @@ impl Shown<'_> {
         let children: Vec<Turn> = children.into_iter().map(|child| child.turn).collect();
         let notes = self.agent.store.turn_notes(turn.id).await?;
         let sent = self.agent.store.deliveries_of(turn.session, turn.id).await?;
+        let began = self.began(turn.session).await?;
         Ok(TurnAnswer {
-            turn: self.summary(turn, &integrity, course::cause(&notes)),
+            turn: self.summary(turn, began, &integrity, course::cause(&notes)),
             messages: messages.iter().map(|it| self.message(it, &rulings)).collect(),
             more,
             course: course::of(turn, &notes, &sent),
@@ -199,7 +204,13 @@ impl Shown<'_> {
 
     async fn summaries(&self, turns: &[Turn]) -> Result<Vec<TurnSummary>, StoreError> {
         let mut summaries = Vec::with_capacity(turns.len());
+        let mut known: BTreeMap<SessionId, Began> = BTreeMap::new();
         for turn in turns {
+            let began = match known.get(&turn.session) {
+                Some(began) => began.clone(),
+                None => self.began(turn.session).await?,
+            };
+            known.insert(turn.session, began.clone());
             let steps = match turn.reply {
                 Some(_) => Vec::new(),
                 None => self.agent.store.steps(turn.id).await?,
@@ -209,14 +220,21 @@ impl Shown<'_> {
                 _ => Vec::new(),
             };
             let integrity = self.last(turn, &steps).await?;
-            summaries.push(self.summary(turn, &integrity, course::cause(&notes)));
+            summaries.push(self.summary(turn, began, &integrity, course::cause(&notes)));
         }
         Ok(summaries)
+    }
+
+    /// What began the turns of a conversation.
+    async fn began(&self, session: SessionId) -> Result<Began, StoreError> {
+        let found = self.agent.store.session(SessionRef::Id(session)).await?;
+        Ok(found.map_or(Began::Message {}, |found| Began::in_conversation(&found.key)))
     }
 
     fn summary(
         &self,
         turn: &Turn,
+        began: Began,
         integrity: &Integrity,
         cause: Option<FailureCause>,
     ) -> TurnSummary {
@@ -226,6 +244,7 @@ impl Shown<'_> {
             name: self.numbers.turn_name(turn.id),
             session: self.numbers.session(turn.session),
             principal: turn.principal.to_string(),
+            began,
             status: status(turn.status),
             error: turn.error.clone().map(|error| secrets.told(&self.agent.id, error)),
             cause: cause.map(FailureCause::as_str),

@@ -206,7 +206,7 @@ impl Bridge<'_> {
             },
             "agentCapabilities": {
                 "loadSession": true,
-                "promptCapabilities": { "image": false, "audio": false, "embeddedContext": true },
+                "promptCapabilities": { "image": true, "audio": false, "embeddedContext": true },
                 "mcpCapabilities": { "http": false, "sse": false },
                 "sessionCapabilities": { "list": {}, "resume": {}, "close": {} },
             },

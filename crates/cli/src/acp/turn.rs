@@ -33,7 +33,7 @@ impl Bridge<'_> {
     /// Says what is asked, and tells what happens until the turn ends.
     pub(super) async fn prompt(&self, params: &Value) -> Result<Value, Fault> {
         let name = self.open_name(params)?;
-        let text = words(&params["prompt"])?;
+        let Said { text, parts } = said(&params["prompt"])?;
         let body = {
             let mut sessions = self.sessions();
             let Some(session) = sessions.get_mut(&name) else { return Err(not_open()) };
@@ -42,7 +42,7 @@ impl Bridge<'_> {
                 return Err(Fault::new(INVALID_REQUEST, message));
             }
             session.is_busy = true;
-            json!({ "session": name, "text": text, "terms": {
+            json!({ "session": name, "text": text, "parts": parts, "terms": {
                 "folder": { "path": session.cwd, "share": self.share },
                 "model": session.model,
                 "looks_only": session.looks_only,
@@ -241,35 +241,60 @@ fn text_of(error: &Value) -> &str {
     error.as_str().or_else(|| error["message"].as_str()).unwrap_or("the turn failed")
 }
 
-/// What a prompt says, as text. What an agent can't be shown here is refused.
-fn words(prompt: &Value) -> Result<String, Fault> {
+/// What a prompt says, and the pictures that it shows.
+#[derive(Debug, PartialEq, Eq)]
+struct Said {
+    text: String,
+    /// As the daemon takes them.
+    parts: Vec<Value>,
+}
+
+/// Reads a prompt. What an agent can't be shown here is refused.
+fn said(prompt: &Value) -> Result<Said, Fault> {
     let blocks = prompt.as_array().ok_or_else(|| Fault::params("`prompt` is a list of blocks"))?;
-    let mut all = Vec::new();
+    let (mut words, mut parts) = (Vec::new(), Vec::new());
     for block in blocks {
         let text = |key: &str| block[key].as_str().unwrap_or_default();
-        all.push(match block["type"].as_str() {
-            Some("text") => text("text").to_owned(),
-            Some("resource_link") => format!("[{}]({})", text("name"), text("uri")),
+        match block["type"].as_str() {
+            Some("text") => words.push(text("text").to_owned()),
+            Some("resource_link") => words.push(format!("[{}]({})", text("name"), text("uri"))),
+            Some("image") => parts.push(picture(text("mimeType"), text("data"))?),
             Some("resource") => {
                 let resource = &block["resource"];
-                let content = resource["text"].as_str();
-                let content = content.ok_or_else(|| Fault::params("a resource has to be text"))?;
-                let uri = resource["uri"].as_str().unwrap_or_default();
-                format!("<file uri=\"{uri}\">\n{content}\n</file>")
+                let text = |key: &str| resource[key].as_str();
+                let (uri, kind) = (text("uri").unwrap_or_default(), text("mimeType"));
+                match (text("text"), text("blob"), kind.unwrap_or_default()) {
+                    (Some(content), ..) => {
+                        words.push(format!("<file uri=\"{uri}\">\n{content}\n</file>"));
+                    }
+                    (None, Some(blob), kind) if kind.starts_with("image/") => {
+                        parts.push(picture(kind, blob)?);
+                    }
+                    _ => return Err(Fault::params("a resource has to be text or a picture")),
+                }
             }
             other => {
                 let other = other.unwrap_or("nothing").escape_debug().to_string();
                 return Err(Fault::params(&format!(
-                    "a block of `{other}` is not taken: text only"
+                    "a block of `{other}` is not taken: text and pictures only"
                 )));
             }
-        });
+        }
     }
-    let text = all.join("\n\n");
-    match text.trim().is_empty() {
+    let text = words.join("\n\n");
+    match text.trim().is_empty() && parts.is_empty() {
         true => Err(Fault::params("the prompt says nothing")),
-        false => Ok(text),
+        false => Ok(Said { text, parts }),
     }
+}
+
+/// A picture as the daemon takes one, which looks at what is in it.
+fn picture(kind: &str, data: &str) -> Result<Value, Fault> {
+    if !kind.starts_with("image/") || data.is_empty() {
+        return Err(Fault::params("a picture needs a `mimeType` such as image/png, and `data`"));
+    }
+    let url = format!("data:{kind};base64,{data}");
+    Ok(json!({ "type": "image_url", "image_url": { "url": url } }))
 }
 
 #[cfg(test)]
@@ -295,19 +320,34 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_is_words_and_what_is_none_is_refused() {
+    fn a_prompt_is_words_and_pictures_and_what_is_neither_is_refused() {
         let prompt = json!([
             { "type": "text", "text": "look at" },
+            { "type": "image", "mimeType": "image/png", "data": "AAAA" },
             { "type": "resource_link", "name": "a.rs", "uri": "file:///p/a.rs" },
             { "type": "resource", "resource": { "uri": "file:///p/b", "text": "fn b() {}" } },
+            { "type": "resource", "resource": { "uri": "x", "mimeType": "image/gif", "blob": "BB==" } },
         ]);
+        let Said { text, parts } = said(&prompt).unwrap();
         assert_eq!(
-            words(&prompt).unwrap(),
+            text,
             "look at\n\n[a.rs](file:///p/a.rs)\n\n<file uri=\"file:///p/b\">\nfn b() {}\n</file>"
         );
-        for wrong in [json!("x"), json!([]), json!([{ "type": "image", "data": "" }]), json!([{}])]
-        {
-            words(&wrong).unwrap_err();
+        let urls: Vec<&Value> = parts.iter().map(|part| &part["image_url"]["url"]).collect();
+        assert_eq!(urls, ["data:image/png;base64,AAAA", "data:image/gif;base64,BB=="]);
+        let alone = said(&json!([{ "type": "image", "mimeType": "image/png", "data": "AAAA" }]));
+        assert_eq!(alone.unwrap().parts.len(), 1);
+        for wrong in [
+            json!("x"),
+            json!([]),
+            json!([{}]),
+            json!([{ "type": "text", "text": " " }]),
+            json!([{ "type": "image", "mimeType": "image/png", "data": "" }]),
+            json!([{ "type": "image", "mimeType": "text/html", "data": "AAAA" }]),
+            json!([{ "type": "audio", "mimeType": "audio/wav", "data": "AAAA" }]),
+            json!([{ "type": "resource", "resource": { "blob": "AAAA" } }]),
+        ] {
+            said(&wrong).unwrap_err();
         }
     }
 }

@@ -13,6 +13,9 @@ pub struct Along {
     /// The files of its workspace
     #[arg(long)]
     pub files: bool,
+    /// Its conversations, the last 1,000 messages of each; only while no daemon runs
+    #[arg(long)]
+    pub sessions: bool,
     /// Its secrets, and credentials that stand in its configuration
     #[arg(long)]
     pub secrets: bool,
@@ -50,6 +53,15 @@ pub struct ImportAgent {
     pub dry_run: bool,
     #[command(flatten)]
     pub passphrase: PassphraseFrom,
+}
+
+/// Call an agent otherwise.
+#[derive(Debug, Args)]
+pub struct RenameAgent {
+    /// The agent's id
+    pub agent: String,
+    /// Its new id
+    pub to: String,
 }
 
 /// Make another agent like one that is there.

@@ -100,7 +100,7 @@ pub enum Turns {
         agent: String,
         /// The turn, as `list` numbers it or as its chat was told
         turn: String,
-        /// What its models were shown: a list of the calls, or one of them byte for byte
+        /// What its models were shown: a list of calls, or one of them byte for byte
         #[arg(long, value_name = "CALL", num_args = 0..=1)]
         shown: Option<Option<u32>>,
     },

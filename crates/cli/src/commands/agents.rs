@@ -39,7 +39,11 @@ pub async fn run(reach: &Reach, answer: Answer, command: Agents) -> Result<u8, F
         }
         Agents::Delete { agent, yes } => delete(reach, answer, &agent, yes).await?,
         // Done before a daemon is looked for.
-        Agents::Set(_) | Agents::Clone(_) | Agents::Export(_) | Agents::Import(_) => {}
+        Agents::Set(_)
+        | Agents::Clone(_)
+        | Agents::Rename(_)
+        | Agents::Export(_)
+        | Agents::Import(_) => {}
     }
     Ok(0)
 }

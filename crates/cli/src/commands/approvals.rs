@@ -20,7 +20,7 @@ pub async fn run(reach: &Reach, answer: Answer, command: Approvals) -> Result<u8
                 None => "/api/approvals".to_owned(),
             };
             let waiting = reach.get(&path).await?;
-            answer.give(&waiting, table);
+            reach.give(answer, &waiting, table).await;
         }
         Approvals::Approve { id, session, always } => {
             let scope = match (session, always) {

@@ -17,7 +17,7 @@ pub async fn run(reach: &Reach, answer: Answer, command: Cron) -> Result<u8, Fai
                 None => "/api/jobs".to_owned(),
             };
             let all = reach.get(&path).await?;
-            answer.give(&all, table);
+            reach.give(answer, &all, table).await;
         }
         Cron::Add(new) => {
             let path = format!("/api/agents/{}/jobs", part(&new.agent));

@@ -40,6 +40,17 @@ pub async fn restart(setting: &Setting) -> Result<u8, Failure> {
         let path = home.root().display();
         return Err(Failure::Failed(format!("no daemon runs in {path}; `insula up` starts one")));
     };
+    let now = begin_anew(setting, &running).await?;
+    let told = json!({ "pid": now.pid, "listen": now.listen.to_string() });
+    answer.give(&told, |_| {
+        output::line(&format!("restarted the daemon, pid {}, at http://{}", now.pid, now.listen));
+    });
+    Ok(0)
+}
+
+/// Has a daemon begin anew, and waits until it has.
+pub(super) async fn begin_anew(setting: &Setting, running: &Running) -> Result<Running, Failure> {
+    let home = &setting.home;
     if !running.restarts {
         return Err(Failure::Failed(format!(
             "the daemon, pid {}, is of a version that can't begin anew; `insula stop` ends it and `insula up` starts it",
@@ -53,17 +64,10 @@ pub async fn restart(setting: &Setting) -> Result<u8, Failure> {
         let now = home.read(&home.admin_token_file())?;
         Ok(now.is_some() && now != before && home.read(&home.daemon_file())?.is_some())
     };
-    wait(setting, &running, "the daemon ends what is under way and begins anew", begun).await?;
-    let Some(now) = daemon(setting).await? else {
-        return Err(Failure::Failed(
-            "the daemon ended and did not come back; its log says why".to_owned(),
-        ));
-    };
-    let told = json!({ "pid": now.pid, "listen": now.listen.to_string() });
-    answer.give(&told, |_| {
-        output::line(&format!("restarted the daemon, pid {}, at http://{}", now.pid, now.listen));
-    });
-    Ok(0)
+    wait(setting, running, "the daemon ends what is under way and begins anew", begun).await?;
+    daemon(setting).await?.ok_or_else(|| {
+        Failure::Failed("the daemon ended and did not come back; its log says why".to_owned())
+    })
 }
 
 async fn daemon(setting: &Setting) -> Result<Option<Running>, Failure> {

@@ -2,6 +2,7 @@
 
 mod agents;
 mod agents_home;
+mod agents_rename;
 mod agents_set;
 pub mod approvals;
 mod audit;
@@ -149,6 +150,7 @@ async fn dispatch(command: Command, setting: Setting) -> Result<u8, Failure> {
         Command::Agents(Agents::Export(wish)) => bundle::export(&setting, &wish).await,
         Command::Agents(Agents::Import(wish)) => bundle::import(&setting, &wish).await,
         Command::Agents(Agents::Clone(wish)) => bundle::clone(&setting, &wish).await,
+        Command::Agents(Agents::Rename(wish)) => agents_rename::run(&setting, &wish).await,
         Command::Policies(command) => policies::run(&setting, command),
         Command::Init(wish) => setup::init(&setting, &wish).await,
         Command::Channels(command) => setup::channels(&setting, command).await,

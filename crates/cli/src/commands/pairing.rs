@@ -17,7 +17,7 @@ pub async fn run(reach: &Reach, answer: Answer, command: Pairing) -> Result<u8, 
                 None => "/api/pairing".to_owned(),
             };
             let all = reach.get(&path).await?;
-            answer.give(&all, table);
+            reach.give(answer, &all, table).await;
         }
         Pairing::Approve { agent, code, platform } => {
             let path = format!("/api/agents/{}/pairing", part(&agent));

@@ -34,7 +34,7 @@ pub async fn run(reach: &Reach, answer: Answer, command: Secret) -> Result<u8, F
                 None if daemon => "/api/daemon/secrets".to_owned(),
                 None => "/api/secrets".to_owned(),
             };
-            answer.give(&reach.get(&path).await?, show);
+            reach.give(answer, &reach.get(&path).await?, show).await;
         }
         Secret::Remove(one) => {
             let place = SecretRef::of(&one)?;

@@ -71,6 +71,7 @@ pub async fn run(reach: &Reach, answer: Answer, command: Token) -> Result<u8, Fa
                 };
                 values.insert(key.to_owned(), json!(value));
             }
+            let agents = reach.ids_of(agents).await?;
             let mut body = json!({
                 "agents": agents,
                 "verbs": verbs,
@@ -90,7 +91,7 @@ pub async fn run(reach: &Reach, answer: Answer, command: Token) -> Result<u8, Fa
         }
         Token::List => {
             let tokens = reach.get("/api/tokens").await?;
-            answer.give(&tokens, |tokens| {
+            let show = |tokens: &Value| {
                 let rows = tokens.as_array().into_iter().flatten().map(|token| {
                     vec![
                         text(token, "id"),
@@ -102,7 +103,8 @@ pub async fn run(reach: &Reach, answer: Answer, command: Token) -> Result<u8, Fa
                     ]
                 });
                 output::table(&["id", "agents", "may", "created", "less", "note"], rows);
-            });
+            };
+            reach.give(answer, &tokens, show).await;
         }
         Token::Revoke { id } => {
             reach.delete(&format!("/api/tokens/{}", part(&id))).await?;

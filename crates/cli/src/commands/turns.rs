@@ -103,12 +103,23 @@ fn table(turns: &[Value]) {
             text(turn, "id"),
             text(turn, "session"),
             text(turn, "principal"),
+            began(&turn["began"]),
             when(&turn["accepted"]),
             state(turn),
             others(&turn["integrity"]).unwrap_or_default(),
         ]
     });
-    output::table(&["id", "session", "from", "at", "", "has read"], rows);
+    output::table(&["id", "session", "from", "began by", "at", "", "has read"], rows);
+}
+
+/// What began a turn.
+fn began(began: &Value) -> String {
+    match began["kind"].as_str() {
+        Some("job") => format!("job {}", text(began, "job")),
+        Some("card") => format!("card {} of {}", text(began, "card"), text(began, "board")),
+        Some("link") => format!("link from {}", text(began, "agent")),
+        _ => "message".to_owned(),
+    }
 }
 
 /// How a turn stands, and why it failed.
@@ -170,6 +181,7 @@ fn facts(turn: &Value) {
         ("turn", format!("{}{named}", text(turn, "id"))),
         ("session", text(turn, "session")),
         ("from", text(turn, "principal")),
+        ("began by", began(&turn["began"])),
         ("status", state(turn)),
     ];
     if turn["error"].is_string() {

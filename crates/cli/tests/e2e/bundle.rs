@@ -183,3 +183,45 @@ fn what_has_no_place_in_an_agent_is_refused() {
     assert_eq!(leaky.code, Some(1), "{leaky:?}");
     assert!(leaky.stderr.contains("may be a credential"), "{}", leaky.stderr);
 }
+
+#[test]
+fn conversations_come_along_when_asked_for_and_go_on() {
+    let home = furnished();
+    let folder = Home::empty().unwrap();
+    let daemon = start_still(&home);
+    insula(&home, &["chat", "--agent", "coder", "-m", "the kettle is blue"]).ok();
+    insula(&home, &["chat", "--agent", "coder", "-m", "the spoon is green"]).ok();
+    drop(daemon);
+    let found = |home: &Home, id: &str, words: &str| {
+        let found = json(home, &["sessions", "search", id, words]);
+        found.as_array().unwrap().len()
+    };
+    let file = path(&folder, "talked.insula");
+    sealed(&home, &["agents", "export", "coder", &file, "--sessions"]).ok();
+    let other = configured("agents: {main: {default: true}}\n");
+    let done = sealed(&other, &["agents", "import", &file, "--as", "second", "--json"]).ok().json();
+    assert_eq!(done["sessions"], 1, "{done:#}");
+    assert!(found(&other, "second", "kettle") > 0 && found(&other, "second", "spoon") > 0);
+    let before = json(&home, &["sessions", "list", "coder"]);
+    let after = json(&other, &["sessions", "list", "second"]);
+    assert!(after[0]["key"].as_str().unwrap().starts_with("agent:second:"), "{after:#}");
+    for field in ["messages", "scope", "started", "ended"] {
+        assert_eq!(after[0][field], before[0][field], "{field}");
+    }
+    // It goes on where it was.
+    let daemon = start_still(&other);
+    insula(&other, &["chat", "--agent", "second", "-m", "and now?"]).ok();
+    drop(daemon);
+    assert_eq!(json(&other, &["sessions", "list", "second"]).as_array().unwrap().len(), 1);
+    assert_chains_hold(&other);
+    insula(&home, &["agents", "clone", "coder", "third", "--sessions"]).ok();
+    assert!(found(&home, "third", "kettle") > 0);
+    // Only when asked for, and only where nobody works with them.
+    insula(&home, &["agents", "clone", "coder", "fourth"]).ok();
+    assert_eq!(found(&home, "fourth", "kettle"), 0);
+    let daemon = start_still(&home);
+    let refused = insula(&home, &["agents", "clone", "coder", "fifth", "--sessions"]);
+    assert!(refused.stderr.contains("while no daemon runs"), "{refused:?}");
+    assert!(!home.path().join("agents/fifth").exists());
+    drop(daemon);
+}

@@ -11,7 +11,7 @@ use insula_testkit::{Home, run_bare};
 use serde_json::{Value, json};
 
 /// Every command there is.
-const COMMANDS: [&str; 143] = [
+const COMMANDS: [&str; 144] = [
     "",
     "up",
     "stop",
@@ -43,6 +43,7 @@ const COMMANDS: [&str; 143] = [
     "agents home",
     "agents archive",
     "agents clone",
+    "agents rename",
     "agents export",
     "agents import",
     "agents delete",

@@ -25,8 +25,18 @@ fn provider() -> (String, tokio::runtime::Runtime) {
             return vec![upstream::answer(200, &json, r#"{"data":[{"id":"one"},{"id":"two"}]}"#)];
         }
         let model = seen.json()["model"].as_str().unwrap_or_default().to_owned();
-        let status = model.strip_prefix("status-").and_then(|it| it.parse().ok()).unwrap_or(200);
+        let status = match model.as_str() {
+            "long" => 400,
+            _ => model.strip_prefix("status-").and_then(|it| it.parse().ok()).unwrap_or(200),
+        };
         let body = match status {
+            200 if model == "silent" => {
+                r#"{"choices":[{"message":{"role":"assistant","content":""},"finish_reason":"stop"}]}"#
+            }
+            200 if model == "garbled" => "<html>it works</html>",
+            400 if model == "long" => {
+                r#"{"error":{"message":"This model's maximum context length is 10 tokens. However, your messages resulted in 500 tokens.","code":"context_length_exceeded"}}"#
+            }
             200 => {
                 r#"{"choices":[{"message":{"role":"assistant","content":"fine"},"finish_reason":"stop"}]}"#
             }
@@ -123,4 +133,56 @@ fn a_failed_turn_is_found_wherever_its_operator_looks() {
     assert_eq!(up["status"], "good", "{up}");
     assert!(up["detail"].as_str().unwrap().contains("lists 2 models"), "{up}");
     assert!(!doctor.to_string().contains("turns of good"));
+}
+
+/// Ten agents that fail, each for a reason of its own: its name, its settings and the cause.
+const TEN: [(&str, &str, &str); 10] = [
+    ("refused", "{model: up/status-401}", "key_refused"),
+    ("unpaid", "{model: up/status-402}", "unpaid"),
+    ("nowhere", "{model: up/status-404}", "no_such_model"),
+    ("wrong", "{model: up/status-400}", "request_refused"),
+    ("long", "{model: up/long}", "too_long"),
+    ("silent", "{model: up/silent}", "said_nothing"),
+    ("garbled", "{model: up/garbled}", "unreadable"),
+    ("unpriced", "{model: up/one, budget: {usd_per_day: 1}}", "no_price"),
+    ("hooked", "{model: up/one, hooks: {pre_api_request: [{expr: 'false'}]}}", "hook"),
+    ("keyless", "{model: anthropic/claude-sonnet-4-5}", "settings"),
+];
+
+#[test]
+fn twenty_failed_turns_of_ten_kinds_are_each_found_with_the_true_reason() {
+    let (url, _runtime) = provider();
+    let agents: String =
+        TEN.iter().map(|(id, settings, _)| format!("  {id}: {settings}\n")).collect();
+    let home = configured(&format!(
+        "defaults: {{tools: minimal}}\nproviders: {{up: {{kind: openai, base_url: \"{url}\"}}}}\nagents:\n{agents}"
+    ));
+    let daemon = start_still(&home);
+    let mut causes = std::collections::BTreeSet::new();
+    for (id, _, cause) in TEN {
+        for _ in 0..2 {
+            assert!(!complete(&home, &daemon, id).head.contains(" 200 "), "{id}");
+        }
+        let turns = json_of(&home, &["turns", "list", id]);
+        let turns = turns.as_array().unwrap();
+        assert_eq!(turns.len(), 2, "{id}");
+        for turn in turns {
+            assert_eq!(
+                (&turn["status"], &turn["cause"]),
+                (&json!("failed"), &json!(cause)),
+                "{id}"
+            );
+            let shown = json_of(&home, &["turns", "show", id, &turn["id"].to_string()]);
+            assert!(shown.to_string().contains(&format!("\"{cause}\"")), "{id}: {shown:#}");
+            assert!(!turn["error"].as_str().unwrap().is_empty(), "{id}");
+        }
+        causes.insert(cause);
+    }
+    assert_eq!(causes.len(), TEN.len());
+    drop(daemon);
+}
+
+fn json_of(home: &Home, args: &[&str]) -> Value {
+    let args: Vec<&str> = args.iter().copied().chain(["--json"]).collect();
+    insula(home, &args).ok().json()
 }

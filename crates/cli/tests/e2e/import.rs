@@ -180,6 +180,7 @@ fn a_hermes_home_comes_over_and_a_second_time_changes_nothing() {
     assert!(written.contains("telegram:12345"), "{written}");
     let kept = home.read("agents/main/imported/schedules.yaml").unwrap();
     assert!(kept.contains("schedule: \"0 7 * * *\"") && kept.contains("enabled: false"), "{kept}");
+    assert_paused(&home, "Morning");
     assert_chains_hold(&home);
 
     let before = texts(&home);
@@ -189,6 +190,15 @@ fn a_hermes_home_comes_over_and_a_second_time_changes_nothing() {
     assert_eq!(words(&home, "main").len(), 3);
     assert!(kinds(&home, "main").iter().filter(|it| *it == "agent.imported").count() == 1);
     theirs.assert_untouched();
+}
+
+/// A task became a job that does not run until somebody lets it.
+fn assert_paused(home: &Home, name: &str) {
+    let jobs = json(home, &["cron", "list", "main"]);
+    let job = jobs.as_array().unwrap().iter().find(|it| it["name"] == name.to_lowercase());
+    let job = job.unwrap_or_else(|| panic!("no job {name}: {jobs:#}"));
+    assert_eq!((&job["state"], &job["deliver"]), (&json!("paused"), &json!("none")), "{job:#}");
+    assert_eq!(job["next"], json!([]), "{job:#}");
 }
 
 /// A model that looks something up, and then answers.

@@ -59,6 +59,7 @@ mod provider;
 mod recipes;
 mod reload;
 mod reload_thousand;
+mod rename;
 mod responses;
 mod restart;
 mod routes;

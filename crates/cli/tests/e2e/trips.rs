@@ -11,7 +11,7 @@
 use crate::standin::{Reply, StandIn};
 use crate::support::*;
 use crate::terminal::Person;
-use insula_testkit::Home;
+use insula_testkit::{Home, run_with_input};
 use serde_json::json as value;
 
 #[test]
@@ -71,6 +71,16 @@ fn an_agent_is_called_by_its_id_or_its_name_and_a_slip_is_understood() {
     assert_eq!(json(&home, &["agents", "show", "Ada Lovelace"])["id"], "coder");
     let said = json(&home, &["chat", "--agent", "Ada Lovelace", "-m", "say hello"]);
     assert_eq!((&said["agent"], &said["text"]), (&value!("coder"), &value!("hello")));
+    // And wherever agents stand in a list, what they are called stands beside their ids.
+    let args = ["cron", "add", "Ada Lovelace", "every day at 9:00", "Look around."];
+    insula(&home, &args).ok();
+    insula(&home, &["token", "create", "--agent", "Ada Lovelace"]).ok();
+    run_with_input(INSULA, home.path(), &["secret", "set", "coder", "KEY"], "for-tests\n").ok();
+    for list in [&["cron", "list"][..], &["token", "list"], &["secret", "list"], &["status"]] {
+        let shown = insula(&home, list).ok().stdout;
+        assert!(shown.contains("coder (Ada Lovelace)"), "{list:?}: {shown}");
+        assert!(!json(&home, list).to_string().contains("(Ada"), "{list:?}: programs read ids");
+    }
     for command in [
         &["tools", "codr"][..],
         &["agents", "show", "codr"],

@@ -1,7 +1,7 @@
 //! Who may talk to an agent and how it behaves among people, out of its settings.
 
 use super::Reader;
-use crate::agent::{AccessPolicy, Busy, People};
+use crate::agent::{AccessPolicy, Busy, People, Quote};
 use crate::rules;
 use crate::yaml::Node;
 use insula_domain::{
@@ -54,8 +54,14 @@ impl Reader<'_> {
                 Some("interrupt") => Busy::Interrupt,
                 _ => Busy::Queue,
             },
+            reactions: switch(self, "sessions.reactions", usual.reactions),
             reset: self.reset(),
             attachment_bytes: attachments.unwrap_or(usual.attachment_bytes),
+            quote: match self.text("quote") {
+                Some("groups") => Quote::Groups,
+                Some("never") => Quote::Never,
+                _ => Quote::Always,
+            },
         }
     }
 

@@ -3,6 +3,7 @@
 use super::budget::{BUDGET, BUDGET_PART};
 use super::hook::{HOOK, HOOK_EVENT};
 use super::job::{BOOT, HEARTBEAT, JOB};
+use super::kept::{AUDIT, NOTICES, QUOTES};
 use super::moved::translate_toolsets;
 use super::one_or_many;
 use super::outside::{IMAGES, MCP_SERVER, NETWORK, WEB};
@@ -32,6 +33,12 @@ pub static AGENT: Object = Object {
         )
         .default("`rehearsal/rehearsal`")
         .expand(one_or_many),
+        Field::new(
+            "model_choices",
+            List(&Text(&rules::MODEL)),
+            "Models that people may have answer in their conversation instead, by `/model`.",
+        )
+        .default("none"),
         Field::new(
             "providers",
             Map { keys: &rules::NAME, values: &Object(&PROVIDER_OF_AGENT) },
@@ -181,6 +188,18 @@ pub static AGENT: Object = Object {
         .expand(zone_alone),
         Field::new("logs", Object(&LOGS), "What is written down of what happens to it: a file a day in `agents/<id>/logs`."),
         Field::new("sessions", Object(&SESSIONS), "How conversations are kept apart."),
+        Field::new(
+            "quote",
+            Choice(QUOTES),
+            "Whether a reply quotes the message that it answers: in every chat, where several people write, or never.",
+        )
+        .default("`always`"),
+        Field::new(
+            "notices",
+            Object(&NOTICES),
+            "When its home chat (`/sethome`) is told what becomes of it.",
+        ),
+        Field::new("audit", Object(&AUDIT), "How long its audit records are kept."),
         Field::new("group", Object(&GROUP), "How it behaves among several people."),
         Field::new(
             "metadata",
@@ -289,6 +308,17 @@ static FILES: Object = Object {
         .default("`refuse`"),
         Field::new("attachments", Text(&rules::SIZE), "Largest attachment that is taken in.")
             .default("`20MB`"),
+        Field::new(
+            "keep",
+            Text(&rules::DURATION),
+            "How long what came with messages is kept: `1d` to `3650d`. As long as its conversation, where nobody says so.",
+        ),
+        Field::new(
+            "keep_bytes",
+            Text(&rules::SIZE),
+            "How much of what came with messages is kept in all; the oldest goes first.",
+        )
+        .default("no limit"),
     ],
 };
 
@@ -531,6 +561,11 @@ static SESSIONS: Object = Object {
             "What a message on a platform does that comes while a turn of the same person runs: wait for its own, join it, or stop it and get the next.",
         )
         .default("`queue`"),
+        Field::new(
+            "reactions",
+            Bool,
+            "Whether it is told of reactions to its messages, as context for what it says next. A thumb up or down of an admin on a question answers that in any case.",
+        ),
         Field::new(
             "keep",
             Text(&rules::DURATION),

@@ -23,6 +23,9 @@ static KIND_OF_PEER: Object = Object {
 };
 static PLATFORM_FORMS: [Shape; 2] = [Text(&rules::EXTERNAL_ID), Object(&UNDER_PLATFORM)];
 
+/// The keys of a rule that name its agent.
+pub const AGENT_KEYS: [&str; 3] = ["agent", "profile", "agentId"];
+
 const AGENT_ID: Field = Field::new("agent", Text(&rules::AGENT_NAME), "The agent that answers.")
     .aliases(&["profile", "agentId"]);
 const CHAT: Field = Field::new("chat", Text(&rules::EXTERNAL_ID), "A chat.").aliases(&["chat_id"]);

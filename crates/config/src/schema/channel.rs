@@ -21,7 +21,7 @@ pub static ACCOUNT: Object = Object {
     fields: &[
         Field::new("enabled", Bool, "Whether it connects.").default("true"),
         Field::new("token", Text(&rules::LINE), "`${secret:NAME}`, in the daemon's namespace."),
-        Field::new("base_url", Text(&rules::URL), "Another server than the platform's own."),
+        Field::new("base_url", Text(&rules::URL), "The server, on Mattermost; elsewhere another one than the platform's own."),
         Field::new("mode", Choice(&["polling", "webhook", "socket"]), "How messages come in."),
         Field::new("homeserver", Text(&rules::URL), "Matrix: the server."),
         Field::new("user", Text(&rules::LINE), "Matrix and others: the bot's own name."),
@@ -33,7 +33,7 @@ pub static ACCOUNT: Object = Object {
         Field::new(
             "public_url",
             Text(&rules::URL),
-            "Where the platform reaches this daemon, in mode `webhook`.",
+            "Where the platform reaches this daemon, in mode `webhook` or for buttons.",
         ),
         Field::new(
             "number",
@@ -45,6 +45,23 @@ pub static ACCOUNT: Object = Object {
             Text(&rules::LINE),
             "Signal: the name that people see; as the account has it when left out.",
         ),
+        Field::new(
+            "phone_number_id",
+            Text(&rules::LINE),
+            "WhatsApp: the id of the number, as Meta's dashboard shows it.",
+        ),
+        Field::new(
+            "verify_token",
+            Text(&rules::LINE),
+            "WhatsApp: what Meta says when it asks whether this is the place; chosen by you.",
+        ),
+        Field::new(
+            "reopen_template",
+            Text(&rules::LINE),
+            "WhatsApp: an approved template with one gap, for whoever has not written for 24 hours.",
+        ),
+        Field::new("reopen_language", Text(&rules::LINE), "WhatsApp: the template's language.")
+            .default("`en`"),
         Field::new("app_token", Text(&rules::LINE), "Slack: the token of the socket."),
         Field::new(
             "uncertain",
@@ -52,6 +69,12 @@ pub static ACCOUNT: Object = Object {
             "What becomes of a message that may or may not have been sent when the daemon was cut off.",
         )
         .default("`resend`"),
+        Field::new(
+            "working",
+            Choice(&["typing", "reaction", "both", "none"]),
+            "How a chat sees that something is being worked on, where the platform has it.",
+        )
+        .default("`typing`, and `reaction` where the platform has no sign of writing"),
         Field::new(
             "template",
             Text(&rules::TEXT),
@@ -104,15 +127,26 @@ pub struct AccountKeys {
     pub required: &'static [&'static str],
     /// What it may have besides, and besides what every account may have.
     pub optional: &'static [&'static str],
+    /// What two connections of one bot have in common: none of them is given twice, since each
+    /// would take the other's events. Nothing where a platform gives several all they hear.
+    pub identity: &'static [&'static str],
+}
+
+impl AccountKeys {
+    /// Those of a platform that this version connects to.
+    pub fn of(platform: &str) -> Option<&'static Self> {
+        CONNECTED.iter().find(|keys| keys.platform == platform)
+    }
 }
 
 /// Settings that nobody should read in a file.
 const SECRETS: [&str; 2] = ["token", "secret"];
 
 impl AccountKeys {
-    /// Which of what it can't do without is kept as a secret.
-    pub fn secret(&self) -> Option<&'static str> {
-        self.required.iter().copied().find(|key| SECRETS.contains(key))
+    /// What of that which it can't do without is kept as a secret. The first is called as the
+    /// account is.
+    pub fn secrets(&self) -> impl Iterator<Item = &'static str> {
+        self.required.iter().copied().filter(|key| SECRETS.contains(key))
     }
 
     /// What is done on the platform's side before an account can be connected, in order.
@@ -126,10 +160,22 @@ impl AccountKeys {
                 "Make an account for the agent on your homeserver, sign in once, and copy its access token (in Element: Settings, Help & About, Advanced).",
                 "Rooms must not be encrypted yet.",
             ],
+            "mattermost" => &[
+                "Once, as the server's admin: System Console, Integrations, Bot Accounts: Enable Bot Account Creation.",
+                "Integrations, Bot Accounts, Add Bot Account (role Member), and copy the access token it shows once.",
+                "Add the bot to the team, and say `/invite @its-name` in each channel it is to hear.",
+                "For buttons: `--set public_url=https://…`, let your proxy pass `POST /hooks/mattermost/NAME` on to the daemon, and where that address is not public name it in System Console, Environment, Developer, Allow untrusted internal connections.",
+            ],
             "signal" => &[
                 "Install signal-cli 0.14.5 or newer (it needs Java 25).",
                 "Link it to your phone with `signal-cli link -n insula` (Signal on the phone: Settings, Linked devices), or give it a number of its own: `signal-cli -a +NUMBER register`, then `signal-cli -a +NUMBER verify CODE`.",
                 "Let its daemon run on this machine: `signal-cli daemon --http 127.0.0.1:8080 --receive-mode on-connection --no-receive-stdout`.",
+            ],
+            "whatsapp" => &[
+                "At developers.facebook.com make an app of type Business and add WhatsApp to it.",
+                "WhatsApp, API Setup: copy the `phone number ID` below your number (not the number).",
+                "Business settings, System users: make a token that does not expire, with whatsapp_business_messaging and whatsapp_business_management. App settings, Basic: copy the app secret.",
+                "`verify_token` is a word you choose. WhatsApp, Configuration: the callback URL is https://YOUR_HOST/hooks/whatsapp/ACCOUNT, the verify token that word; then subscribe to `messages`.",
             ],
             "webhook" => &[
                 "Choose a long random secret and give it to whoever posts here: requests are signed with it.",
@@ -140,26 +186,46 @@ impl AccountKeys {
 }
 
 /// What every account may have.
-pub const EVERY_ACCOUNT: [&str; 8] =
-    ["enabled", "uncertain", "metadata", "tools", "rules", "budget", "model", "group"];
+pub const EVERY_ACCOUNT: [&str; 9] =
+    ["enabled", "uncertain", "working", "metadata", "tools", "rules", "budget", "model", "group"];
 
 /// The platforms that this version connects to.
 pub static CONNECTED: &[AccountKeys] = &[
-    AccountKeys { platform: "matrix", required: &["homeserver", "token"], optional: &["user"] },
+    AccountKeys {
+        platform: "matrix",
+        required: &["homeserver", "token"],
+        optional: &["user"],
+        identity: &["token"],
+    },
+    AccountKeys {
+        platform: "mattermost",
+        required: &["base_url", "token"],
+        optional: &["secret", "public_url"],
+        identity: &["token", "base_url"],
+    },
     AccountKeys {
         platform: "signal",
         required: &["number"],
         optional: &["base_url", "profile_name"],
+        identity: &["number", "base_url"],
     },
     AccountKeys {
         platform: "telegram",
         required: &["token"],
         optional: &["base_url", "mode", "secret", "public_url"],
+        identity: &["token"],
     },
-    AccountKeys { platform: "web", required: &[], optional: &["origins"] },
+    AccountKeys { platform: "web", required: &[], optional: &["origins"], identity: &[] },
     AccountKeys {
         platform: "webhook",
         required: &["secret"],
         optional: &["template", "chat", "event", "deliver", "callback", "window"],
+        identity: &[],
+    },
+    AccountKeys {
+        platform: "whatsapp",
+        required: &["token", "secret", "phone_number_id", "verify_token"],
+        optional: &["base_url", "public_url", "reopen_template", "reopen_language"],
+        identity: &["phone_number_id"],
     },
 ];

@@ -8,6 +8,7 @@ mod channel;
 mod daemon;
 mod hook;
 mod job;
+mod kept;
 mod moved;
 mod outside;
 mod policy;
@@ -17,7 +18,8 @@ mod tools;
 mod way_in;
 
 pub use agent::AGENT;
-pub use binding::{BINDING, MATCH};
+pub use binding::{AGENT_KEYS, BINDING, MATCH};
+pub use board::BOARD;
 pub use channel::{ACCOUNT, AccountKeys, CONNECTED, EVERY_ACCOUNT};
 pub use daemon::TOP;
 pub use hook::{HOOK_EVENT, HOOK_EVENTS};

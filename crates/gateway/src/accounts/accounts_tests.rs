@@ -3,11 +3,12 @@
 use super::inbox::{AccountInbox, Takes};
 use super::*;
 use async_trait::async_trait;
+use bytes::Bytes;
 use insula_channel::{
     AccountSettings, Body, ConnectFault, FetchError, Post, PostError, PostTarget, Posted,
 };
 use insula_channel::{Attachment, Envelope, EventId, Happening, MessageId, Sender};
-use insula_channel::{BotIdentity, Cursor, Features, Inbox, NotTaken};
+use insula_channel::{BotIdentity, Cursor, Features, Idempotency, Inbox, NotTaken, TextLimit};
 use insula_domain::{Address, ChatId, ChatType};
 use insula_registry::Actor;
 use insula_testdaemon::TestDaemon;
@@ -30,6 +31,10 @@ enum Act {
     Refuse,
     /// Panics.
     Panic,
+    /// Holds a connection open by which nothing is heard.
+    Deaf,
+    /// Is heard, and takes its time when it is told to end.
+    Linger,
 }
 
 /// What happened to the puppets, and what they are to do.
@@ -105,6 +110,15 @@ impl Adapter for Puppet {
         match self.act() {
             Act::Break => Err(ConnectFault::Broken { why: "gone".into(), wait: None }),
             Act::Panic => panic!("a puppet's string broke"),
+            Act::Deaf => {
+                stop.cancelled().await;
+                Ok(())
+            }
+            Act::Linger => {
+                inbox.alive();
+                stop.cancelled().await;
+                std::future::pending().await
+            }
             _ => {
                 inbox.alive();
                 stop.cancelled().await;
@@ -118,10 +132,11 @@ impl Adapter for Puppet {
 impl Outbound for Puppet {
     fn features(&self) -> Features {
         Features {
-            text_units: 100,
+            text: TextLimit::Utf16(100),
             can_edit: None,
-            is_idempotent: false,
+            idempotency: Idempotency::Never,
             has_buttons: false,
+            can_react: false,
             typing: None,
             silence_max: Duration::from_secs(120),
         }
@@ -325,6 +340,55 @@ async fn a_stream_that_is_silent_is_connected_anew() {
     assert_eq!(scene.theatre.listened("bot"), 2);
     assert_eq!(scene.state("bot").0, Connection::Connected);
     assert_eq!(scene.theatre.made("bot"), 1, "the same adapter listens again");
+}
+
+#[tokio::test]
+async fn an_open_connection_by_which_nothing_is_heard_shows_and_heals() {
+    let scene = Scene::open(&config("bot: {token: '1'}")).await;
+    scene.theatre.act("bot", Act::Deaf);
+    scene.settle().await;
+    // It says who we are, and is open: that is no sign that it hears.
+    assert_eq!(scene.theatre.listened("bot"), 1);
+    assert_eq!(scene.state("bot").0, Connection::Connecting);
+    scene.pass(120 * SECOND).await;
+    let (state, reason) = scene.state("bot");
+    assert_eq!((state, &*reason.unwrap()), (Connection::BackingOff, "nothing was heard for 120 s"));
+    scene.theatre.act("bot", Act::Connect);
+    scene.pass(2 * SECOND).await;
+    assert_eq!(scene.state("bot").0, Connection::Connected);
+    // Deaf after it was heard is the same.
+    scene.theatre.act("bot", Act::Deaf);
+    scene.pass(125 * SECOND).await;
+    assert_eq!(scene.theatre.listened("bot"), 3);
+    assert_eq!(scene.state("bot").0, Connection::Connecting);
+}
+
+#[tokio::test]
+async fn a_bot_listens_once_at_a_time_whatever_its_account_is_called() {
+    let one = config("old: {token: '1'}, other: {token: '2'}");
+    for (next, name) in [
+        // Renamed either way in the order of names, and turned off and on again.
+        (vec![config("zeta: {token: '1'}, other: {token: '2'}")], "zeta"),
+        (vec![config("alpha: {token: '1'}, other: {token: '2'}")], "alpha"),
+        (vec![config("old: {token: '1', enabled: false}"), config("old: {token: '1'}")], "old"),
+        (vec![config("other: {token: '2'}"), config("alpha: {token: '1'}")], "alpha"),
+    ] {
+        let scene = Scene::open(&one).await;
+        scene.theatre.act("old", Act::Linger);
+        scene.settle().await;
+        assert_eq!(scene.theatre.listened("old"), 1);
+        let before = scene.theatre.listened(name);
+        for next in &next {
+            scene.edit(next).await;
+        }
+        scene.pass(SECOND).await;
+        assert_eq!(scene.theatre.listened(name), before, "{name}: the old one still ends");
+        scene.theatre.act("old", Act::Connect);
+        scene.pass(2 * SECOND).await;
+        assert_eq!(scene.theatre.listened(name), before + 1, "{name}");
+        assert_eq!(scene.state(name).0, Connection::Connected, "{name}");
+        scene.accounts.close().await;
+    }
 }
 
 #[tokio::test]

@@ -17,16 +17,15 @@ pub(crate) use inbox::Takes;
 pub use state::{AccountState, Connection};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
-use bytes::Bytes;
 use cursor::Notes;
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use inbox::AccountInbox;
 use insula_channel::{
-    AccountKey, Accounts, Adapter, AdapterFactory, OnUncertain, Outbound, Pacing, Tenant,
-    WebAnswer, WebRequest,
+    AccountKey, Accounts, Adapter, AdapterFactory, OnUncertain, Outbound, Pacing, ShowsWork,
+    Tenant, WebAnswer, WebRequest,
 };
-use insula_config::{Account, Uncertain};
+use insula_config::{Account, Uncertain, Working};
 use insula_domain::{AccountId, Platform};
 use insula_registry::Front;
 use lanes::Lanes as ChatLanes;
@@ -37,7 +36,6 @@ use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Semaphore;
-use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 /// Requests from one platform that are being taken at the same time. Beyond that they are told
@@ -58,7 +56,8 @@ pub(crate) struct AccountConnection {
     lanes: Arc<ChatLanes>,
     requests: Semaphore,
     stop: CancellationToken,
-    task: Mutex<Option<JoinHandle<()>>>,
+    /// Whether its task has ended, or there never was one.
+    ended: CancellationToken,
     /// Whether its present trouble was told.
     troubled: AtomicBool,
     /// What people may type, for the menus of platforms.
@@ -88,18 +87,13 @@ impl AccountConnection {
     }
 
     fn has_ended(&self) -> bool {
-        let task = self.task.lock().unwrap_or_else(PoisonError::into_inner);
-        task.as_ref().is_none_or(JoinHandle::is_finished)
+        self.ended.is_cancelled()
     }
 
     /// Tells its task to end, and waits for that.
     async fn close(&self) {
         self.stop.cancel();
-        let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(task) = task {
-            // A task that panicked has ended too.
-            let _ = task.await;
-        }
+        self.ended.cancelled().await;
     }
 }
 
@@ -138,7 +132,7 @@ impl Connections {
             }
             let connection = match before.get(&key) {
                 Some(connection) if connection.wanted == wanted => connection.clone(),
-                other => self.begin(&key, wanted, other.cloned(), (sink, commands)),
+                _ => self.begin(&key, wanted, &before, (sink, commands)),
             };
             connections.insert(key, connection);
         }
@@ -155,9 +149,10 @@ impl Connections {
         &self,
         (platform, name): &AccountKey,
         wanted: AccountPlan,
-        before: Option<Arc<AccountConnection>>,
+        all_before: &BTreeMap<AccountKey, Arc<AccountConnection>>,
         (sink, commands): (&Arc<dyn Takes>, Commands),
     ) -> Arc<AccountConnection> {
+        let before = all_before.get(&(*platform, name.clone()));
         let world = self.front.world();
         let counts = {
             let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
@@ -174,10 +169,10 @@ impl Connections {
             adapter: ArcSwapOption::empty(),
             notes: Notes::new(self.front.account(*platform, name)),
             // Order in a chat holds also across a change of settings.
-            lanes: before.as_ref().map(|connection| connection.lanes.clone()).unwrap_or_default(),
+            lanes: before.map(|connection| connection.lanes.clone()).unwrap_or_default(),
             requests: Semaphore::new(REQUESTS_AT_ONCE_MAX),
             stop: CancellationToken::new(),
-            task: Mutex::default(),
+            ended: CancellationToken::new(),
             troubled: AtomicBool::new(false),
             commands,
             front: self.front.clone(),
@@ -187,8 +182,9 @@ impl Connections {
             AccountPlan::Off(reason) => {
                 tracing::warn!(%platform, account = %name, reason, "account off");
                 self.front.account_became((*platform, name), Err(reason));
+                connection.ended.cancel();
                 if let Some(before) = before {
-                    self.dismiss(before);
+                    self.dismiss(before.clone());
                 }
             }
             AccountPlan::On(settings) => {
@@ -200,17 +196,33 @@ impl Connections {
                     sink,
                     world.clone(),
                 );
-                let task = tokio::spawn(async move {
-                    // Two listeners of one account would take each other's events.
-                    if let Some(before) = before {
-                        before.close().await;
-                    }
+                let before = self.ending_as(&connection, all_before);
+                let ended = connection.ended.clone().drop_guard();
+                tokio::spawn(async move {
+                    // However it ends, a panic included.
+                    let _ended = ended;
+                    // Two listeners of one bot would take each other's events.
+                    join_all(before.iter().map(|before| before.close())).await;
                     keeping.await;
                 });
-                *connection.task.lock().unwrap_or_else(PoisonError::into_inner) = Some(task);
             }
         }
         connection
+    }
+
+    /// Those that end for a new connection, since they were the same account or the same bot: it
+    /// begins after them. No other connection of a bot is kept beside it.
+    fn ending_as(
+        &self,
+        connection: &AccountConnection,
+        before: &BTreeMap<AccountKey, Arc<AccountConnection>>,
+    ) -> Vec<Arc<AccountConnection>> {
+        let leaving = self.leaving.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_same = |other: &&Arc<AccountConnection>| {
+            let has_name = other.platform == connection.platform && other.name == connection.name;
+            !other.has_ended() && (has_name || other.wanted.is_same_bot(&connection.wanted))
+        };
+        before.values().chain(leaving.iter()).filter(is_same).cloned().collect()
     }
 
     /// Tells an account that is no longer wanted to end, and waits for nothing.
@@ -239,6 +251,12 @@ impl Connections {
             .load()
             .get(&(platform, account.clone()))
             .and_then(|connection| connection.adapter())
+    }
+
+    /// An account as the configuration has it.
+    fn configured(&self, platform: Platform, account: &AccountId) -> Option<Account> {
+        let mut configured = self.front.accounts().into_iter();
+        configured.find(|it| it.platform == platform && it.name == *account)
     }
 
     /// How every account stands, by platform and name.
@@ -297,7 +315,7 @@ impl Connections {
         let Ok(answer) = answered else {
             connection.health.counts.errors.fetch_add(1, Ordering::Relaxed);
             tracing::error!(%platform, account = %connection.name, "taking a request panicked");
-            return WebAnswer { status: 500, body: Bytes::new() };
+            return WebAnswer::empty(500);
         };
         match answer.status {
             401 | 403 | 404 => WebAnswer::refused(),
@@ -324,12 +342,18 @@ impl Accounts for Connections {
     }
 
     fn on_uncertain(&self, platform: Platform, account: &AccountId) -> OnUncertain {
-        let configured = self.front.accounts();
-        let accounts = configured.iter();
-        let mut named = accounts.filter(|it| it.platform == platform && it.name == *account);
-        match named.next().map(|it| it.uncertain) {
+        match self.configured(platform, account).map(|it| it.uncertain) {
             Some(Uncertain::Hold) => OnUncertain::Hold,
             Some(Uncertain::Resend) | None => OnUncertain::Resend,
         }
+    }
+
+    fn shows_work(&self, platform: Platform, account: &AccountId) -> Option<ShowsWork> {
+        let working = self.configured(platform, account)?.working?;
+        let has = |ways: &[Working]| ways.contains(&working);
+        Some(ShowsWork {
+            by_typing: has(&[Working::Typing, Working::Both]),
+            by_reaction: has(&[Working::Reaction, Working::Both]),
+        })
     }
 }

@@ -1,6 +1,7 @@
 //! What an account is made from, with its references to secrets filled in.
 
 use insula_channel::AccountSettings;
+use insula_config::schema::AccountKeys;
 use insula_config::{Account, AccountValue};
 use insula_registry::Front;
 use insula_vault::Secret;
@@ -45,12 +46,15 @@ pub(super) enum AccountPlan {
 }
 
 impl AccountPlan {
-    /// Whether two would connect with one token, and answer everything twice. Secrets of
+    /// Whether two would connect as one bot, and answer everything twice. Secrets of
     /// different names may hold the same.
     pub(super) fn is_same_bot(&self, other: &Self) -> bool {
         let (Self::On(one), Self::On(other)) = (self, other) else { return false };
-        one.platform == other.platform
-            && one.get("token").is_some_and(|token| other.get("token") == Some(token))
+        let identity = AccountKeys::of(one.platform.as_str()).map_or(&[][..], |keys| keys.identity);
+        // What neither says is the same for both.
+        let same = |key: &&str| one.get(key) == other.get(key);
+        let is_said = identity.iter().any(|key| one.get(key).is_some());
+        one.platform == other.platform && is_said && identity.iter().all(same)
     }
 }
 

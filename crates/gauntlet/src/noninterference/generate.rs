@@ -256,6 +256,10 @@ impl Maker {
             "/cron",
             "/cron add every 2h | [{\"say\": \"tea\"}]",
             "/cron remove job-1",
+            "/board",
+            "/board list",
+            "/board plot-alpha show 1",
+            "/board add Weeding | tea",
         ];
         (*self.dice.pick(&commands)).to_owned()
     }
@@ -418,9 +422,13 @@ impl Maker {
     fn card(&mut self) -> (&'static str, Value) {
         let boards = ["plot-{id}", "plot-{id}", super::cast::SHARED_BOARD, "plot-b", "plot-alpha"];
         let board = *self.dice.pick(&boards);
-        match self.dice.below(6) {
+        match self.dice.below(8) {
             0 => ("kanban_list", json!({ "board": board })),
             1 => ("kanban_show", json!({ "board": board, "task_id": "1" })),
+            5 => (
+                "kanban_comment",
+                json!({ "board": board, "task_id": "1", "text": self.sentence() }),
+            ),
             2 => (
                 "kanban_complete",
                 json!({ "board": board, "task_id": "1", "result": self.word() }),

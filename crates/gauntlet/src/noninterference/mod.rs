@@ -15,10 +15,11 @@
 //! Jobs, boards and links are among what they do: everybody has a board of their own, the others
 //! share one, and ask and tell each other. Left out, since they are declared: memory that an agent
 //! shares between its own chats, links to the agent that is watched and boards that it shares,
-//! budgets of the whole daemon, one account that serves two agents, and the sums in `/metrics`. How long something waits for the daemon's database is no secret either, so models
-//! of `b` that hold back go on one after the other: which of its own conversations is first when
-//! two do something in the same moment would depend on that. Programs are left out too: a process is not in virtual time. The other sections
-//! attack those.
+//! budgets of the whole daemon, one account that serves two agents, and the sums in `/metrics`.
+//! How long something waits for the daemon's database is no secret either, so models of `b` that
+//! hold back go on one after the other: which of its own conversations is first when two do
+//! something in the same moment would depend on that. Programs are left out too: a process is not
+//! in virtual time. The other sections attack those.
 
 mod act;
 mod cast;

@@ -5,8 +5,8 @@ use super::observe::Observed;
 use async_trait::async_trait;
 use bytes::Bytes;
 use insula_channel::{
-    Adapter, Attachment, Body, BotIdentity, ConnectFault, Features, FetchError, Inbox, MessageId,
-    Outbound, Pacing, Post, PostError, PostTarget, Posted,
+    Adapter, Attachment, Body, BotIdentity, ConnectFault, Features, FetchError, Idempotency, Inbox,
+    MessageId, Outbound, Pacing, Post, PostError, PostTarget, Posted, TextLimit,
 };
 use insula_domain::{AccountId, Platform};
 use serde_json::{Value, json};
@@ -88,10 +88,11 @@ impl Adapter for ObservedAdapter {
 impl Outbound for ObservedAdapter {
     fn features(&self) -> Features {
         Features {
-            text_units: 4_096,
+            text: TextLimit::Utf16(4_096),
             can_edit: None,
-            is_idempotent: true,
+            idempotency: Idempotency::Always,
             has_buttons: true,
+            can_react: false,
             typing: None,
             silence_max: Duration::from_secs(120),
         }

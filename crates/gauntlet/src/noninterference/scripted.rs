@@ -293,6 +293,7 @@ pub const TOOLS: &[&dyn Tool] = &[
     &insula_tools::Clarify,
     &insula_tools::CronJob,
     &insula_tools::DelegateTask,
+    &insula_tools::KanbanComment,
     &insula_tools::KanbanComplete,
     &insula_tools::KanbanCreate,
     &insula_tools::KanbanList,

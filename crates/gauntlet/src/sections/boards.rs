@@ -44,6 +44,7 @@ pub const AGENTS: &[Attempt] = &[
     Attempt { row: "A10", variant: "parts of parts", run: splits_deeper },
     Attempt { row: "A10", variant: "cards that wait for one another", run: waits_in_a_circle },
     Attempt { row: "A11", variant: "a claim after its time ended", run: claims_too_long },
+    Attempt { row: "A11", variant: "a card kept by who had it too long", run: kept_too_long },
     Attempt { row: "A11", variant: "a card taken away under its worker", run: card_taken_away },
     Attempt { row: "A11", variant: "a board deleted under a worker", run: board_deleted },
 ];
@@ -307,6 +308,44 @@ fn claims_too_long(ground: &Ground) -> Outcome {
     act(ground, card, &json!({ "action": "move", "to": "blocked", "why": "enough" }))?;
     let beat = act(ground, card, &json!({ "action": "heartbeat", "run": run }))?;
     hold!(beat["error"]["code"] == "wrong_state", "a claim that ended lives: {beat}");
+    Ok(Verdict::Held)
+}
+
+/// Somebody who may claim takes a card, says nothing until their time ended, and then writes.
+fn kept_too_long(ground: &Ground) -> Outcome {
+    let token = ground.mint("outsider", &EVERY_VERB)?;
+    let before = ground.text("config.yaml");
+    let people = format!("work: {{people: {{'api:{}': [see, claim]}}, agents:", token.id);
+    let more = before.replacen("work: {agents:", &people, 1);
+    ground.home().replace("config.yaml", &more)?;
+    ground.admin("POST", "/api/reload", &Value::Null)?;
+    // For an agent that does not serve, so that it lies there.
+    ground.admin("POST", "/api/agents/careful/pause", &Value::Null)?;
+    let card =
+        made(ground, "work", &json!({ "title": "mine for a while", "assignee": "careful" }))?;
+    let path = format!("/api/boards/work/cards/{card}");
+    let say = |action: Value| ground.api(&token.text, "POST", &path, &action);
+    let claimed = say(json!({ "action": "claim" }))?;
+    let run = claimed.json()["run"].as_i64().unwrap_or_default();
+    let is_taken = claimed.status == 200;
+    if is_taken {
+        until(ground, card, |it| it["worker"] != format!("api:{}", token.id))?;
+        for action in [
+            json!({ "action": "heartbeat", "run": run }),
+            json!({ "action": "done", "result": "too late" }),
+            json!({ "action": "block", "why": "too late" }),
+        ] {
+            let told = say(action.clone())?;
+            hold!(told.status == 409 || told.status == 403, "{action}: {told:?}");
+        }
+        let now = shown(ground, card)?;
+        hold!(now["result"] != "too late" && now["why"] != "too late", "{now}");
+    }
+    act(ground, card, &json!({ "action": "move", "to": "archived" }))?;
+    ground.admin("POST", "/api/agents/careful/resume", &Value::Null)?;
+    ground.home().replace("config.yaml", &before)?;
+    ground.admin("POST", "/api/reload", &Value::Null)?;
+    control!(is_taken, "the card can't be claimed: {claimed:?}");
     Ok(Verdict::Held)
 }
 

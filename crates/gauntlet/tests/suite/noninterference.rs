@@ -37,7 +37,7 @@ fn g_what_others_do_changes_no_byte_of_an_agent() {
     // What nothing was seen of is not compared.
     for kind in [
         "file", "health", "heard", "hook", "look", "mcp", "metrics", "model", "page", "post",
-        "rows", "search", "site", "step", "token", "turn",
+        "rows", "search", "site", "step", "token", "turn", "work",
     ] {
         assert!(outcome.counts.get(kind).is_some_and(|count| *count > 3), "{kind}: {outcome:?}");
     }

@@ -98,8 +98,10 @@ test("the matrix is filtered, windowed and walked", () => {
 });
 
 test("what an account needs is written so that it is read back", () => {
-  const telegram = { platform: "telegram", required: ["token"], optional: ["base_url"], secret: "token" };
-  assert.equal(secretName("telegram", "my-bot"), "TELEGRAM_MY_BOT");
+  const telegram = { platform: "telegram", required: ["token"], optional: ["base_url"], secrets: ["token"] };
+  assert.equal(secretName(telegram, "my-bot", "token"), "TELEGRAM_MY_BOT");
+  const whatsapp = { platform: "whatsapp", required: ["token", "secret"], optional: [], secrets: ["token", "secret"] };
+  assert.equal(secretName(whatsapp, "shop", "secret"), "WHATSAPP_SHOP_SECRET");
   assert.equal(yaml(telegram, "main", { base_url: 'https://x/"' }, "coder"), 'channels:\n  telegram:\n    accounts:\n      main: {base_url: "https://x/\\"", token: "${secret:TELEGRAM_MAIN}"}\nbindings:\n  - {agent: coder, telegram: {account: main}}');
   assert.equal(command(telegram, "main", { base_url: "https://x/y z'" }, ""), "insula channels add telegram --account main --set 'base_url=https://x/y z'\\'''");
   assert.ok(isName("main") && !isName("Main") && !isName("") && !isName("a b"));

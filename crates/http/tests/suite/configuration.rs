@@ -199,7 +199,9 @@ async fn rule_04_no_token_reads_or_changes_a_file_or_learns_of_others() {
     assert_eq!(on_disk(&scene), before);
     // Its own agent it sees as it is, without the lines of a file that is about everybody.
     let context = scene.ask(&token, "GET /api/agents/a/context", json!({})).await.1;
-    assert_eq!(context["settings"][0]["origin"], json!("config.yaml"));
+    let settings = context["settings"].as_array().unwrap();
+    let origins = settings.iter().map(|it| it["origin"].as_str().unwrap());
+    assert!(origins.clone().count() > 0 && origins.clone().all(|it| !it.contains(':')));
     scene.daemon.close().await.unwrap();
 }
 

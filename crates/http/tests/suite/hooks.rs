@@ -40,6 +40,30 @@ fn say(address: SocketAddr, head: &str, body: &[u8]) -> std::io::Result<String> 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_question_gets_the_answer_that_a_wrong_secret_gets() {
+    let files = insula_testkit::Home::with([("config.yaml", "agents:\n  main: {}\n")]).unwrap();
+    let address = serve(&files).await;
+    let asked = |method: &'static str| {
+        tokio::task::spawn_blocking(move || {
+            let mut stream = TcpStream::connect(address).unwrap();
+            let head = format!(
+                "{method} /hooks/whatsapp/x?hub.mode=subscribe HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+            );
+            stream.write_all(head.as_bytes()).unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).unwrap();
+            answer
+        })
+    };
+    for method in ["GET", "HEAD"] {
+        let answer = asked(method).await.unwrap();
+        assert!(answer.starts_with("HTTP/1.1 401 "), "{method}: {answer}");
+        assert!(answer.contains("content-type: application/json"), "{method}: {answer}");
+    }
+    assert!(asked("PUT").await.unwrap().starts_with("HTTP/1.1 405 "));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_writes_all_before_it_reads_hears_that_it_was_too_much() {
     let files = insula_testkit::Home::with([("config.yaml", "agents:\n  main: {}\n")]).unwrap();
     let address = serve(&files).await;

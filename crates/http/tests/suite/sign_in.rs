@@ -13,7 +13,7 @@ use insula_testkit::upstream::Upstream;
 use insula_testkit::world;
 use serde_json::{Value, json};
 
-const AGENTS: &str = "agents:\n  a: {tools: [todo], links: [{to: b, as: ask}]}\n  b: {tools: [todo]}\nbindings:\n  - {agent: a, telegram: \"-1\"}\n  - {agent: b, telegram: \"-2\"}\n";
+const AGENTS: &str = "agents:\n  a: {tools: [todo], links: [{to: b, as: ask}]}\n  b: {tools: [todo], cron: {errand: {schedule: daily at 9am, prompt: x}}}\nboards:\n  work: {agents: {b: work}}\nbindings:\n  - {agent: a, telegram: \"-1\"}\n  - {agent: b, telegram: \"-2\"}\n";
 
 struct Scene {
     daemon: TestDaemon,
@@ -185,12 +185,15 @@ async fn a_token_of_one_agent_is_told_of_no_other() {
     let (_, token) = scene.token("a", &["read", "chat"]).await;
     let bearer = format!("Bearer {token}");
     let shown: Shown<'_> = &[("authorization", &bearer)];
-    for call in ["GET /api/me", "GET /api/map", "GET /api/now"] {
+    let own = ["now", "calendar", "costs?by=person", "tools"].map(|it| format!("GET /api/{it}"));
+    for call in ["GET /api/me", "GET /api/map"].into_iter().chain(own.iter().map(|it| &**it)) {
         let (status, said) = scene.ask(call, shown, json!({})).await;
         let said = said.to_string();
         assert_eq!(status, 200, "{call}");
         // Not by a name, a place of a rule, nor a line that others move.
-        assert!(!said.contains("\"b\"") && !said.contains("-2"), "{call}: {said}");
+        assert!(!said.contains("\"b\"") && !said.contains("errand"), "{call}: {said}");
+        // Days have such parts too.
+        assert!(call.contains("costs") || !said.contains("-2"), "{call}: {said}");
         assert!(!said.contains("config.yaml"), "{call}: {said}");
     }
     let everything = scene.as_admin("GET /api/map", json!({})).await;
@@ -199,11 +202,83 @@ async fn a_token_of_one_agent_is_told_of_no_other() {
     let scoped = json!({ "agents": ["a"], "verbs": ["read"], "scope": "chat:telegram:main:1" });
     let scoped = scene.as_admin("POST /api/tokens", scoped).await;
     let bearer = format!("Bearer {}", scoped["token"].as_str().unwrap());
-    for call in ["GET /api/me", "GET /api/map", "GET /api/now", "GET /api/events"] {
+    let calls = ["GET /api/me", "GET /api/map", "GET /api/events"].into_iter();
+    for call in calls.chain(own.iter().map(|it| &**it)) {
         let (status, _) = scene.ask(call, &[("authorization", &bearer)], json!({})).await;
         assert_eq!(status, 404, "{call}");
     }
     assert_eq!(scene.enter(&[("authorization", &bearer)], json!({})).await, None);
+    scene.daemon.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_card_is_changed_as_it_was_seen_or_not_at_all() {
+    let scene = Scene::new().await;
+    let cards = "POST /api/boards/work/cards";
+    let card = scene.as_admin(cards, json!({ "title": "both want it" })).await;
+    assert_eq!((&card["id"], &card["status"]), (&json!(1), &json!("triage")));
+    let bearer = format!("Bearer {}", scene.admin.reveal());
+    let shown: Shown<'_> = &[("authorization", &bearer)];
+    let act =
+        async |seen: &str, body: Value| scene.ask(&format!("{cards}/1{seen}"), shown, body).await;
+    let blocked = act("", json!({ "action": "block", "why": "which one?" })).await;
+    assert_eq!((blocked.0, &blocked.1["status"]), (StatusCode::OK, &json!("blocked")));
+    let done = || json!({ "action": "move", "to": "done" });
+    let (status, refused) = act("?status=triage&run=0", done()).await;
+    assert_eq!(status, StatusCode::CONFLICT, "{refused}");
+    let said = "card 1 is `blocked` by now; look at it again";
+    assert_eq!(refused["error"]["message"], said);
+    let (status, refused) = act("?status=blocked&run=1", done()).await;
+    assert_eq!((status, &refused["error"]["message"]), (StatusCode::CONFLICT, &json!(said)));
+    assert_eq!(act("?status=blocked", done()).await.0, StatusCode::BAD_REQUEST);
+    let (status, moved) = act("?status=blocked&run=0", done()).await;
+    assert_eq!((status, &moved["status"]), (StatusCode::OK, &json!("done")));
+    let boards = scene.as_admin("GET /api/boards", json!({})).await;
+    assert_eq!(boards[0]["cards"], json!({ "done": 1 }));
+    let listed = scene.as_admin("GET /api/boards/work/cards?status=done,ready&before=0", json!({}));
+    assert_eq!(listed.await[0]["id"], 1);
+    let wrong = scene.ask("POST /api/boards/work/cards/1/files?name=a/b", shown, json!({})).await;
+    assert_eq!(wrong.0, StatusCode::BAD_REQUEST);
+    let whole = scene.as_admin("POST /api/boards/work/cards/1/files?name=a.txt", json!({})).await;
+    assert_eq!(
+        (&whole["files"][0]["name"], &whole["files"][0]["bytes"]),
+        (&json!("a.txt"), &json!(2))
+    );
+    scene.daemon.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_comes_by_the_clock_and_who_has_which_tool_is_told_over_all_agents() {
+    let scene = Scene::new().await;
+    let bearer = format!("Bearer {}", scene.admin.reveal());
+    for wrong in ["calendar?until=2999-01-01T00:00:00Z", "costs?days=0", "costs?step=hour&by=model"]
+    {
+        let call = format!("GET /api/{wrong}");
+        let (status, said) = scene.ask(&call, &[("authorization", &bearer)], json!({})).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{wrong}: {said}");
+    }
+    let jobs = scene.as_admin("GET /api/calendar", json!({})).await;
+    let [job] = &**jobs.as_array().unwrap() else { panic!("{jobs}") };
+    assert_eq!(
+        (&job["agent"], &job["name"], &job["kind"]),
+        (&json!("b"), &json!("errand"), &json!("cron"))
+    );
+    assert_eq!(job["moments"].as_array().unwrap().len(), 7, "one a day for a week");
+    assert_eq!((&job["frequent"], &job["last"]), (&json!(false), &Value::Null));
+    let matrix = scene.as_admin("GET /api/tools", json!({})).await;
+    let at =
+        |name: &str| matrix["tools"].as_array().unwrap().iter().position(|it| it["name"] == name);
+    let cell = |agent: usize, tool: &str| {
+        let rule = matrix["agents"][agent]["cells"][at(tool).unwrap()].as_u64().unwrap();
+        matrix["rules"][usize::try_from(rule).unwrap()].clone()
+    };
+    assert_eq!(cell(0, "todo")["exposed"], true);
+    assert_eq!(cell(1, "terminal")["exposed"], false);
+    let alone = scene.as_admin("GET /api/agents/a/tools", json!({})).await;
+    for row in alone.as_array().unwrap() {
+        let cell = cell(0, row["name"].as_str().unwrap());
+        assert_eq!((&cell["exposed"], &cell["rule"]), (&row["exposed"], &row["rule"]), "{row}");
+    }
     scene.daemon.close().await.unwrap();
 }
 

@@ -282,7 +282,9 @@ pub(super) fn schedules(plan: &mut Plan, agent: &mut AgentPlan, profile: &Profil
         }
         fields.insert("enabled".to_owned(), json!(false));
         fields.insert("was_enabled".to_owned(), json!(job.get("enabled").is_none_or(on)));
-        let note = format!("kept as `{schedule}`, switched off");
+        let note = format!(
+            "a job, `{schedule}`, that is paused, where it can be one here; its reply goes nowhere until you say where"
+        );
         plan.row(
             Fate::Changes,
             Some(&profile.id),

@@ -237,7 +237,9 @@ fn task(
     fields.insert("enabled".to_owned(), json!(false));
     fields.insert("was_enabled".to_owned(), json!(was_enabled));
     let id = plan.agents[at].id.clone();
-    let note = format!("kept as `{schedule}`, switched off");
+    let note = format!(
+        "a job, `{schedule}`, that is paused, where it can be one here; its reply goes nowhere until you say where"
+    );
     plan.row(Fate::Changes, Some(&id), Note { what: &what, from: from.clone(), note: &note });
     plan.agents[at].schedules.push(SchedulePlan { source_id, fields, from });
 }

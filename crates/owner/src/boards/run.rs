@@ -134,6 +134,16 @@ impl Workers {
         let Some(job) = JobTurn::of_card(claim, desk.board().less(row.id)) else {
             return nowhere();
         };
+        // What began the work stands in the agent's own trail, together with the turn.
+        let content = json!({
+            "board": desk.name().as_str(), "card": row.id.0, "run": row.run,
+            "as": if row.status == CardStatus::Review { "review" } else { "work" },
+        });
+        let record = (round == 0).then(|| {
+            self.trail.record(agent, About::Agent, &Actor::Daemon, "card.claimed", content)
+        });
+        let first = record.map(AgentCommand::Audit).into_iter().collect();
+        let around = Around { first, ..Around::default() };
         let (before, mut label) = self.before(desk, agent, whole).await?;
         label = label.join(&desk.label_of((&self.access, agent), whole));
         let card = self.engine.card_text(agent, desk.name().as_str(), whole);
@@ -159,7 +169,7 @@ impl Workers {
             origin: None,
             acknowledge: Acknowledge::AtOnce,
         };
-        Ok(match self.engine.submit_with(inbound, Around::default()).await {
+        Ok(match self.engine.submit_with(inbound, around).await {
             Ok(handle) => Ok((handle.turn, Some(handle))),
             Err(SubmitError::Known { turn, .. }) => Ok((turn, self.engine.listen(&session, turn))),
             Err(SubmitError::Budget(refusal)) => Err(end("budget", refusal.to_string(), true)),

@@ -329,7 +329,7 @@ impl Relay {
             if let Some(at) = markdown.rfind(HOW_TO_DECIDE).filter(|_| asked.name.is_some()) {
                 markdown.truncate(at);
             }
-            if split::units(&markdown) + split::units(&below) <= features.text_units {
+            if features.text.beside(&markdown).takes(&below) {
                 markdown.push_str(&below);
             }
             let body = Body { markdown, ..Body::default() };

@@ -3,6 +3,7 @@
 use insula_channel::MessageId;
 use insula_channel::PostTarget;
 use insula_channel::Tenant;
+use insula_config::agent::Quote;
 use insula_domain::{AccountId, Address, ChatId, ChatType, Platform, TopicId};
 use insula_store::{DeliveryDestination, Lane};
 
@@ -47,6 +48,15 @@ impl ChatRef {
         }
     }
 
+    /// Whether a reply here quotes what it answers.
+    pub(super) fn is_quoted(&self, quote: Quote) -> bool {
+        match quote {
+            Quote::Always => true,
+            Quote::Groups => self.chat_type != ChatType::Dm,
+            Quote::Never => false,
+        }
+    }
+
     /// The chat, in which what is sent keeps its order.
     pub(super) fn lane(&self) -> Lane {
         Lane {
@@ -75,6 +85,22 @@ impl ChatRef {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_reply_quotes_where_its_operator_wants_it() {
+        let place = |chat_type| ChatRef {
+            platform: Platform::new("telegram").unwrap(),
+            account: AccountId::new("main").unwrap(),
+            chat: ChatId::new("1").unwrap(),
+            chat_type,
+            topic: None,
+        };
+        for chat_type in ChatType::ALL {
+            let place = place(chat_type);
+            assert!(place.is_quoted(Quote::Always) && !place.is_quoted(Quote::Never));
+            assert_eq!(place.is_quoted(Quote::Groups), chat_type != ChatType::Dm);
+        }
+    }
 
     #[test]
     fn a_place_comes_back_from_the_store_as_it_was() {

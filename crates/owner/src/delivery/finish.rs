@@ -3,7 +3,7 @@
 //! that it may be there twice.
 
 use super::Relay;
-use super::lane::{Attempt, Sending, idempotency};
+use super::lane::{Attempt, Sending, is_covered, key_of};
 use insula_channel::{Body, MessageId, OnUncertain, PostError, WaitScope};
 use insula_store::{Provisional, StoreError};
 
@@ -12,8 +12,8 @@ impl Sending<'_> {
     /// the one that showed something of it has another: a platform that recognises keys would
     /// take it for that one, and say nothing.
     pub(super) fn key(&self, part: usize) -> Box<str> {
-        let key = idempotency(self.delivery.key, part);
-        match (self.features.is_idempotent, self.delivery.doubts) {
+        let key = key_of(self.delivery.key, part);
+        match (self.features.idempotency.knows_keys(), self.delivery.doubts) {
             (true, doubts @ 1..) => format!("{key}-{doubts}").into(),
             _ => key,
         }
@@ -35,7 +35,9 @@ impl Relay {
             }
             // Asked for again under the same key, it tells the name of the message, which still
             // says what there was.
-            (Provisional::Begun, Some(_)) if features.is_idempotent => {
+            (Provisional::Begun, Some(_))
+                if is_covered(features.idempotency, delivery.tried_at, self.world.clock.now()) =>
+            {
                 match self.post(sending, body).await? {
                     Attempt::Made(Ok(message)) => self.finish_in(sending, message, body).await,
                     other => Ok(other),

@@ -6,7 +6,7 @@
 
 use super::buttons::Question;
 use super::chat_ref::ChatRef;
-use super::lane::{SILENT, idempotency};
+use super::lane::{SILENT, is_covered, key_of};
 use super::progress::{Detail, Progress};
 use super::{LOOK_AGAIN, Relay, split};
 use insula_channel::MessageId;
@@ -63,11 +63,11 @@ enum Shown {
 }
 
 /// What is shown of one turn.
-struct View {
-    delivery: Arc<Relay>,
-    agent: Arc<AgentContext>,
-    place: ChatRef,
-    reply_to: Option<MessageId>,
+pub(super) struct View {
+    pub(super) delivery: Arc<Relay>,
+    pub(super) agent: Arc<AgentContext>,
+    pub(super) place: ChatRef,
+    pub(super) reply_to: Option<MessageId>,
     turn: TurnId,
     /// What there is of the reply.
     text: String,
@@ -79,6 +79,10 @@ struct View {
     /// Not before this moment, on the clock that never goes back; `None` while nothing is there.
     next_at: Option<Duration>,
     is_over: bool,
+    /// Whether a sign of ours stands on what it answers.
+    pub(super) is_signed: bool,
+    /// Signs are put there and taken away one after the other.
+    pub(super) signs: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Relay {
@@ -152,6 +156,7 @@ impl Relay {
             return;
         }
         let (this, lane) = (self.clone(), place.lane());
+        let reply_to = reply_to.filter(|_| place.is_quoted(agent.access.quote));
         self.tasks.spawn(async move {
             let leave = Leave { delivery: this.clone(), followed };
             let view = View {
@@ -166,6 +171,9 @@ impl Relay {
                 message: None,
                 next_at: None,
                 is_over: false,
+                // One that an earlier run put there goes with the turn.
+                is_signed: since == Since::Before,
+                signs: Arc::default(),
             };
             view.go(turn, since).await;
             let Leave { delivery, followed: (id, _) } = &leave;
@@ -208,7 +216,7 @@ impl Drop for Leave {
 }
 
 impl View {
-    fn adapter(&self) -> Option<Arc<dyn Outbound>> {
+    pub(super) fn adapter(&self) -> Option<Arc<dyn Outbound>> {
         self.delivery.accounts.outbound(self.place.platform, &self.place.account)
     }
 
@@ -247,12 +255,16 @@ impl View {
                 _ = ready(&mut typing) => typing = None,
                 () = pause, if wait.is_some() => {
                     if typing.is_none() && clock.elapsed() >= typing_at {
+                        self.sign();
                         let (next, again) = self.typing();
                         typing = next;
                         typing_at = clock.elapsed() + again;
                     }
                 }
             }
+        }
+        if !delivery.stop.is_cancelled() {
+            self.take_sign_away();
         }
         // What is on its way is settled before the reply takes its place.
         if let Some(showing) = showing
@@ -348,7 +360,9 @@ impl View {
 
     /// Shows that something is being written; when to do so again.
     fn typing(&self) -> (Option<Running<()>>, Duration) {
-        let lasts = self.adapter().and_then(|it| it.features().typing.map(|lasts| (it, lasts)));
+        let shows = self.shows_work().by_typing;
+        let adapter = self.adapter().filter(|_| shows);
+        let lasts = adapter.and_then(|it| it.features().typing.map(|lasts| (it, lasts)));
         let Some((adapter, lasts)) = lasts else { return (None, Duration::from_secs(5)) };
         let delivery = self.delivery.clone();
         let target = self.place.target(delivery.tenant(&self.agent));
@@ -420,7 +434,7 @@ impl View {
             self.next_at = Some(until);
             return None;
         }
-        let room = features.text_units.saturating_sub(split::units(GOES_ON));
+        let room = features.text.beside(GOES_ON);
         let text = self.shown_text().into_owned();
         let piece = split::next(&text, 0, room)?;
         self.last = text;
@@ -471,12 +485,15 @@ impl Show {
         let Some(origin) = origin.filter(|origin| origin.turn == self.turn) else {
             return Ok(Shown::Never);
         };
-        let is_idempotent = self.adapter.features().is_idempotent;
+        let idempotency = self.adapter.features().idempotency;
+        let now = self.delivery.world.clock.now();
         match origin.provisional {
             // Shown by an earlier run, and followed by who came to the turn before we looked.
             Provisional::Shown(message) => return Ok(self.again(MessageId(message)).await),
             // The reply will be a message of its own, which says that this may be there.
-            Provisional::Begun if !is_idempotent => return Ok(Shown::Never),
+            Provisional::Begun if !is_covered(idempotency, origin.tried_at, now) => {
+                return Ok(Shown::Never);
+            }
             // Asked for again under the same key, it tells the name of the message.
             Provisional::Begun | Provisional::None => {}
         }
@@ -485,12 +502,12 @@ impl Show {
             return Ok(Shown::Behind);
         }
         let Self { delivery, agent, place, reply_to, turn, adapter, body } = self;
-        let begun = OutboxCommand::ProvisionalBegun { turn };
+        let begun = OutboxCommand::ProvisionalBegun { turn, at: now };
         delivery.change(&agent, vec![AgentCommand::Outbox(begun)]).await?;
         let post = Post {
             target: place.target(delivery.tenant(&agent)),
             reply_to,
-            idempotency: idempotency(origin.delivery_key, 1),
+            idempotency: key_of(origin.delivery_key, 1),
             body,
         };
         match delivery.bounded(adapter.post(&post)).await {
@@ -498,7 +515,7 @@ impl Show {
                 delivery.note_shown(&agent, turn, Some(&posted.message)).await?;
                 Ok(Shown::In(posted.message))
             }
-            Err(PostError::Uncertain { .. }) if !is_idempotent => Ok(Shown::Never),
+            Err(PostError::Uncertain { .. }) if !idempotency.knows_keys() => Ok(Shown::Never),
             Err(error) => {
                 let is_certain = !matches!(error, PostError::Uncertain { .. });
                 if is_certain && origin.provisional == Provisional::None {

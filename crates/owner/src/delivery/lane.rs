@@ -7,13 +7,13 @@ use insula_channel::MessageId;
 use insula_channel::OnUncertain;
 use insula_channel::{AccountKey, SlotGuard, WakeRule};
 use insula_channel::{Body, Button, Post, PostError};
-use insula_channel::{Features, Outbound};
+use insula_channel::{Features, Idempotency, Outbound, TextLimit};
 use insula_domain::AgentId;
 use insula_registry::AgentContext;
 use insula_registry::outbox::Became;
 use insula_store::{
     AgentCommand, Content, Delivery, DeliveryState, Doubt, Lane, NewButton, OutboxCommand,
-    Provisional, Rest, SentPart, StoreError,
+    Provisional, Rest, SentPart, StoreError, Tried,
 };
 use insula_turns::DeliveryFile;
 use insula_world::Timestamp;
@@ -71,7 +71,7 @@ pub(super) struct Sending<'s> {
 }
 
 /// The key under which a part of a delivery is sent, however often.
-pub(super) fn idempotency(key: [u8; 16], part: usize) -> Box<str> {
+pub(super) fn key_of(key: [u8; 16], part: usize) -> Box<str> {
     format!("{:032x}-{part}", u128::from_be_bytes(key)).into()
 }
 
@@ -192,8 +192,7 @@ impl Relay {
     /// Sends the next part of a delivery.
     async fn send(&self, sending: &Sending<'_>, key: &AccountKey) -> Result<Then, StoreError> {
         let Sending { agent, delivery, features, .. } = *sending;
-        if delivery.state == DeliveryState::Sending && !features.is_idempotent {
-            let why = "it was being sent when the daemon ended";
+        if let Some(why) = doubtful(delivery, features.idempotency, self.world.clock.now()) {
             return self.doubt(sending, why, self.on_doubt(sending)).await;
         }
         let Some(mut words) = self.engine.words_of(agent, delivery).await? else {
@@ -279,7 +278,7 @@ impl Relay {
         body: &Body,
     ) -> Result<Attempt, StoreError> {
         let Sending { agent, delivery, place, adapter, features } = *sending;
-        if !features.is_idempotent {
+        if features.idempotency != Idempotency::Always {
             let at = self.world.clock.now();
             let begun = OutboxCommand::Begun { id: delivery.id, at };
             match self.change(agent, vec![AgentCommand::Outbox(begun)]).await {
@@ -288,7 +287,8 @@ impl Relay {
             }
         }
         let number = delivery.sent.len() + 1;
-        let reply_to = delivery.to.reply_to.clone().filter(|_| number == 1).map(MessageId);
+        let quotes = number == 1 && place.is_quoted(agent.access.quote);
+        let reply_to = delivery.to.reply_to.clone().filter(|_| quotes).map(MessageId);
         let post = Post {
             target: place.target(self.tenant(agent)),
             reply_to,
@@ -327,11 +327,13 @@ impl Relay {
             PostError::Later { why, wait, reach } => {
                 let (chat, now) = (&delivery.to.lane.chat, self.now());
                 let asked = wait.map(|wait| self.pacing().hold(key, chat, (reach, wait), now));
-                self.put_off(agent, delivery, &why, asked.unwrap_or_default()).await?;
+                let tried = Tried::AsBefore(delivery.tried_at);
+                self.put_off(agent, delivery, (&why, tried), asked.unwrap_or_default()).await?;
                 Ok(Then::On)
             }
-            PostError::Uncertain { why } if features.is_idempotent => {
-                self.put_off(agent, delivery, &why, Duration::ZERO).await?;
+            // Whether its key still counts is seen when it is sent again.
+            PostError::Uncertain { why } if features.idempotency.knows_keys() => {
+                self.put_off(agent, delivery, (&why, Tried::Now), Duration::ZERO).await?;
                 Ok(Then::On)
             }
             PostError::Uncertain { why } => self.doubt(sending, &why, self.on_doubt(sending)).await,
@@ -343,7 +345,8 @@ impl Relay {
                 // It rests, not what it has to send: that goes on when the account does.
                 self.pacing().refuse(key, self.now() + REFUSED_WAIT);
                 let why = format!("account `{}.{}` can't send: {why}", key.0, key.1);
-                self.put_off(agent, delivery, &why, Duration::ZERO).await?;
+                let tried = Tried::AsBefore(delivery.tried_at);
+                self.put_off(agent, delivery, (&why, tried), Duration::ZERO).await?;
                 Ok(Then::On)
             }
         }
@@ -380,7 +383,8 @@ impl Relay {
         if then == Doubt::Resend && delivery.doubts > 0 {
             let why = "the platform did not say whether it arrived";
             let doubted = Delivery { attempts: delivery.doubts, ..delivery.clone() };
-            self.put_off(agent, &doubted, why, Duration::ZERO).await?;
+            let tried = Tried::AsBefore(None);
+            self.put_off(agent, &doubted, (why, tried), Duration::ZERO).await?;
         }
         Ok(Then::On)
     }
@@ -404,7 +408,7 @@ impl Relay {
         &self,
         agent: &AgentContext,
         delivery: &Delivery,
-        why: &str,
+        (why, tried): (&str, Tried),
         at_least: Duration,
     ) -> Result<(), StoreError> {
         let at = self.world.clock.now();
@@ -425,6 +429,7 @@ impl Relay {
             id: delivery.id,
             until: Timestamp::from_millis(until),
             why,
+            tried,
             at,
         };
         self.change(agent, vec![AgentCommand::Outbox(off)]).await?;
@@ -451,10 +456,38 @@ impl Relay {
 
 /// How long a message may be. Where it may have to be said that it is a repetition there is room
 /// for that in any case, so that what is repeated is exactly what may have been said.
-pub(super) fn room(features: &Features, doubts: u32) -> usize {
-    match features.is_idempotent && doubts == 0 {
-        true => features.text_units,
-        false => features.text_units.saturating_sub(split::units(REPETITION)),
+pub(super) fn room(features: &Features, doubts: u32) -> TextLimit {
+    match features.idempotency == Idempotency::Always && doubts == 0 {
+        true => features.text,
+        false => features.text.beside(REPETITION),
+    }
+}
+
+/// Why it can't be told whether a delivery arrived, where it can't.
+fn doubtful(delivery: &Delivery, idempotency: Idempotency, now: Timestamp) -> Option<&'static str> {
+    let was_sending = delivery.state == DeliveryState::Sending;
+    match idempotency {
+        Idempotency::Always => None,
+        Idempotency::Never => was_sending.then_some("it was being sent when the daemon ended"),
+        Idempotency::For(_) => {
+            let was_tried = was_sending || delivery.tried_at.is_some();
+            (was_tried && !is_covered(idempotency, delivery.tried_at, now))
+                .then_some("the platform no longer recognises what it may have been sent before")
+        }
+    }
+}
+
+/// Whether a request that may have been made first at `tried_at` is recognised when it is made
+/// again. One whose time is not known, or lies ahead of a clock that was set back, may not be.
+pub(super) fn is_covered(
+    idempotency: Idempotency,
+    tried_at: Option<Timestamp>,
+    now: Timestamp,
+) -> bool {
+    match (idempotency, tried_at) {
+        (Idempotency::Always, _) => true,
+        (_, Some(at)) if at <= now => idempotency.covers(since(at, now)),
+        _ => false,
     }
 }
 

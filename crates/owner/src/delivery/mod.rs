@@ -18,6 +18,7 @@ mod say;
 mod shown;
 pub mod split;
 mod tasks;
+mod working;
 
 pub use buttons::{BUTTON_DATA_BYTES_MAX, Choice};
 pub use chat_ref::ChatRef;

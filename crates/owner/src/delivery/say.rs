@@ -32,7 +32,7 @@ impl Relay {
         let key = (place.platform, place.account.clone());
         let chat = place.chat.as_str();
         let mut from = 0;
-        while let Some(piece) = split::next(&markdown, from, features.text_units) {
+        while let Some(piece) = split::next(&markdown, from, features.text) {
             from = piece.upto;
             let keeps = piece.is_last && features.has_buttons;
             let post = Post {

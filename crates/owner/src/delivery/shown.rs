@@ -90,6 +90,31 @@ impl Relay {
         Ok(named.map(|named| QuestionShown::of(Because::Named, &named)).or(asked))
     }
 
+    /// The question that waits and stands in a message of a chat, once all of it is there. Topics
+    /// don't count: a message has one name in all of its chat, and a sign on it does not say
+    /// where in the chat it stands.
+    pub(crate) async fn question_in(
+        &self,
+        agent: &AgentContext,
+        place: &ChatRef,
+        message: &MessageId,
+    ) -> Result<Option<Box<str>>, StoreError> {
+        for one in self.engine.approvals().list(agent).await? {
+            for asked in agent.store.deliveries_named(&Question::name(&one.id)).await? {
+                let is_here = ChatRef::restored(&asked.to).is_some_and(|there| {
+                    there.platform == place.platform
+                        && there.account == place.account
+                        && there.chat == place.chat
+                });
+                let is_whole = asked.state == DeliveryState::Sent;
+                if is_here && is_whole && asked.sent.iter().any(|it| *it.message == *message.0) {
+                    return Ok(Some(one.id));
+                }
+            }
+        }
+        Ok(None)
+    }
+
     /// Shows at a place what waits for approval, once.
     pub(crate) async fn show_at(
         self: &Arc<Self>,

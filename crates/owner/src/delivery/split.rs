@@ -5,6 +5,7 @@
 //! again, with its language, after it. Where the next piece begins depends on the text and on
 //! where the last one ended, and on nothing else, so a delivery goes on after a crash.
 
+use insula_channel::TextLimit;
 use unicode_segmentation::UnicodeSegmentation as _;
 
 /// Longest mark of a fence that is kept track of; a longer one is no fence anybody wrote.
@@ -27,11 +28,6 @@ pub struct Piece {
     pub upto: usize,
     /// Whether nothing comes after it.
     pub is_last: bool,
-}
-
-/// The length of a text as platforms count it.
-pub fn units(text: &str) -> usize {
-    text.encode_utf16().count()
 }
 
 /// A code fence that is open.
@@ -114,10 +110,11 @@ enum Worth {
 }
 
 /// The next message of a text that was sent up to `from`; `None` where nothing is left to say.
-pub fn next(text: &str, from: usize, limit: usize) -> Option<Piece> {
-    let limit = limit.max(UNITS_MIN);
+pub fn next(text: &str, from: usize, limit: TextLimit) -> Option<Piece> {
+    let limit = limit.of(limit.most().max(UNITS_MIN));
+    let keeps_fences = limit.most() >= FENCED_UNITS_MIN;
     let mut from = floor(text, from);
-    let mut open = if limit < FENCED_UNITS_MIN { None } else { open_at(text, from) };
+    let mut open = if keeps_fences { open_at(text, from) } else { None };
     let is_cut_line = from > 0 && !text[..from].ends_with('\n');
     if let Some(fence) = &open
         && !is_cut_line
@@ -144,8 +141,9 @@ pub fn next(text: &str, from: usize, limit: usize) -> Option<Piece> {
     if is_cut_line && marked(rest.lines().next().unwrap_or_default()).is_some() {
         head.push_str(GUARD);
     }
-    let room = limit.saturating_sub(units(&head)).max(1);
-    let way = Way { is_fenced: limit >= FENCED_UNITS_MIN, is_cut_line };
+    let room = limit.beside(&head);
+    let room = room.of(room.most().max(1));
+    let way = Way { is_fenced: keeps_fences, is_cut_line };
     let (len, open) = cut(rest, open, room, way);
     let body = &rest[..len];
     let mut said = head;
@@ -190,7 +188,7 @@ impl Way {
 }
 
 /// How much of `rest` goes into `room`, and what is open there.
-fn cut(rest: &str, before: Option<Fence>, room: usize, way: Way) -> (usize, Option<Fence>) {
+fn cut(rest: &str, before: Option<Fence>, room: TextLimit, way: Way) -> (usize, Option<Fence>) {
     let mut best: [Option<(usize, usize, Option<Fence>)>; 3] = [None, None, None];
     let (mut at, mut used, mut open) = (0, 0, before.clone());
     let mut lines = rest.split_inclusive('\n').peekable();
@@ -198,7 +196,7 @@ fn cut(rest: &str, before: Option<Fence>, room: usize, way: Way) -> (usize, Opti
         let bare = line.trim_end_matches(['\n', '\r']);
         let next = way.after(open.clone(), at, bare);
         let opens = open.is_none() && next.is_some();
-        used += units(line);
+        used += room.len_of(line);
         at += line.len();
         // A line break that ends a message need not go along.
         let spare = line.len() - bare.len();
@@ -207,7 +205,7 @@ fn cut(rest: &str, before: Option<Fence>, room: usize, way: Way) -> (usize, Opti
             None => 0,
         };
         let needed = if next.is_some() { used + closing } else { used - spare };
-        if needed > room {
+        if needed > room.most() {
             break;
         }
         open = next;
@@ -238,20 +236,25 @@ fn cut(rest: &str, before: Option<Fence>, room: usize, way: Way) -> (usize, Opti
 
 /// A cut inside the first line, which is too long; or after the first lines, where the first
 /// opens a fence that its content does not fit into.
-fn within_line(rest: &str, before: Option<Fence>, room: usize, way: Way) -> (usize, Option<Fence>) {
+fn within_line(
+    rest: &str,
+    before: Option<Fence>,
+    room: TextLimit,
+    way: Way,
+) -> (usize, Option<Fence>) {
     let mut skipped = 0;
     let mut open = before.clone();
-    let mut left = room;
+    let mut left = room.most();
     // An opening line goes along with a part of what it opens.
     if way.is_fenced && !way.is_cut_line && before.is_none() {
         let first = rest.split_inclusive('\n').next().unwrap_or_default();
         let fence = Fence::opened(first.trim_end_matches(['\n', '\r']));
         if first.len() < rest.len()
             && let Some(fence) = fence
-            && units(first) + fence.closing_units() < room
+            && room.len_of(first) + fence.closing_units() < room.most()
         {
             skipped = first.len();
-            left -= units(first);
+            left -= room.len_of(first);
             open = Some(fence);
         }
     }
@@ -263,11 +266,11 @@ fn within_line(rest: &str, before: Option<Fence>, room: usize, way: Way) -> (usi
     let left = left.saturating_sub(closing).max(1);
     let (mut fits, mut word, mut used) = (0, 0, 0);
     for (start, cluster) in line.grapheme_indices(true) {
-        let len = units(cluster);
+        let len = room.len_of(cluster);
         if used + len > left {
             if fits == 0 {
                 // A cluster that alone is too long is cut between its characters.
-                fits = fitting_chars(cluster, left);
+                fits = room.of(left).beginning(cluster).len();
             }
             break;
         }
@@ -283,15 +286,6 @@ fn within_line(rest: &str, before: Option<Fence>, room: usize, way: Way) -> (usi
 
 fn first_char(text: &str) -> usize {
     text.chars().next().map_or(0, char::len_utf8)
-}
-
-fn fitting_chars(text: &str, units: usize) -> usize {
-    let mut used = 0;
-    let fits = text.char_indices().take_while(|(_, c)| {
-        used += c.len_utf16();
-        used <= units
-    });
-    fits.last().map_or(0, |(at, c)| at + c.len_utf8())
 }
 
 /// The nearest place at or before `at` that is between two characters.

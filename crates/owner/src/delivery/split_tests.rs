@@ -4,7 +4,28 @@
 use super::*;
 use proptest::prelude::*;
 
-fn pieces(text: &str, limit: usize) -> Vec<Piece> {
+/// A limit; a number is one of UTF-16 units.
+struct Most(TextLimit);
+
+impl From<usize> for Most {
+    fn from(units: usize) -> Self {
+        Self(TextLimit::Utf16(units))
+    }
+}
+
+impl From<TextLimit> for Most {
+    fn from(limit: TextLimit) -> Self {
+        Self(limit)
+    }
+}
+
+fn limits(numbers: std::ops::Range<usize>) -> impl Strategy<Value = TextLimit> {
+    let ways = [TextLimit::Utf16(0), TextLimit::Chars(0), TextLimit::Bytes(0)];
+    (prop::sample::select(ways.to_vec()), numbers).prop_map(|(way, most)| way.of(most))
+}
+
+fn pieces(text: &str, limit: impl Into<Most>) -> Vec<Piece> {
+    let limit = limit.into().0;
     let (mut all, mut from) = (Vec::new(), 0);
     while let Some(piece) = next(text, from, limit) {
         assert!(piece.upto > from, "no progress at {from} of {text:?}");
@@ -18,7 +39,7 @@ fn pieces(text: &str, limit: usize) -> Vec<Piece> {
     all
 }
 
-fn texts(text: &str, limit: usize) -> Vec<String> {
+fn texts(text: &str, limit: impl Into<Most>) -> Vec<String> {
     pieces(text, limit).into_iter().map(|piece| piece.text).collect()
 }
 
@@ -33,8 +54,8 @@ fn a_short_text_is_one_message_as_it_is() {
         assert_eq!(texts(text, 4096), [text]);
     }
     assert_eq!(texts("trailing\n\n", 4096), ["trailing"]);
-    assert_eq!(next("  \n\n", 0, 4096), None);
-    assert_eq!(next("", 0, 4096), None);
+    assert_eq!(next("  \n\n", 0, TextLimit::Utf16(4096)), None);
+    assert_eq!(next("", 0, TextLimit::Utf16(4096)), None);
 }
 
 #[test]
@@ -55,7 +76,7 @@ fn a_fence_is_closed_and_opened_again_with_its_language() {
     assert!(all.len() > 2, "{all:#?}");
     for piece in &all {
         assert!(is_balanced(piece), "{piece}");
-        assert!(units(piece) <= 200);
+        assert!(TextLimit::Utf16(200).takes(piece));
     }
     for piece in &all[1..all.len() - 1] {
         assert!(piece.starts_with("```rust\n"), "{piece}");
@@ -85,7 +106,7 @@ fn the_rest_of_a_line_that_was_cut_closes_nothing() {
     assert!(all.iter().all(|piece| is_balanced(&piece.text)), "{all:#?}");
     // Cut right before the three marks at the end of the long line.
     let from = text.find("b```").unwrap() + 1;
-    let piece = next(&text, from, 160).unwrap();
+    let piece = next(&text, from, TextLimit::Utf16(160)).unwrap();
     assert_eq!(piece.text, format!("```\n{GUARD}```\nlast\n```"));
 }
 
@@ -124,13 +145,13 @@ proptest! {
     #[test]
     fn nothing_is_lost_nothing_too_long_and_fences_are_whole(
         lines in prop::collection::vec(line(), 0..30),
-        limit in 160_usize..600,
+        limit in limits(160..600),
     ) {
         let text = lines.join("\n");
         let all = pieces(&text, limit);
         let mut from = 0;
         for piece in &all {
-            prop_assert!(units(&piece.text) <= limit, "{} > {limit}: {piece:?}", units(&piece.text));
+            prop_assert!(limit.takes(&piece.text), "{} > {limit:?}: {piece:?}", limit.len_of(&piece.text));
             prop_assert!(is_balanced(&piece.text), "{piece:?}");
             // What it stands for, it says; of marks of fences and blank lines it may say others.
             for line in text[from..piece.upto].lines() {
@@ -146,11 +167,11 @@ proptest! {
     }
 
     #[test]
-    fn small_messages_are_within_their_limit_too(text in "\\PC{0,200}", limit in 8_usize..160) {
+    fn small_messages_are_within_their_limit_too(text in "\\PC{0,200}", limit in limits(8..160)) {
         let mut from = 0;
         let mut said = String::new();
         while let Some(piece) = next(&text, from, limit) {
-            prop_assert!(units(&piece.text) <= limit);
+            prop_assert!(limit.takes(&piece.text));
             prop_assert!(piece.upto > from);
             from = piece.upto;
             said.push_str(&piece.text);
@@ -164,7 +185,7 @@ proptest! {
     #[test]
     fn the_rest_does_not_depend_on_how_it_was_come_by(
         lines in prop::collection::vec(line(), 0..20),
-        limit in 160_usize..400,
+        limit in limits(160..400),
     ) {
         let text = lines.join("\n");
         let all = pieces(&text, limit);

@@ -47,9 +47,22 @@ pub(super) fn handling(
 }
 
 /// Whether an event concerns an agent at all.
-pub(super) fn concern(admitted: Option<&Admitted>, envelope: &Envelope) -> Concern {
+pub(super) fn concern(
+    agent: &AgentContext,
+    admitted: Option<&Admitted>,
+    envelope: &Envelope,
+) -> Concern {
     let Some(Admitted { caller, handling }) = admitted else { return Concern::Stranger };
-    let Happening::Said(message) = &envelope.what else { return Concern::Ours };
+    let message = match &envelope.what {
+        Happening::Said(message) => message,
+        // Most signs mean nothing to anybody but people, and cost nothing.
+        Happening::Reacted(reaction) => {
+            let may_answer = reaction.vote().is_some() && caller.is_admin();
+            let is_told = agent.access.reactions && reaction.is_ours != Some(false);
+            return if may_answer || is_told { Concern::Ours } else { Concern::Others };
+        }
+        _ => return Concern::Ours,
+    };
     match handling {
         _ if message.is_for_another => Concern::Others,
         // An admin's yes that names what it answers needs to be addressed to nobody.

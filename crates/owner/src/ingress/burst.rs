@@ -1,6 +1,7 @@
 //! Which messages are one: a client cuts a long text into several, and sends the pictures of an
 //! album one by one. Pure: it decides from what is waiting and what came.
 
+use insula_channel::TextLimit;
 use insula_domain::Actor;
 
 /// Messages that are joined at most; a client cuts nothing into more.
@@ -36,8 +37,8 @@ impl Sign {
 }
 
 /// Whether a text is about as long as a platform's messages may be.
-pub(super) fn is_long(text: &str, units_max: usize) -> bool {
-    units_max >= UNITS_MIN && text.encode_utf16().count() * 10 >= units_max * LONG_TENTHS
+pub(super) fn is_long(text: &str, limit: TextLimit) -> bool {
+    limit.most() >= UNITS_MIN && limit.len_of(text) * 10 >= limit.most() * LONG_TENTHS
 }
 
 /// Messages that are one so far, and may go on.

@@ -43,10 +43,13 @@ fn an_album_is_one_and_nothing_else_is_in_it() {
 
 #[test]
 fn a_text_looks_cut_near_the_limit_of_its_platform() {
-    assert!(is_long(&"x".repeat(4_000), 4_096));
-    assert!(!is_long(&"x".repeat(3_000), 4_096));
-    assert!(is_long(&"😀".repeat(2_000), 4_096), "units of UTF-16 count");
-    assert!(!is_long(&"x".repeat(200), 200), "short messages are short by nature");
+    assert!(is_long(&"x".repeat(4_000), TextLimit::Utf16(4_096)));
+    assert!(!is_long(&"x".repeat(3_000), TextLimit::Utf16(4_096)));
+    assert!(is_long(&"😀".repeat(2_000), TextLimit::Utf16(4_096)), "units of UTF-16 count");
+    assert!(
+        !is_long(&"x".repeat(200), TextLimit::Utf16(200)),
+        "short messages are short by nature"
+    );
 }
 
 fn some_sign() -> impl Strategy<Value = Sign> {

@@ -33,6 +33,8 @@ pub(super) enum Command {
     Tools,
     /// Which model answers here.
     Model,
+    /// Go on from notes.
+    Compress,
     /// Answer the last message again.
     Retry,
     /// Take the last exchange back.
@@ -45,6 +47,8 @@ pub(super) enum Command {
     Who,
     /// What is done by the clock here.
     Cron,
+    /// Cards of boards.
+    Board,
     /// What is remembered here.
     Memory,
     /// Forget some of it.
@@ -85,7 +89,7 @@ const fn entry(
     Entry { command, name, argument, about, whose }
 }
 
-const ENTRIES: [Entry; 25] = [
+const ENTRIES: [Entry; 27] = [
     entry(Command::Help, "help", "", "what you can type here", For::Everyone),
     entry(Command::Whoami, "whoami", "", "who you are to me", For::Everyone),
     entry(Command::Agents, "agents", "", "the agents you reach in this chat", For::Everyone),
@@ -95,9 +99,28 @@ const ENTRIES: [Entry; 25] = [
     entry(Command::Status, "status", "", "what goes on here", For::Everyone),
     entry(Command::Retry, "retry", "", "answer your last message again", For::Everyone),
     entry(Command::Undo, "undo", "", "take your last message and my answer back", For::Everyone),
-    entry(Command::Sessions, "sessions", "", "the conversations there were here", For::Everyone),
+    entry(
+        Command::Sessions,
+        "sessions",
+        " [NUMBER]",
+        "the conversations there were here, or go on with one",
+        For::Everyone,
+    ),
     entry(Command::Tools, "tools", "", "what I can use here", For::Everyone),
-    entry(Command::Model, "model", "", "which model answers here", For::Everyone),
+    entry(
+        Command::Model,
+        "model",
+        " [NUMBER|NAME|default]",
+        "which model answers here, or have another one answer",
+        For::Everyone,
+    ),
+    entry(
+        Command::Compress,
+        "compress",
+        "",
+        "make notes of what was said here and go on from those",
+        For::Everyone,
+    ),
     entry(Command::Usage, "usage", "", "what you used today", For::Everyone),
     entry(Command::Who, "who", "", "who speaks here", For::Everyone),
     entry(
@@ -105,6 +128,13 @@ const ENTRIES: [Entry; 25] = [
         "cron",
         " [add WHEN | WHAT]",
         "what I do by the clock for you",
+        For::Everyone,
+    ),
+    entry(
+        Command::Board,
+        "board",
+        " [BOARD] [list|show|add|claim|…]",
+        "cards of the boards you may see",
         For::Everyone,
     ),
     entry(Command::Memory, "memory", "", "what I remember here", For::Everyone),

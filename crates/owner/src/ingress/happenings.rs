@@ -37,6 +37,7 @@ impl Ingress {
             Happening::Edited(message) => self.edited(cx, message).await?,
             Happening::Deleted(message) => self.deleted(cx, message).await?,
             Happening::Pressed(press) => return self.pressed(chat, cx, press).await,
+            Happening::Reacted(reaction) => return self.reacted(cx, reaction).await,
             Happening::Added => self.added(cx).await?,
             Happening::Removed => self.removed(cx).await?,
             // Who may talk is judged at every message, so there is nothing to take back.

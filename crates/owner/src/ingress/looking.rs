@@ -6,15 +6,11 @@ use super::{Ingress, IngressContext};
 use insula_channel::Happening;
 use insula_domain::{Actor, ChatType};
 use insula_registry::agent_logs::files;
-use insula_store::{Role, SessionRef, SessionState, StoreError, Totals, UsageOf, Window};
+use insula_store::{Role, SessionRef, StoreError, Totals, UsageOf, Window};
 use insula_turns::budget::report::days_ago;
 use insula_turns::{SubmitError, Undone};
 use std::collections::BTreeSet;
 
-/// Conversations that one answer lists.
-const SESSIONS_SHOWN: usize = 10;
-/// Conversations that are looked through for those of one chat.
-const SESSIONS_LOOKED_AT: usize = 500;
 /// Lines of the log that one answer shows.
 const LOG_LINES: usize = 15;
 /// Characters of them.
@@ -35,23 +31,6 @@ impl Ingress {
         match all.is_empty() {
             true => "I have no tools here".to_owned(),
             false => format!("I can use here: {}", all.join(", ")),
-        }
-    }
-
-    /// The models that may answer here, in the order they are asked.
-    pub(super) fn models(&self, cx: &IngressContext<'_>) -> String {
-        let ways = self.access.ways(&cx.agent.id, &cx.envelope.address);
-        let served = match cx.agent.through(&ways) {
-            Ok(served) => served,
-            Err(why) => return format!("I can't serve here: {why}"),
-        };
-        let all: Vec<String> = served.models.models.iter().map(ToString::to_string).collect();
-        match all.as_slice() {
-            [] => "no model answers here".to_owned(),
-            [one] => format!("{one} answers here"),
-            [first, rest @ ..] => {
-                format!("{first} answers here; where it can't: {}", rest.join(", "))
-            }
         }
     }
 
@@ -80,23 +59,6 @@ impl Ingress {
         let people: Vec<String> = people.into_iter().collect();
         let name = &cx.agent.identity.name;
         Ok(format!("{name} answers; in this conversation speak {}", people.join(", ")))
-    }
-
-    /// The conversations that there were in this chat, the newest first.
-    pub(super) async fn sessions(&self, cx: &IngressContext<'_>) -> Result<String, StoreError> {
-        let key = cx.session.to_string();
-        let mut all = cx.agent.store.sessions(None, SESSIONS_LOOKED_AT).await?;
-        all.retain(|it| *it.key == *key && it.state != SessionState::Forgotten);
-        let lines = all.iter().take(SESSIONS_SHOWN).map(|it| {
-            let now = if it.state == SessionState::Current { " (this one)" } else { "" };
-            let title = it.title.as_deref().map(|it| format!(": {it}")).unwrap_or_default();
-            format!("{}{now}{title}", minute(&it.active_at.to_string()))
-        });
-        let lines: Vec<String> = lines.collect();
-        Ok(match lines.is_empty() {
-            true => "nothing was said here yet".to_owned(),
-            false => lines.join("\n"),
-        })
     }
 
     /// Has the last message answered again; what is said where it can't be.
@@ -151,7 +113,7 @@ impl Ingress {
 }
 
 /// What is said where a turn has to end first.
-const BUSY: &str = "I am still at it; /stop ends that first";
+pub(super) const BUSY: &str = "I am still at it; /stop ends that first";
 
 /// What was used, for people.
 fn used(totals: &Totals) -> String {
@@ -162,9 +124,4 @@ fn used(totals: &Totals) -> String {
         told += &format!(", ${:.4}", totals.usage.cost_micros as f64 / 1e6);
     }
     told
-}
-
-/// A moment to the minute.
-fn minute(at: &str) -> String {
-    at.chars().take("2026-11-15T02:12".len()).collect::<String>().replace('T', " ")
 }

@@ -10,7 +10,9 @@ mod amend;
 mod answering;
 mod asleep;
 mod attachments;
+mod board;
 mod burst;
+mod choosing;
 mod commands;
 mod cron;
 mod dispatch;
@@ -18,6 +20,7 @@ mod happenings;
 mod lately;
 mod looking;
 mod queue;
+mod reactions;
 mod said;
 mod stored;
 mod stranger;
@@ -40,6 +43,7 @@ use insula_channel::{
 use insula_domain::clean::Removed;
 use insula_domain::{AgentId, Handling, SessionKey};
 use insula_registry::access::{AdmittedSender, InboundCounts, InboundOutcome};
+use insula_registry::boards::Boards;
 use insula_registry::forgotten::Forgotten;
 use insula_registry::handoffs::Handoffs;
 use insula_registry::jobs::Jobs;
@@ -84,6 +88,7 @@ pub struct Inner {
     registry: Arc<Registry>,
     access: Arc<Access>,
     jobs: Arc<Jobs>,
+    boards: Arc<Boards>,
     handoffs: Arc<Handoffs>,
     secrets: Arc<SecretBook>,
     trail: Trail,
@@ -183,6 +188,7 @@ impl Ingress {
             registry: parts.registry.clone(),
             access: parts.access.clone(),
             jobs: parts.jobs.clone(),
+            boards: parts.boards.clone(),
             handoffs: parts.handoffs.clone(),
             secrets: parts.secrets.clone(),
             trail: parts.trail.clone(),
@@ -256,7 +262,7 @@ impl Ingress {
         // reserved, though.
         if path == Path::Routed && !dispatch::is_asked(&agent) {
             admitted = self.admit(&agent, &envelope).await?;
-            let concern = admission::concern(admitted.as_ref(), &envelope);
+            let concern = admission::concern(&agent, admitted.as_ref(), &envelope);
             if concern != Concern::Ours && ledger.owner_of(&envelope.event).await?.is_none() {
                 self.leave(concern, &agent, &envelope).await?;
                 return Ok(Taken::Done);

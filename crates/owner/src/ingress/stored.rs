@@ -216,6 +216,12 @@ impl StoredMessage {
         self.place.address()
     }
 
+    /// Whether it is a sign that somebody put on a message, and nothing they said.
+    pub(super) fn is_reaction(&self) -> bool {
+        let mut pieces = self.words.pieces().iter();
+        matches!(pieces.next(), Some(Piece::Foreign(it)) if it.source == WordSource::Reaction)
+    }
+
     pub(super) fn id(&self) -> MessageId {
         MessageId(self.message.as_str().into())
     }

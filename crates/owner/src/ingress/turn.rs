@@ -6,7 +6,7 @@ use super::queue::{Chat, ChatTopicKey, Group};
 use super::stored::StoredMessage;
 use super::{Ingress, IngressContext, ago, bounded, words};
 use crate::delivery::ChatRef;
-use insula_channel::{Envelope, Message};
+use insula_channel::{Envelope, Message, TextLimit};
 use insula_config::agent::Busy;
 use insula_domain::{
     Actor, Address, AgentId, Asker, Audience, ChatType, Integrity, Label, SessionKey, Standing,
@@ -87,11 +87,11 @@ impl Ingress {
     fn sign(&self, cx: &IngressContext<'_>, message: &Message) -> Sign {
         let address = &cx.envelope.address;
         let adapter = self.accounts.outbound(address.platform, &address.account);
-        let units = adapter.map_or(0, |adapter| adapter.features().text_units);
+        let limit = adapter.map_or(TextLimit::Utf16(0), |adapter| adapter.features().text);
         Sign {
             session: cx.session.to_string().into(),
             sender: cx.caller.actor(),
-            is_long: burst::is_long(&message.words.all(), units),
+            is_long: burst::is_long(&message.words.all(), limit),
             album: message.group.clone(),
             bytes: message.words.bytes(),
         }
@@ -365,12 +365,19 @@ impl Ingress {
         let mut gone = rows.to_vec();
         let mut context = Vec::new();
         let mut others = Integrity::own();
-        let observes = self.access.group_rule(agent, address).observe;
-        if observes && session.kind != ChatType::Dm {
-            let heard = agent.store.inbox_context(&session.to_string(), CONTEXT_MAX).await?;
-            gone.extend(heard.iter().map(|row| row.id));
-            let heard: Vec<StoredMessage> =
-                heard.iter().filter_map(|it| StoredMessage::read(&it.content)).collect();
+        let is_group = session.kind != ChatType::Dm;
+        let observes = is_group && self.access.group_rule(agent, address).observe;
+        if observes || agent.access.reactions {
+            let rows = agent.store.inbox_context(&session.to_string(), CONTEXT_MAX).await?;
+            let mut heard = Vec::new();
+            for row in rows {
+                let Some(kept) = StoredMessage::read(&row.content) else { continue };
+                // What was said among others is context only while that is wanted.
+                if observes || kept.is_reaction() {
+                    gone.push(row.id);
+                    heard.push(kept);
+                }
+            }
             context.extend(words::overheard(platform, &heard));
             let sender = messages.first().map(|it| &*it.known);
             let is_admin = |who: &str| {

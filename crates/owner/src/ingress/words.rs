@@ -107,6 +107,7 @@ fn has_lines(source: WordSource) -> bool {
         | WordSource::Poll
         | WordSource::Place
         | WordSource::Sticker
+        | WordSource::Reaction
         | WordSource::Payload
         | WordSource::FileName => false,
     }

@@ -122,7 +122,8 @@ impl Clockwork {
             (Deliver::Origin, None) => Err("it was made in no chat".to_owned()),
             (Deliver::Home, _) => {
                 let home = self.home_of(agent);
-                let home = home.ok_or("the agent has no home chat; an admin says /home in one")?;
+                let home =
+                    home.ok_or("the agent has no home chat; an admin says /sethome in one")?;
                 let to = Audience::of(&home.address);
                 match grants.shows(label, &to) {
                     true => Ok(Some(ChatRef::of(&home.address).origin(None))),

@@ -8,6 +8,7 @@ use insula_domain::hook::HookEvent;
 use insula_domain::{Actor, Address, Audience, Integrity, Label, Source, SourceKind};
 use insula_registry::access::Access;
 use insula_registry::context::{AgentContext, JobTurn};
+use insula_registry::events::{AgentEvent, WorkEvent};
 use insula_registry::jobs::{JobView, Jobs};
 use insula_store::{AgentCommand, IdempotencyKey, JobCommand, JobRun, Part, StoreError, TurnId};
 use insula_turns::{Acknowledge, Around, Inbound, SubmitError, TurnEvent, TurnHandle};
@@ -50,9 +51,10 @@ impl Clockwork {
         }
         let Some(view) = view.cloned() else {
             let ended = Ended::new("stopped", "the job is gone");
-            self.end(agent, None, &run, ended).await?;
+            let written = self.end(agent, None, &run, ended).await;
+            // Also where that failed: it is tried again.
             self.attended().remove(&name);
-            return Ok(());
+            return written;
         };
         let (this, agent) = (self.clone(), agent.clone());
         // Beside whoever looks: a script may take long.
@@ -60,6 +62,9 @@ impl Clockwork {
             let has_room = this.go(&agent, &view, &run).await;
             this.attended().remove(&name);
             match has_room {
+                // Where no other waits for it, the agent is looked at when something is due: that
+                // is known since this one was.
+                Ok(true) if !this.others_wait(&agent).await => return,
                 Ok(true) => {}
                 Ok(false) => this.world.clock.sleep(ROOM_AGAIN).await,
                 Err(error) => {
@@ -67,12 +72,17 @@ impl Clockwork {
                     this.world.clock.sleep(ROOM_AGAIN).await;
                 }
             }
-            // Others may have waited for it.
             if let Err(error) = this.jobs.call(&agent.id).await {
                 tracing::error!(agent = %agent.id, %error, "an agent can't be looked at after a run");
             }
         });
         Ok(())
+    }
+
+    /// Whether runs of an agent are written down and not over: they may wait for one that is.
+    async fn others_wait(&self, agent: &AgentContext) -> bool {
+        // Where that can't be read it is looked again.
+        agent.store.job_runs_open().await.map_or(true, |open| !open.is_empty())
     }
 
     /// Runs a job to its end; `false` where there is no room for it now.
@@ -96,6 +106,10 @@ impl Clockwork {
                     let (job, scheduled_at) = (run.job.clone(), run.scheduled_at);
                     let noted = JobCommand::Turn { job, scheduled_at, turn };
                     agent.store.commit(vec![AgentCommand::Job(Box::new(noted))]).await?;
+                    self.registry.hub.tell(&agent.id, || {
+                        let (job, scheduled_at) = (run.job.clone(), run.scheduled_at);
+                        AgentEvent::Work(WorkEvent::JobBegun { job, scheduled_at, turn })
+                    });
                 }
                 (Some(turn), self.watch(agent, view, handle).await)
             }

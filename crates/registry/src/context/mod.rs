@@ -25,7 +25,9 @@ use crate::secrets::{GrantedSecrets, SecretBook};
 use crate::toolbox::Toolbox;
 use crate::whole::Whole;
 use crate::workspace::Workspace;
-use insula_config::agent::{AccessPolicy, AgentConfig, Instructions, People, Soul};
+use insula_config::agent::{
+    AccessPolicy, AgentConfig, AttachmentsKept, Instructions, People, Soul,
+};
 use insula_config::images::ImagesConfig;
 use insula_config::job::Job;
 use insula_config::model::ModelRef;
@@ -37,6 +39,7 @@ use insula_domain::{
     AccountId, Actor, Address, Admins, AgentId, Boundary, Metadata, Narrowing, Platform, Principal,
     RoleId, ScopeRule, SearchReach, SessionKey, SessionRule, Standing, ToolTable, UserId, Zones,
 };
+use insula_schedule::ActiveHours;
 use insula_store::{About, AgentCommand, AgentLease, AuditEntry, Seq, StoreError};
 use insula_tools::workspace::Users;
 use insula_tools::{RememberDaily, SessionSearchAll, Tool};
@@ -134,6 +137,12 @@ pub struct Parts {
     pub logs_keep: Duration,
     /// How long a conversation is kept in which nothing happens; `None` for ever.
     pub sessions_keep: Option<Duration>,
+    /// How long its audit records are kept; `None` for ever.
+    pub audit_keep: Option<Duration>,
+    /// What of that which came with messages is kept.
+    pub attachments_kept: AttachmentsKept,
+    /// When its home chat hears nothing.
+    pub quiet_hours: Option<ActiveHours>,
     /// The context this one was derived from, where it is a child's or was narrowed.
     origin: Option<Arc<AgentContext>>,
     is_child: bool,
@@ -174,6 +183,8 @@ pub use insula_config::skills::SkillSet as SkillShelf;
 pub struct ModelChain {
     /// Never empty.
     pub models: Vec<ModelRef>,
+    /// What people may have answer instead, in their conversation.
+    pub choices: Vec<ModelRef>,
     /// What its children run on, unless a call says otherwise.
     pub children: Option<ModelRef>,
     /// Of which models the operator says whether they can be shown pictures.
@@ -181,6 +192,23 @@ pub struct ModelChain {
 }
 
 impl ModelChain {
+    /// Whether people can choose who answers.
+    pub fn has_choice(&self) -> bool {
+        self.models.len() + self.choices.len() > 1
+    }
+
+    /// Those that can be chosen: that it asks anyway, and the others.
+    pub fn all(&self) -> impl Iterator<Item = &ModelRef> {
+        self.models.iter().chain(&self.choices)
+    }
+
+    /// The one of a name: whole, or without its provider where one alone is called so.
+    pub fn named(&self, name: &str) -> Option<&ModelRef> {
+        let whole = self.all().find(|it| it.to_string() == name);
+        let mut short = self.all().filter(|it| &*it.name == name);
+        whole.or_else(|| short.next().filter(|_| short.next().is_none()))
+    }
+
     /// Whether all of them can be shown pictures: any of them may be asked.
     pub fn see_pictures(&self) -> bool {
         let said = |model: &ModelRef| {
@@ -312,6 +340,7 @@ impl AgentContext {
             skills: config.skills,
             models: ModelChain {
                 models: config.models,
+                choices: config.model_choices,
                 children: config.child_model,
                 sees_images: config.sees_images,
             },
@@ -331,6 +360,9 @@ impl AgentContext {
             jobs: config.jobs,
             logs_keep: config.logs_keep,
             sessions_keep: config.sessions_keep,
+            audit_keep: config.audit_keep,
+            attachments_kept: config.attachments_kept,
+            quiet_hours: config.quiet_hours,
             origin: None,
             is_child: false,
             ways: Arc::default(),
@@ -365,7 +397,7 @@ impl AgentContext {
             memory: None,
             remembered: self.remembered.clone(),
             skills: self.skills.clone(),
-            models: ModelChain { models, ..self.models.clone() },
+            models: ModelChain { models, choices: Vec::new(), ..self.models.clone() },
             providers: self.providers.clone(),
             hooks: self.hooks.clone(),
             conversations: self.conversations.of_child(),
@@ -376,6 +408,9 @@ impl AgentContext {
             jobs: self.jobs.clone(),
             logs_keep: self.logs_keep,
             sessions_keep: self.sessions_keep,
+            audit_keep: self.audit_keep,
+            attachments_kept: self.attachments_kept,
+            quiet_hours: self.quiet_hours,
             origin: Some(self.clone()),
             is_child: true,
             ways: self.ways.clone(),
@@ -411,12 +446,13 @@ impl AgentContext {
     /// Whether a turn that runs under another generation of this agent may still use a model of
     /// that generation.
     pub fn leaves(&self, other: &Self, model: &ModelRef) -> bool {
-        let ModelChain { models, children, .. } = &self.models;
+        let ModelChain { models, choices, children, .. } = &self.models;
         let in_children = || {
             children.as_ref() == Some(model)
                 || self.boundary.spawn.models.contains(&*model.to_string())
         };
-        models.contains(model) || other.is_child && in_children()
+        let is_own = models.contains(model) || choices.contains(model) && !other.is_child;
+        is_own || other.is_child && in_children()
     }
 
     /// The tools the model is shown, which are those the gate will run.

@@ -91,6 +91,9 @@ impl AgentContext {
             jobs: own.jobs.clone(),
             logs_keep: own.logs_keep,
             sessions_keep: own.sessions_keep,
+            audit_keep: own.audit_keep,
+            attachments_kept: own.attachments_kept,
+            quiet_hours: own.quiet_hours,
             origin: Some(self.clone()),
             is_child: false,
             ways,
@@ -108,6 +111,7 @@ impl AgentContext {
         for way in ways {
             let is_left = |model: &ModelRef| way.leaves_model(&model.to_string(), &model.name);
             models.models.retain(is_left);
+            models.choices.retain(is_left);
             models.children = models.children.filter(is_left);
             if models.models.is_empty() {
                 let model = way.model.as_deref().unwrap_or_default();

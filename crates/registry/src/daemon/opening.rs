@@ -15,6 +15,7 @@ use crate::jobs::Jobs;
 use crate::lives::Lives;
 use crate::outbox::Outbox;
 use crate::registry::{AgentEntry, AgentState, Registry, Snapshot};
+use crate::renaming::{self, Renaming};
 use crate::secrets::{SecretBook, handed};
 use crate::trail::Trail;
 use arc_swap::{ArcSwap, ArcSwapOption};
@@ -46,6 +47,9 @@ impl Daemon {
             for left in home.sweep()? {
                 tracing::warn!(error = left.reason(), "what a deletion left is still there");
             }
+        }
+        if purpose != Purpose::Look && Renaming::is_pending(&home) {
+            renaming::carry_out(&home, &world, store_options(&home, &world)?).await;
         }
         let files = read_files(&home, &world).await?;
         let (digest, has_content) = (files.digest(), files.config.has_content());

@@ -15,7 +15,7 @@ pub use turn::{
 };
 
 use arc_swap::{ArcSwap, ArcSwapOption};
-use insula_domain::{AgentId, BoardName, CardId, CardStatus};
+use insula_domain::{AgentId, BoardName, CardId, CardStatus, LinkKind};
 use insula_store::TurnId;
 use insula_world::Timestamp;
 use std::collections::BTreeMap;
@@ -38,7 +38,7 @@ pub enum AgentEvent {
         turn: TurnId,
         event: TurnEvent,
     },
-    /// Something that it does when nobody asks began or ended.
+    /// Something that it does when nobody asks, or with others, began or ended.
     Work(WorkEvent),
     /// The agent itself is another than before.
     Health {
@@ -50,10 +50,12 @@ pub enum AgentEvent {
     },
 }
 
-/// What becomes of something that an agent does when nobody asks. Its turns have events of their
-/// own.
+/// What becomes of something that an agent does when nobody asks, or with other agents. Its turns
+/// have events of their own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkEvent {
+    /// A run of a job has a turn.
+    JobBegun { job: Box<str>, scheduled_at: Timestamp, turn: TurnId },
     /// A run of a job is over.
     JobEnded {
         job: Box<str>,
@@ -72,6 +74,10 @@ pub enum WorkEvent {
         status: CardStatus,
         why: Option<String>,
     },
+    /// It asked or told another agent something, or handed it a conversation, in this turn.
+    LinkUsed { to: AgentId, kind: LinkKind, turn: TurnId },
+    /// Another agent did so with it; in which turn, where it gets one for that.
+    LinkTaken { from: AgentId, kind: LinkKind, turn: Option<TurnId> },
 }
 
 /// The streams of all agents.

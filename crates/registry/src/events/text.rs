@@ -54,6 +54,10 @@ impl WorkEvent {
     /// Its name and its data, but for its turn.
     pub fn described(&self) -> (&'static str, Value) {
         match self {
+            Self::JobBegun { job, scheduled_at, .. } => {
+                let at = scheduled_at.to_string();
+                ("job.begun", json!({ "job": job, "scheduled_at": at }))
+            }
             Self::JobEnded { job, scheduled_at, outcome, why, .. } => {
                 let at = scheduled_at.to_string();
                 let data =
@@ -68,13 +72,20 @@ impl WorkEvent {
                 let data = json!({ "board": board, "card": card.0, "status": status, "why": why });
                 ("card.ended", data)
             }
+            Self::LinkUsed { to, kind, .. } => {
+                ("link.used", json!({ "to": to.as_str(), "as": kind.as_str() }))
+            }
+            Self::LinkTaken { from, kind, .. } => {
+                ("link.taken", json!({ "from": from.as_str(), "as": kind.as_str() }))
+            }
         }
     }
 
     /// The turn of it, if it had one.
     pub fn turn(&self) -> Option<TurnId> {
         match self {
-            Self::JobEnded { turn, .. } => *turn,
+            Self::JobEnded { turn, .. } | Self::LinkTaken { turn, .. } => *turn,
+            Self::JobBegun { turn, .. } | Self::LinkUsed { turn, .. } => Some(*turn),
             Self::CardClaimed { .. } | Self::CardEnded { .. } => None,
         }
     }

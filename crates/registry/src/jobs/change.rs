@@ -40,6 +40,8 @@ pub struct NewJob<'n> {
     pub by: &'n Actor,
     /// Where they said so, where that is a chat.
     pub place: Option<&'n Address>,
+    /// Why it does not run until somebody lets it.
+    pub paused: Option<&'n str>,
 }
 
 impl Jobs {
@@ -134,6 +136,13 @@ impl Jobs {
                 plan.schedule
             )));
         }
+        let view = match new.paused {
+            None => view,
+            Some(why) => {
+                (row.state, row.why) = (JobState::Paused, Some(why.to_owned()));
+                JobView { row: row.clone(), ..view }
+            }
+        };
         let told = json!({ "job": &*name, "schedule": plan.schedule.to_string(),
             "deliver": view.deliver().to_string(), "scope": view.job.scope.to_string() });
         // Woken first: who is woken for nothing finds nothing, who is not finds nobody.

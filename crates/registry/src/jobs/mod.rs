@@ -202,7 +202,7 @@ enum IsSame {
     No,
 }
 
-fn key(agent: &AgentId) -> Box<str> {
+pub(crate) fn key(agent: &AgentId) -> Box<str> {
     format!("{KNOWN}{agent}").into()
 }
 

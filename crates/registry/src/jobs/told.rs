@@ -45,7 +45,7 @@ impl Jobs {
         (by, place): (&Actor, Option<&Address>),
         (name, settings): (Option<&str>, Map<String, Value>),
     ) -> Result<String, JobError> {
-        let view = self.add(agent, NewJob { name, settings, by, place }).await?;
+        let view = self.add(agent, NewJob { name, settings, by, place, paused: None }).await?;
         let now = self.world.clock.now().as_millis();
         let next = view.ahead(now, TOLD_AHEAD.min(3));
         let next: Vec<String> = next.into_iter().map(|at| view.job.zone.describe(at)).collect();

@@ -106,6 +106,12 @@ pub trait AgentBackend:
         limit: usize,
     ) -> Result<Vec<ScopeRecord>>;
 
+    /// The name that the agent's chains were begun with.
+    fn chain_name(&self) -> Box<str>;
+
+    /// The last record of a scope that was dropped, and its link.
+    async fn audit_start(&self, scope: AuditScope) -> Result<Option<(u64, [u8; 32])>>;
+
     /// What signs parts of the audit chain.
     fn signer(&self) -> Signer;
 

@@ -3,8 +3,8 @@
 use super::Opener;
 use super::sample::at as time;
 use crate::board::{
-    BoardCommand, CardComment, CardEvent, CardFile, CardFilter, CardNotice, CardRow, CardRun,
-    LAST_ADDED,
+    BoardCommand, CardComment, CardEvent, CardFile, CardFilter, CardGlance, CardNotice, CardRow,
+    CardRun, LAST_ADDED,
 };
 use crate::error::StoreError;
 use insula_domain::{Actor, AgentId, BoardName, CardId, CardStatus};
@@ -178,6 +178,22 @@ async fn a_card_keeps_all_that_was_put_on_it(opener: &dyn Opener) {
     let ready = CardFilter { status: vec![CardStatus::Ready], ..CardFilter::default() };
     let ready = lease.cards(ready, 10).await.unwrap();
     assert_eq!(ready.iter().map(|it| it.id).collect::<Vec<_>>(), [CardId(1)]);
+    let newest = CardFilter { before: Some(CardId(i64::MAX)), ..CardFilter::default() };
+    let newest = lease.cards(newest, 1).await.unwrap();
+    assert_eq!(newest.iter().map(|it| it.id).collect::<Vec<_>>(), [CardId(2)]);
+    let before = CardFilter { before: Some(CardId(2)), ..CardFilter::default() };
+    assert_eq!(lease.cards(before, 9).await.unwrap()[0].id, CardId(1));
+    let counts = lease.counts().await.unwrap();
+    assert_eq!(counts, [(CardStatus::Ready, 1), (CardStatus::Todo, 1)]);
+    let glances = lease.glances(vec![CardId(2), CardId(1)]).await.unwrap();
+    let busy = CardGlance {
+        needs: vec![CardId(1)],
+        comments: 1,
+        files: 1,
+        beat_at: Some(time(4)),
+        note: Some("begun".to_owned()),
+    };
+    assert_eq!(glances, [busy, CardGlance::default()]);
     let none = lease.commit(vec![BoardCommand::Need { card: LAST_ADDED, needs: CardId(1) }]).await;
     assert!(matches!(none, Err(StoreError::NoCard { .. })), "{none:?}");
 }

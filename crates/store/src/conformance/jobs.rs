@@ -112,6 +112,10 @@ async fn a_moment_is_run_for_once(opener: &dyn Opener) {
     let kept = a.job_runs("x", 1_000).await.unwrap();
     assert_eq!(kept.len(), JOB_RUNS_KEPT as usize);
     assert_eq!(kept[0].scheduled_at, at(i64::from(JOB_RUNS_KEPT) + 199));
+    let within = a.job_runs_within("x", (at(210), at(213))).await.unwrap();
+    let moments: Vec<_> = within.iter().map(|run| run.scheduled_at).collect();
+    assert_eq!(moments, [at(212), at(211), at(210)]);
+    assert!(a.job_runs_within("z", (at(0), at(999))).await.unwrap().is_empty());
     assert_eq!(a.job_runs_open().await.unwrap(), [begun("y", 10)]);
     store.shutdown().await;
 }

@@ -6,15 +6,17 @@ use crate::outbox::DELIVERY_TEXT_BYTES_MAX;
 use crate::{
     Accept, Accepted, AgentCommand, AgentLease, Arrival, Conclude, Content, Delivery,
     DeliveryDestination, DeliveryId, DeliveryState, Doubt, Enqueue, Flush, Lane, LeaseHolder,
-    NewButton, OutboxCommand, Provisional, Rest, SentPart, SessionId, Store, StoreError, TurnId,
-    TurnOutcome, Usage,
+    NewButton, OutboxCommand, Provisional, Rest, SentPart, SessionId, Store, StoreError, Tried,
+    TurnId, TurnOutcome, Usage,
 };
+use insula_world::Timestamp;
 
 /// Runs every check.
 pub(super) async fn run(opener: &dyn Opener) {
     the_end_of_a_turn_becomes_a_delivery(opener).await;
     a_chat_keeps_its_order_and_no_other_waits(opener).await;
     a_delivery_goes_through_its_states(opener).await;
+    since_when_a_platform_may_have_it_is_known_after_a_crash(opener).await;
     what_was_shown_before_stays_known(opener).await;
     something_is_put_in_once_by_its_name(opener).await;
     an_agent_with_something_to_deliver_is_looked_at(opener).await;
@@ -111,6 +113,7 @@ async fn the_end_of_a_turn_becomes_a_delivery(opener: &dyn Opener) {
         state: DeliveryState::Waiting,
         attempts: 0,
         doubts: 0,
+        tried_at: None,
         next_at: at(2),
         why: None,
         sent: Vec::new(),
@@ -149,8 +152,7 @@ async fn a_chat_keeps_its_order_and_no_other_waits(opener: &dyn Opener) {
     assert_eq!(heads(None, 9).await, [ids[1], ids[0], ids[3]]);
     assert_eq!(heads(None, 2).await, [ids[1], ids[0]]);
     assert_eq!(heads(Some("b"), 9).await, [ids[3]]);
-    let later =
-        OutboxCommand::PutOff { id: ids[0], until: at(99), why: "busy".to_owned(), at: at(6) };
+    let later = put_off(ids[0], at(99), Tried::Now, at(6));
     change(&a, later).await;
     // One that has to wait is not overtaken.
     assert_eq!(heads(Some("a"), 1).await, [ids[0]]);
@@ -193,7 +195,7 @@ async fn a_delivery_goes_through_its_states(opener: &dyn Opener) {
     assert_eq!((now.state, now.doubts, now.why.as_deref()), (Is::Uncertain, 1, Some("cut")));
     // Put off, it is in doubt all the same.
     let until = at(50);
-    change(&a, OutboxCommand::PutOff { id, until, why: "busy".to_owned(), at: at(9) }).await;
+    change(&a, put_off(id, until, Tried::Now, at(9))).await;
     let now = get(&a, id).await;
     assert_eq!((now.state, now.attempts, now.next_at), (Is::Uncertain, 1, until));
     change(&a, doubt(Doubt::Hold)).await;
@@ -235,6 +237,54 @@ async fn a_delivery_goes_through_its_states(opener: &dyn Opener) {
     store.shutdown().await;
 }
 
+fn put_off(id: DeliveryId, until: Timestamp, tried: Tried, at: Timestamp) -> OutboxCommand {
+    OutboxCommand::PutOff { id, until, why: "busy".to_owned(), tried, at }
+}
+
+async fn since_when_a_platform_may_have_it_is_known_after_a_crash(opener: &dyn Opener) {
+    let store = opener.open("tried").await;
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
+    let id = enqueue(&a, put("c", "text", None)).await;
+    assert_eq!(get(&a, id).await.tried_at, None);
+    change(&a, OutboxCommand::Begun { id, at: at(6) }).await;
+    let (store, _, a) = again(opener, store, "tried").await;
+    assert_eq!(get(&a, id).await.tried_at, Some(at(6)));
+    // The first try counts, until it is known that none arrived.
+    change(&a, OutboxCommand::Begun { id, at: at(8) }).await;
+    change(&a, put_off(id, at(9), Tried::Now, at(9))).await;
+    assert_eq!(get(&a, id).await.tried_at, Some(at(6)));
+    change(&a, OutboxCommand::Begun { id, at: at(10) }).await;
+    change(&a, put_off(id, at(11), Tried::AsBefore(Some(at(6))), at(11))).await;
+    assert_eq!(get(&a, id).await.tried_at, Some(at(6)));
+    change(&a, put_off(id, at(11), Tried::AsBefore(None), at(11))).await;
+    assert_eq!(get(&a, id).await.tried_at, None);
+    for over in [
+        OutboxCommand::InDoubt { id, then: Doubt::Resend, why: "cut".to_owned(), at: at(13) },
+        OutboxCommand::Sent { id, part: None, rest: Rest::More, at: at(13) },
+    ] {
+        change(&a, OutboxCommand::Begun { id, at: at(12) }).await;
+        assert_eq!(get(&a, id).await.tried_at, Some(at(12)));
+        change(&a, over).await;
+        assert_eq!(get(&a, id).await.tried_at, None);
+    }
+
+    // The same for what is shown of a reply, also when it becomes the reply.
+    let turn = accepted(&a, "k", "c").await.turn();
+    for time in [20, 22] {
+        change(&a, OutboxCommand::ProvisionalBegun { turn, at: at(time) }).await;
+    }
+    let origin = a.origins(TurnId(turn.0 - 1), 1).await.unwrap().remove(0);
+    assert_eq!(origin.tried_at, Some(at(20)));
+    a.commit(vec![conclude(turn, "pong")]).await.unwrap();
+    let reply = a.deliveries(None, 1).await.unwrap().remove(0);
+    assert_eq!((reply.turn, reply.tried_at), (Some(turn), Some(at(20))));
+    let shown = OutboxCommand::ProvisionalShown { turn, message: Some("m".into()) };
+    change(&a, shown).await;
+    assert_eq!(get(&a, reply.id).await.tried_at, None);
+    store.shutdown().await;
+}
+
 async fn what_was_shown_before_stays_known(opener: &dyn Opener) {
     let store = opener.open("shown").await;
     let owner = store.claim("suite").await.unwrap();
@@ -246,7 +296,7 @@ async fn what_was_shown_before_stays_known(opener: &dyn Opener) {
     let newest = async |a: &AgentLease| a.deliveries(None, 1).await.unwrap().remove(0);
 
     let turn = accepted(&a, "k", "c").await.turn();
-    change(&a, OutboxCommand::ProvisionalBegun { turn }).await;
+    change(&a, OutboxCommand::ProvisionalBegun { turn, at: at(5) }).await;
     change(&a, shown(turn, Some("m1"))).await;
     a.commit(vec![conclude(turn, "pong")]).await.unwrap();
     let first = newest(&a).await;
@@ -256,26 +306,26 @@ async fn what_was_shown_before_stays_known(opener: &dyn Opener) {
 
     // The turn ends between the request and what became of it.
     let turn = accepted(&a, "k", "c").await.turn();
-    change(&a, OutboxCommand::ProvisionalBegun { turn }).await;
+    change(&a, OutboxCommand::ProvisionalBegun { turn, at: at(5) }).await;
     a.commit(vec![conclude(turn, "pong")]).await.unwrap();
     let (store, _, a) = again(opener, store, "shown").await;
     assert_eq!(newest(&a).await.provisional, Provisional::Begun);
     change(&a, shown(turn, Some("m2"))).await;
     assert_eq!(newest(&a).await.provisional, Provisional::Shown("m2".into()));
     // Once it is over nothing more is begun.
-    let begun = AgentCommand::Outbox(OutboxCommand::ProvisionalBegun { turn });
+    let begun = AgentCommand::Outbox(OutboxCommand::ProvisionalBegun { turn, at: at(5) });
     let refused = a.commit(vec![begun]).await;
     assert!(matches!(refused, Err(StoreError::NoDelivery { .. })), "{refused:?}");
 
     let turn = accepted(&a, "k", "c").await.turn();
-    change(&a, OutboxCommand::ProvisionalBegun { turn }).await;
+    change(&a, OutboxCommand::ProvisionalBegun { turn, at: at(5) }).await;
     change(&a, shown(turn, None)).await;
     a.commit(vec![conclude(turn, "pong")]).await.unwrap();
     assert_eq!(newest(&a).await.provisional, Provisional::None);
 
     // Dropped, what was shown of it is to say so, once; and what was not shown is gone.
     let turn = accepted(&a, "k", "c").await.turn();
-    change(&a, OutboxCommand::ProvisionalBegun { turn }).await;
+    change(&a, OutboxCommand::ProvisionalBegun { turn, at: at(5) }).await;
     change(&a, shown(turn, Some("m3"))).await;
     a.commit(vec![conclude(turn, "pong")]).await.unwrap();
     let id = newest(&a).await.id;

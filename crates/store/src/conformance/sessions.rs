@@ -11,6 +11,7 @@ use crate::{
 pub(super) async fn run(opener: &dyn Opener) {
     a_key_means_its_newest_session(opener).await;
     a_session_of_another_scope_begins_anew(opener).await;
+    an_ended_session_goes_on(opener).await;
     messages_come_back_as_they_were(opener).await;
     windows_end_where_they_should(opener).await;
     a_forgotten_session_leaves_a_row_without_words(opener).await;
@@ -66,6 +67,7 @@ async fn a_key_means_its_newest_session(opener: &dyn Opener) {
             state: SessionState::Current,
             summary,
             last: MessageSeq(3),
+            model: None,
         }
     );
     let old = a.session(SessionRef::Id(first)).await.unwrap().unwrap();
@@ -75,6 +77,38 @@ async fn a_key_means_its_newest_session(opener: &dyn Opener) {
     assert_eq!(ids(a.sessions(None, 9).await.unwrap()), [second, first]);
     assert_eq!(ids(a.sessions(Some(second), 9).await.unwrap()), [first]);
     assert_eq!(ids(a.sessions(None, 1).await.unwrap()), [second]);
+    store.shutdown().await;
+}
+
+async fn an_ended_session_goes_on(opener: &dyn Opener) {
+    let store = opener.open("resumed").await;
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
+    let first = take(&a, "k", "one").await.session();
+    a.commit(vec![AgentCommand::EndSession { session: key("k"), at: at(5) }]).await.unwrap();
+    let second = take(&a, "k", "two").await.session();
+    let choose = |model: Option<&str>| AgentCommand::ChooseModel {
+        session: key("k"),
+        model: model.map(Into::into),
+    };
+    a.commit(vec![choose(Some("p/m"))]).await.unwrap();
+    let resume = |session| AgentCommand::ResumeSession { session, at: at(50) };
+    // Twice: the one that goes on already goes on.
+    a.commit(vec![resume(first), resume(first)]).await.unwrap();
+    let current = a.session(key("k")).await.unwrap().unwrap();
+    assert_eq!((current.id, current.state), (first, SessionState::Current));
+    assert_eq!((current.active_at, current.model), (at(50), None));
+    let other = a.session(SessionRef::Id(second)).await.unwrap().unwrap();
+    assert_eq!((other.state, other.model.as_deref()), (SessionState::Ended, Some("p/m")));
+    assert_eq!(take(&a, "k", "three").await.session(), first);
+    a.commit(vec![choose(Some("p/m")), choose(None)]).await.unwrap();
+    assert_eq!(a.session(key("k")).await.unwrap().unwrap().model, None);
+    a.commit(vec![AgentCommand::ForgetSession { session: second, at: at(60) }]).await.unwrap();
+    for missing in [second, SessionId(99)] {
+        let refused = a.commit(vec![resume(missing)]).await;
+        assert!(matches!(refused, Err(StoreError::NoSession { .. })), "{refused:?}");
+    }
+    assert_eq!(a.session(key("k")).await.unwrap().unwrap().id, first);
     store.shutdown().await;
 }
 

@@ -5,7 +5,7 @@ use super::{Opener, agent, audit, entry};
 use crate::{
     AcceptChild, Accepted, AgentCommand, Arrival, CommandOutcome, Conclude, Join, MessageSeq,
     NewStep, Part, Role, StepKind, StoreError, Totals, TurnId, TurnOutcome, TurnStatus, Usage,
-    UsageOf,
+    UsageBy, UsageOf,
 };
 
 /// Runs every check.
@@ -376,6 +376,7 @@ async fn usage_adds_up(opener: &dyn Opener) {
     assert!(report.days[0].0 <= at(day) && report.days[0].0 > at(0));
     assert_eq!(report.principals, [("telegram:1".into(), totals(2, 12))]);
     assert_eq!(report.scopes, [("custom:1".into(), totals(2, 12))]);
+    series_add_up(&a, totals).await;
     let of = async |of, since| a.usage_of(of, at(since)).await.unwrap();
     assert_eq!(of(UsageOf::Agent, 0).await, totals(4, 15));
     assert_eq!(of(UsageOf::Principal("telegram:1".into()), 2 * day).await, totals(1, 8));
@@ -383,6 +384,38 @@ async fn usage_adds_up(opener: &dyn Opener) {
     assert_eq!(of(UsageOf::Scope("custom:2".parse().unwrap()), 0).await, Totals::default());
     assert_eq!(of(UsageOf::Agent, 9 * day).await, Totals::default());
     store.shutdown().await;
+}
+
+/// The same over time: by day, by hour, by name, and by the model that was asked.
+async fn series_add_up(a: &crate::AgentLease, totals: impl Fn(u64, u64) -> Totals) {
+    let (day, hour) = (86_400_000, 3_600_000);
+    let count = |model: &str, key: Option<&str>, n, when| AgentCommand::CountCall {
+        model: model.into(),
+        key: key.map(Into::into),
+        usage: usage(n),
+        at: at(when),
+    };
+    let calls = [count("p/one", Some("own"), 1, day), count("p/two", None, 6, day)];
+    a.commit(calls.into()).await.unwrap();
+    a.commit(vec![count("p/one", Some("own"), 2, day)]).await.unwrap();
+    let series = async |by| a.usage_series(by, at(day)).await.unwrap();
+    let of_agent = series(UsageBy::Day).await;
+    assert_eq!(of_agent.names, []);
+    let sums: Vec<_> = of_agent.total.iter().map(|(_, totals)| *totals).collect();
+    assert_eq!(sums, [totals(1, 4), totals(1, 8)]);
+    let hours = series(UsageBy::Hour).await.hours;
+    let begun = |days: i64| at(days * day).as_millis().div_euclid(hour) * hour;
+    let expected = [1, 2].map(|days| insula_world::Timestamp::from_millis(begun(days)));
+    assert_eq!(hours.iter().map(|(at, _)| *at).collect::<Vec<_>>(), expected);
+    let models = series(UsageBy::Model).await.names;
+    let [(two, once), (one, twice)] = &*models else { panic!("{models:?}") };
+    // The costliest comes first.
+    assert_eq!((&**two, &**one), ("p/two", "p/one"));
+    assert_eq!((once[0].1, twice[0].1), (totals(1, 6), totals(2, 3)));
+    let keys = series(UsageBy::Key).await.names;
+    assert_eq!(keys.len(), 1, "a call that nobody's key paid for is no key's: {keys:?}");
+    let people = series(UsageBy::Principal).await.names;
+    assert_eq!((&*people[0].0, people[0].1.len()), ("telegram:1", 2));
 }
 
 /// How a message came in is there after a crash, and what its turn and the turn's children spend

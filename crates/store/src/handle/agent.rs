@@ -84,6 +84,18 @@ impl AgentStore {
         self.backend.audit_of_scope(scope, after, limit).await
     }
 
+    /// The name that the agent's chains were begun with, and exports of them have: its id, unless it
+    /// was called otherwise since.
+    pub fn chain_name(&self) -> Box<str> {
+        self.backend.chain_name()
+    }
+
+    /// The last record of a scope that was dropped, and its link: what is left follows it. `None`
+    /// where none was.
+    pub async fn audit_start(&self, scope: AuditScope) -> Result<Option<(u64, [u8; 32])>> {
+        self.backend.audit_start(scope).await
+    }
+
     /// What signs parts of the audit chain for those who can't ask the daemon.
     pub fn signer(&self) -> Signer {
         self.backend.signer()

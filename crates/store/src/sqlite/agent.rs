@@ -19,7 +19,7 @@ use crate::agent::{AgentCommand, Committed};
 use crate::approval::{Approval, Grant};
 use crate::audit::{AuditFilter, AuditPart, AuditRecord, AuditReport};
 use crate::backend::AgentBackend;
-use crate::chain::{Chain, Walk};
+use crate::chain::{Bytes32, Chain, Head, Walk};
 use crate::error::{Result, StoreError};
 use crate::foreign::ForeignFile;
 use crate::id::{MessageSeq, SessionId, TurnId};
@@ -241,7 +241,7 @@ impl AgentBackend for SqliteAgent {
     }
 
     fn seals(&self) -> Seals {
-        Seals::of_agent(self.pool.audit_key(), self.slot.id.as_str())
+        Seals::of_agent(self.pool.audit_key(), &self.chain_name())
     }
 
     async fn audit(
@@ -265,8 +265,16 @@ impl AgentBackend for SqliteAgent {
         Ok(self.read_with_chain(read).await?.unwrap_or_default())
     }
 
+    fn chain_name(&self) -> Box<str> {
+        self.pool.daemon.born(&self.slot.id)
+    }
+
+    async fn audit_start(&self, scope: AuditScope) -> Result<Option<(u64, Bytes32)>> {
+        self.read(move |sql| audit::scope_start(sql, &scope)).await
+    }
+
     fn signer(&self) -> Signer {
-        Signer::of_agent(self.pool.audit_key(), self.slot.id.as_str())
+        Signer::of_agent(self.pool.audit_key(), &self.chain_name())
     }
 
     async fn audit_verify(&self) -> Result<AuditReport> {
@@ -274,8 +282,8 @@ impl AgentBackend for SqliteAgent {
         let opened = self.run(Absent::Leave, |_| Ok(())).await?;
         let anchor = self.pool.daemon.anchor_of(&self.slot.id).await?;
         let Some(((), held)) = opened else {
-            let chain = Chain::of_agent(self.pool.audit_key(), self.slot.id.as_str());
-            return Ok(Walk::new(&chain, anchor).finish().0);
+            let chain = self.pool.chain_of(&self.slot.id);
+            return Ok(Walk::new(&chain, anchor, Head::START).finish().0);
         };
         let verify = move |file: &mut AgentFile| {
             let chain = &file.chain;

@@ -9,7 +9,6 @@
 use crate::chain::{Anchor, Anchored, Bytes32, Chain, Head};
 use crate::error::Result;
 use crate::files;
-use crate::key::AuditKey;
 use insula_domain::id::AgentId;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 use std::path::Path;
@@ -50,7 +49,7 @@ impl ToAnchor {
 /// An agent's first anchor, unless it has one.
 pub(crate) fn begin(
     sql: &Connection,
-    key: &AuditKey,
+    chain: &Chain,
     agent: &AgentId,
     head: Head,
 ) -> rusqlite::Result<()> {
@@ -59,7 +58,7 @@ pub(crate) fn begin(
     if held {
         return Ok(());
     }
-    advance(sql, &Chain::of_agent(key, agent.as_str()), agent, ToAnchor::written(head))
+    advance(sql, chain, agent, ToAnchor::written(head))
 }
 
 /// Moves an agent's anchor forward; back only where the chain says why. One that can't be trusted

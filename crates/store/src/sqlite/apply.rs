@@ -65,6 +65,10 @@ impl Traits {
                 }
                 AgentCommand::Conclude(conclude) => traits.say(&conclude.messages),
                 AgentCommand::Audit(_) => traits.audits = true,
+                AgentCommand::DropAudit { .. } => {
+                    traits.audits = true;
+                    traits.erases = true;
+                }
                 AgentCommand::EraseAuditContent(_) | AgentCommand::ForgetSession { .. } => {
                     traits.erases = true;
                 }
@@ -88,6 +92,8 @@ impl Traits {
                 | AgentCommand::TitleSession { .. }
                 | AgentCommand::SummariseSession { .. }
                 | AgentCommand::TouchSession { .. }
+                | AgentCommand::ResumeSession { .. }
+                | AgentCommand::ChooseModel { .. }
                 | AgentCommand::ReplaceTurn { .. }
                 | AgentCommand::AskApproval(_)
                 | AgentCommand::SettleApproval { .. }
@@ -192,6 +198,15 @@ fn one(
             sessions::summarise(sql, session, *summary)?;
         }
         AgentCommand::TouchSession { session, at } => sessions::touch(sql, session, *at)?,
+        AgentCommand::ResumeSession { session, at } => sessions::resume(sql, *session, *at)?,
+        AgentCommand::ChooseModel { session, model } => {
+            sessions::choose_model(sql, session, model.as_deref())?;
+        }
+        AgentCommand::DropAudit { before, at, generation } => {
+            let means = (means.chain, means.random);
+            let dropped = audit::drop_before(sql, means, *before, (*at, *generation))?;
+            return Ok(dropped.map_or(CommandOutcome::Done, CommandOutcome::Audited));
+        }
         AgentCommand::ForgetSession { session, at } => forget::session(sql, *session, *at)?,
         AgentCommand::Append { session, messages } => {
             let place = sessions::resolve(sql, session)?;

@@ -1,12 +1,12 @@
 //! Audit chains in SQLite: the same table in an agent's database and in the daemon's.
 
-use crate::audit::{About, AuditEntry, AuditReport, Seq, TAIL_LOST};
+use crate::audit::{AUDIT_DROPPED_MAX, About, AuditEntry, AuditReport, DROPPED, Seq, TAIL_LOST};
 use crate::chain::{
     Anchor, Anchored, Bytes32, Chain, Head, Link, LostTail, Noted, RecordPlace, Stored, Walk,
 };
 use crate::sqlite::scopes;
-use insula_domain::AuditScope;
-use insula_world::Random;
+use insula_domain::{Actor, AuditScope};
+use insula_world::{Random, Timestamp};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OptionalExtension as _, Row};
 use std::ops::RangeInclusive;
@@ -44,7 +44,11 @@ fn scope_head(sql: &Connection, scope: &AuditScope) -> rusqlite::Result<Option<H
     .query_row([scope.as_str()], |row| {
         Ok(Head { seq: row.get::<_, i64>(0)?.cast_unsigned(), mac: row.get(1)? })
     })
-    .optional()
+    .optional()?
+    .map_or_else(
+        || Ok(scope_start(sql, scope)?.map(|(seq, mac)| Head { seq, mac })),
+        |head| Ok(Some(head)),
+    )
 }
 
 /// Whose matter a record is. A session that is not there is nobody's that is known.
@@ -77,6 +81,81 @@ fn place(sql: &Connection, about: &About) -> rusqlite::Result<RecordPlace> {
     };
     let head = scope_head(sql, &scope)?;
     Ok(RecordPlace { scope, session, head })
+}
+
+/// The last record that was dropped, and the seal that says so; the start of the chain where none
+/// was.
+fn start(sql: &Connection) -> rusqlite::Result<Option<(Head, Bytes32)>> {
+    sql.prepare_cached("SELECT seq, mac, seal FROM audit_start")?
+        .query_row([], |row| {
+            let head = Head { seq: row.get::<_, i64>(0)?.cast_unsigned(), mac: row.get(1)? };
+            Ok((head, row.get(2)?))
+        })
+        .optional()
+}
+
+/// The last record of a scope that was dropped: its place and its link.
+pub(crate) fn scope_start(
+    sql: &Connection,
+    scope: &AuditScope,
+) -> rusqlite::Result<Option<(u64, Bytes32)>> {
+    sql.prepare_cached("SELECT seq, link FROM audit_scope_start WHERE scope = ?1")?
+        .query_row([scope.as_str()], |row| Ok((row.get::<_, i64>(0)?.cast_unsigned(), row.get(1)?)))
+        .optional()
+}
+
+/// Drops records from before a time, oldest first, and appends the record that says which; `None`
+/// where there are none. What the anchors name that is dropped here was found in its place before:
+/// the beginning is sealed as they are.
+pub(crate) fn drop_before(
+    sql: &Connection,
+    (chain, random): (&Chain, &Random),
+    before: Timestamp,
+    (at, generation): (Timestamp, u64),
+) -> rusqlite::Result<Option<Seq>> {
+    let from = start(sql)?.map_or(0, |(head, _)| head.seq);
+    let newest = head(sql)?.seq;
+    let kept: Option<i64> = sql
+        .prepare_cached("SELECT min(seq) FROM audit WHERE at >= ?1")?
+        .query_row([before.as_millis()], |row| row.get(0))?;
+    let first_kept = kept.map_or(newest, i64::cast_unsigned).min(newest);
+    let upto = first_kept.saturating_sub(1).min(from + AUDIT_DROPPED_MAX);
+    if upto <= from {
+        return Ok(None);
+    }
+    let last = upto.cast_signed();
+    let mac: Bytes32 = sql
+        .prepare_cached("SELECT mac FROM audit WHERE seq = ?1")?
+        .query_row([last], |row| row.get(0))?;
+    // Beside `max`, what stands alone is of the row that has it.
+    sql.prepare_cached(
+        "INSERT INTO audit_scope_start
+         SELECT scope, seq, link FROM (
+             SELECT scope, max(scope_seq) AS seq, scope_link AS link FROM audit
+             WHERE seq <= ?1 AND scope_seq NOT NULL GROUP BY scope) WHERE true
+         ON CONFLICT (scope) DO UPDATE SET seq = excluded.seq, link = excluded.link",
+    )?
+    .execute([last])?;
+    let beginning = Head { seq: upto, mac };
+    sql.prepare_cached(
+        "INSERT INTO audit_start VALUES (1, ?1, ?2, ?3)
+         ON CONFLICT (one) DO UPDATE SET seq = excluded.seq, mac = excluded.mac, seal = excluded.seal",
+    )?
+    .execute((last, mac, chain.seal_start(beginning)))?;
+    sql.prepare_cached("DELETE FROM audit WHERE seq <= ?1")?.execute([last])?;
+    let mac = blake3::Hash::from_bytes(mac).to_hex();
+    let entry = AuditEntry {
+        at,
+        actor: Actor::Daemon,
+        about: About::Agent,
+        kind: DROPPED.into(),
+        generation,
+        content: format!(
+            r#"{{"records":{},"upto":{upto},"before":"{before}","mac":"{mac}"}}"#,
+            upto - from
+        ),
+    };
+    append(sql, chain, random, entry).map(Some)
 }
 
 /// Appends a record to the chain, inside the caller's transaction.
@@ -155,6 +234,10 @@ fn holds(sql: &Connection, head: Head) -> rusqlite::Result<bool> {
     if head.seq == 0 {
         return Ok(true);
     }
+    // What was dropped was there: the beginning says so, and a walk asks for its seal.
+    if let Some((start, _)) = start(sql)?.filter(|(start, _)| head.seq <= start.seq) {
+        return Ok(head.seq < start.seq || head == start);
+    }
     sql.prepare_cached("SELECT mac = ?2 FROM audit WHERE seq = ?1")?
         .query_row((head.seq.cast_signed(), head.mac), |row| row.get(0))
         .optional()
@@ -196,7 +279,12 @@ pub(crate) fn verify(
     chain: &Chain,
     anchor: Anchor,
 ) -> rusqlite::Result<(AuditReport, Option<Head>)> {
-    let mut walk = Walk::new(chain, anchor);
+    let start = start(sql)?;
+    let beginning = start.map_or(Head::START, |(head, _)| head);
+    let mut walk = Walk::new(chain, anchor, beginning);
+    if start.is_some_and(|(head, seal)| !chain.is_start(head, seal)) {
+        return Ok((walk.broken("the beginning of the chain was changed".to_owned()), None));
+    }
     let mut statement =
         sql.prepare(&format!("SELECT {COLUMNS} FROM audit WHERE seq >= 1 ORDER BY seq"))?;
     let mut rows = statement.query([])?;

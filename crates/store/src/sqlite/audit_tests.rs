@@ -297,3 +297,77 @@ fn a_filter_by_one_thing_reads_no_more_than_it_has_to() {
         assert!(detail.contains(index), "{clause}: {detail}");
     }
 }
+
+/// A record of a day, about a scope.
+fn of_day(day: i64, scope: &str) -> AgentCommand {
+    let at = Timestamp::from_millis(day * 86_400_000);
+    let about = About::Scope(scope.parse().unwrap());
+    AgentCommand::Audit(AuditEntry { at, about, ..entry("k") })
+}
+
+fn dropping(before_day: i64) -> AgentCommand {
+    let day = |day: i64| Timestamp::from_millis(day * 86_400_000);
+    AgentCommand::DropAudit { before: day(before_day), at: day(100), generation: 7 }
+}
+
+#[tokio::test]
+async fn what_is_left_of_a_chain_holds_when_its_beginning_was_dropped() {
+    let home = tempfile::tempdir().unwrap();
+    let store = opened(home.path()).await;
+    let owner = store.claim("test").await.unwrap();
+    let a = owner.agent(&agent("a"));
+    let x = || AuditScope::Of(scope("custom:x"));
+    for day in 1..=9 {
+        let scope = if day % 3 == 0 { "custom:y" } else { "custom:x" };
+        a.commit(vec![of_day(day, scope)]).await.unwrap();
+    }
+    let links = a.audit_of_scope(x(), 0, 99).await.unwrap();
+    assert_eq!(a.audit_start(x()).await.unwrap(), None);
+    let done = a.commit(vec![dropping(6), dropping(6)]).await.unwrap();
+    assert_eq!(done.audit, [Seq(10)], "the second has nothing left to drop");
+    let report = a.audit_verify().await.unwrap();
+    assert_eq!((report.ok, report.records, report.dropped), (true, 5, 5), "{report:?}");
+    let said = a.audit_tail(1).await.unwrap().pop().unwrap();
+    assert_eq!((&*said.kind, said.generation), ("audit.dropped", 7));
+    let said: serde_json::Value = serde_json::from_str(&said.content.unwrap()).unwrap();
+    assert_eq!((&said["records"], &said["upto"]), (&5.into(), &5.into()));
+    // A scope goes on where it was, and its tenant can follow.
+    let left = a.audit_of_scope(x(), 0, 99).await.unwrap();
+    assert_eq!(left.iter().map(|it| it.seq).collect::<Vec<_>>(), [5, 6]);
+    assert_eq!(a.audit_start(x()).await.unwrap(), Some((4, links[3].link)));
+    a.commit(vec![of_day(10, "custom:x")]).await.unwrap();
+    assert_eq!(a.audit_of_scope(x(), 6, 99).await.unwrap()[0].seq, 7);
+    // Everything but the newest may go, and whoever is gone whole goes on too.
+    a.commit(vec![dropping(1_000)]).await.unwrap();
+    assert_eq!(a.audit_tail(99).await.unwrap().len(), 2);
+    a.commit(vec![of_day(11, "custom:y")]).await.unwrap();
+    assert_eq!(a.audit_of_scope(AuditScope::Of(scope("custom:y")), 0, 9).await.unwrap()[0].seq, 4);
+    let report = a.audit_verify().await.unwrap();
+    assert_eq!((report.ok, report.records, report.dropped), (true, 3, 10), "{report:?}");
+    store.shutdown().await;
+    // Also for whoever opens it anew, and not for whoever changed the beginning.
+    let store = opened(home.path()).await;
+    let owner = store.claim("test").await.unwrap();
+    assert!(owner.agent(&agent("a")).audit_verify().await.unwrap().ok);
+    store.shutdown().await;
+    let path = home.path().join("agents/a/agent.db");
+    for change in [
+        "DELETE FROM audit WHERE seq = 11; UPDATE audit_start SET seq = 11, mac = (SELECT prev FROM audit WHERE seq = 12)",
+        "DELETE FROM audit_start",
+        "UPDATE audit_start SET mac = zeroblob(32)",
+    ] {
+        let copy = home.path().join("copy.db");
+        std::fs::copy(&path, &copy).unwrap();
+        let raw = Connection::open(&copy).unwrap();
+        raw.execute_batch("DROP TRIGGER audit_keeps_records").unwrap();
+        raw.execute_batch(change).unwrap();
+        drop(raw);
+        let db = open(&copy, &AGENT, Durability::Process, Absent::Leave).unwrap().unwrap();
+        let report = db.read(|sql| audit::verify(sql, &chain(), Anchor::None)).unwrap().0;
+        assert!(!report.ok, "{change}: {report:?}");
+        drop(db);
+        for end in ["", "-wal", "-shm"] {
+            let _ = std::fs::remove_file(home.path().join(format!("copy.db{end}")));
+        }
+    }
+}

@@ -4,6 +4,7 @@ mod backend;
 mod commit;
 
 use super::anchors::{self, ToAnchor};
+use super::born::{self, Born};
 use super::open::{self, Absent};
 use super::reserve::Reserve;
 use super::sql::Db;
@@ -43,6 +44,8 @@ struct State {
     queued: Mutex<BTreeSet<AgentId>>,
     /// The agents that are marked as busy. Changed only while the database is held.
     busy: Mutex<BTreeSet<AgentId>>,
+    /// The names of agents' chains that are not their ids. Changed only while the database is held.
+    born: Mutex<Born>,
     /// Heads to anchor: whoever writes next writes them all.
     heads: Mutex<BTreeMap<AgentId, ToAnchor>>,
     /// Small changes: whoever gets the file next makes them all.
@@ -95,6 +98,7 @@ impl DaemonFile {
                 let own = Mutex::new(Own { link, anchored, unflushed: 0 });
                 let queued = Mutex::new(db.read(queue::agents)?);
                 let busy = Mutex::new(db.read(busy::agents)?);
+                let born = Mutex::new(db.read(born::all)?);
                 let state = State {
                     key,
                     chain,
@@ -104,6 +108,7 @@ impl DaemonFile {
                     own,
                     queued,
                     busy,
+                    born,
                     heads: Mutex::default(),
                     queue: DaemonCommitQueue::default(),
                     reserve,
@@ -149,6 +154,11 @@ impl DaemonFile {
         }
     }
 
+    /// The name that an agent's chains were begun with.
+    pub(crate) fn born(&self, agent: &AgentId) -> Box<str> {
+        born::name(&lock(&self.state.born), agent).into()
+    }
+
     /// Whether audit records wait for an agent.
     pub(crate) fn is_queued(&self, agent: &AgentId) -> bool {
         lock(&self.state.queued).contains(agent)
@@ -184,7 +194,7 @@ impl DaemonFile {
     pub(crate) async fn anchor_of(&self, agent: &AgentId) -> Result<Anchor> {
         let agent = agent.clone();
         self.run(move |db, state| {
-            let chain = Chain::of_agent(&state.key, agent.as_str());
+            let chain = state.chain_of(&agent);
             db.read(|sql| anchors::of(sql, &chain, &agent))
         })
         .await
@@ -265,6 +275,11 @@ impl DaemonFile {
 }
 
 impl State {
+    /// The chain of an agent, by the name it was begun with.
+    fn chain_of(&self, agent: &AgentId) -> Chain {
+        Chain::of_agent(&self.key, born::name(&lock(&self.born), agent))
+    }
+
     /// Notes that an agent's head is to be anchored.
     fn is_due(&self, agent: &AgentId, due: ToAnchor) {
         let mut heads = lock(&self.heads);
@@ -303,7 +318,7 @@ fn write_heads(db: &mut Db, state: &State) -> Result<()> {
     }
     let write = |sql: &rusqlite::Transaction<'_>| {
         heads.iter().try_for_each(|(agent, due)| {
-            let chain = Chain::of_agent(&state.key, agent.as_str());
+            let chain = state.chain_of(agent);
             anchors::advance(sql, &chain, agent, *due)
         })
     };

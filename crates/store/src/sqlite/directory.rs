@@ -1,8 +1,8 @@
 //! Which agents there are and when to wake them.
 
 use super::sql::{agent_id, bad_text};
-use super::{anchors, spent};
-use crate::chain::Head;
+use super::{anchors, born, spent};
+use crate::chain::{Chain, Head};
 use crate::daemon::{AgentRow, Due, Lifecycle};
 use crate::key::AuditKey;
 use insula_domain::id::AgentId;
@@ -25,25 +25,47 @@ pub(crate) fn put(sql: &Connection, key: &AuditKey, row: &AgentRow) -> rusqlite:
         row.digest,
         &row.authority,
     ))?;
-    anchors::begin(sql, key, &row.id, Head::START)
+    let chain = Chain::of_agent(key, &born::begin(sql, &row.id)?);
+    anchors::begin(sql, &chain, &row.id, Head::START)
 }
+
+/// Calls an agent otherwise, with all that is known of it. Nothing, where there is none of that
+/// name any more; whoever has the other name is replaced.
+pub(crate) fn rename(sql: &Connection, from: &AgentId, to: &AgentId) -> rusqlite::Result<()> {
+    if !sql.prepare_cached("SELECT 1 FROM agent WHERE id = ?1")?.exists([from.as_str()])? {
+        return Ok(());
+    }
+    for (table, column) in TABLES {
+        for statement in [
+            format!("DELETE FROM {table} WHERE {column} = ?2 AND ?1 <> ?2"),
+            format!("UPDATE {table} SET {column} = ?2 WHERE {column} = ?1"),
+        ] {
+            sql.prepare_cached(&statement)?.execute([from.as_str(), to.as_str()])?;
+        }
+    }
+    born::renamed(sql, from, to)
+}
+
+/// Where something is known of an agent, and by which column.
+const TABLES: [(&str, &str); 8] = [
+    ("agent", "id"),
+    ("wake", "agent"),
+    ("event", "agent"),
+    ("anchor", "agent"),
+    ("audit_queue", "agent"),
+    ("audit_count", "agent"),
+    ("busy", "agent"),
+    ("spent", "agent"),
+];
 
 /// Removes all that is known of an agent. What it used today stays used, by nobody's name.
 pub(crate) fn forget(sql: &Connection, id: &AgentId) -> rusqlite::Result<()> {
     spent::keep_without_name(sql, id)?;
-    for statement in [
-        "DELETE FROM agent WHERE id = ?1",
-        "DELETE FROM wake WHERE agent = ?1",
-        "DELETE FROM event WHERE agent = ?1",
-        "DELETE FROM anchor WHERE agent = ?1",
-        "DELETE FROM audit_queue WHERE agent = ?1",
-        "DELETE FROM audit_count WHERE agent = ?1",
-        "DELETE FROM busy WHERE agent = ?1",
-        "DELETE FROM spent WHERE agent = ?1",
-    ] {
-        sql.prepare_cached(statement)?.execute([id.as_str()])?;
+    for (table, column) in TABLES {
+        let statement = format!("DELETE FROM {table} WHERE {column} = ?1");
+        sql.prepare_cached(&statement)?.execute([id.as_str()])?;
     }
-    Ok(())
+    born::forget(sql, id)
 }
 
 /// Every agent, by id.

@@ -4,7 +4,7 @@
 use super::open::{self, Format};
 use super::schema;
 use super::sql::Db;
-use super::{anchors, audit};
+use super::{anchors, audit, born};
 use crate::audit::AuditReport;
 use crate::chain::{Anchor, Chain};
 use crate::error::{Result, StoreError};
@@ -44,7 +44,8 @@ impl Examiner {
     /// Examines the database of an agent.
     pub fn agent(&self, agent: &AgentId, copy: CopyOf<'_>) -> Result<AuditReport> {
         let db = opened(copy, &schema::AGENT)?;
-        let chain = Chain::of_agent(&self.key, agent.as_str());
+        let born = self.daemon.read(|sql| born::of(sql, agent))?;
+        let chain = Chain::of_agent(&self.key, &born);
         let anchor = self.daemon.read(|sql| anchors::of(sql, &chain, agent))?;
         examine(&db, &chain, anchor)
     }

@@ -243,7 +243,7 @@ impl Pool {
         let anchor = self.daemon.anchor_of(&slot.id).await?;
         let ticket = self.ticket(slot).await;
         let path = self.path(&slot.id);
-        let chain = Chain::of_agent(&self.options.audit_key, slot.id.as_str());
+        let chain = self.chain_of(&slot.id);
         let durability = self.options.durability;
         let job = move || -> Result<Option<SlotGuard>> {
             let Some(mut db) = open::open(&path, &schema::AGENT, durability, absent)? else {
@@ -257,6 +257,11 @@ impl Pool {
             Ok(Some(held))
         };
         self.run(job).await?
+    }
+
+    /// The chain of an agent, by the name it was begun with.
+    pub(crate) fn chain_of(&self, id: &AgentId) -> Chain {
+        Chain::of_agent(&self.options.audit_key, &self.daemon.born(id))
     }
 
     fn path(&self, id: &AgentId) -> PathBuf {

@@ -6,7 +6,7 @@ use super::open::Format;
 pub(crate) const AGENT: Format = Format {
     application_id: 0x696e_7361, // "insa"
     cache_kib: 96,
-    statements: 127,
+    statements: 138,
     migrations: &[
         concat!(
             include_str!("migrations/fence_1.sql"),
@@ -32,6 +32,8 @@ pub(crate) const AGENT: Format = Format {
         include_str!("migrations/course_1.sql"),
         include_str!("migrations/job_1.sql"),
         include_str!("migrations/shown_1.sql"),
+        include_str!("migrations/outbox_2.sql"),
+        concat!(include_str!("migrations/agent_10.sql"), include_str!("migrations/audit_3.sql")),
     ],
 };
 
@@ -50,7 +52,7 @@ pub(crate) const BOARD: Format = Format {
 pub(crate) const DAEMON: Format = Format {
     application_id: 0x696e_7364, // "insd"
     cache_kib: 1_024,
-    statements: 25,
+    statements: 27,
     migrations: &[
         concat!(
             include_str!("migrations/fence_1.sql"),
@@ -62,5 +64,6 @@ pub(crate) const DAEMON: Format = Format {
         include_str!("migrations/daemon_4.sql"),
         include_str!("migrations/daemon_5.sql"),
         concat!(include_str!("migrations/audit_2.sql"), include_str!("migrations/daemon_6.sql"),),
+        concat!(include_str!("migrations/audit_3.sql"), include_str!("migrations/daemon_7.sql")),
     ],
 };

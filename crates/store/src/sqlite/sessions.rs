@@ -15,7 +15,7 @@ use insula_world::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
 const SELECT: &str = "SELECT session.id, key, scope.name, label, title, created_at, touched_at,
-    ended_at, forgotten, summary_upto, summary FROM session JOIN scope ON scope.id = session.scope";
+    ended_at, forgotten, summary_upto, summary, model FROM session JOIN scope ON scope.id = session.scope";
 
 /// Finds the current session of a key in this scope, or begins one.
 pub(crate) fn open(sql: &Connection, open: &OpenSession) -> Result<WritableSession, CommandFault> {
@@ -69,6 +69,43 @@ pub(crate) fn end(
             .prepare_cached("UPDATE session SET ended_at = ?2 WHERE key = ?1 AND ended_at IS NULL")?
             .execute((key, at.as_millis()))?,
     };
+    Ok(())
+}
+
+/// Makes a session the current one of its key again.
+pub(crate) fn resume(
+    sql: &Connection,
+    session: SessionId,
+    at: Timestamp,
+) -> Result<(), CommandFault> {
+    let found: Option<Box<str>> = sql
+        .prepare_cached(
+            "SELECT key FROM session WHERE id = ?1 AND forgotten = 0 AND parent IS NULL",
+        )?
+        .query_row([session.0], |row| row.get(0))
+        .optional()?;
+    let Some(key) = found else {
+        return Err(StoreError::NoSession { session: format!("session {session}") }.into());
+    };
+    sql.prepare_cached(
+        "UPDATE session SET ended_at = ?3 WHERE key = ?1 AND ended_at IS NULL AND id <> ?2",
+    )?
+    .execute((&key, session.0, at.as_millis()))?;
+    sql.prepare_cached(
+        "UPDATE session SET ended_at = NULL, touched_at = max(touched_at, ?2) WHERE id = ?1",
+    )?
+    .execute((session.0, at.as_millis()))?;
+    Ok(())
+}
+
+/// Sets or removes the model that is asked first in a session.
+pub(crate) fn choose_model(
+    sql: &Connection,
+    session: &SessionRef,
+    model: Option<&str>,
+) -> Result<(), CommandFault> {
+    let id = resolve(sql, session)?.session;
+    sql.prepare_cached("UPDATE session SET model = ?2 WHERE id = ?1")?.execute((id.0, model))?;
     Ok(())
 }
 
@@ -220,6 +257,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Session> {
         state,
         summary: seq(9)?.zip(seq(10)?).map(|(upto, message)| Summary { upto, message }),
         last: MessageSeq::START,
+        model: row.get(11)?,
     })
 }
 

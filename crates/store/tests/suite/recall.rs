@@ -86,6 +86,12 @@ async fn a_home_with_an_older_index_finds_the_same() {
              DROP TRIGGER fragment_takes_its_vector; DROP TRIGGER message_takes_its_vector;
              DROP TABLE vector; DROP TABLE looked_through; DROP TABLE turn_note; DROP TABLE job; DROP TABLE job_run;
              DROP TABLE shown_part; DROP TABLE shown_frame; DROP TABLE shown_frame_part; DROP TABLE shown_call;
+             ALTER TABLE origin DROP COLUMN tried_at; ALTER TABLE delivery DROP COLUMN tried_at;
+             ALTER TABLE session DROP COLUMN model;
+             DROP TABLE audit_start; DROP TABLE audit_scope_start;
+             DROP TRIGGER audit_keeps_records;
+             CREATE TRIGGER audit_keeps_records BEFORE DELETE ON audit
+             BEGIN SELECT raise(ABORT, 'no'); END;
              PRAGMA user_version = 13;",
         )
         .unwrap();

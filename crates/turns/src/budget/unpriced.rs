@@ -21,6 +21,6 @@ pub fn unpriced(daemon: &DaemonConfig, agent: &AgentConfig) -> Vec<String> {
         let kind = known.map_or(provider, |known| &*known.kind);
         price_by(daemon, kind, provider, &it.name)
     };
-    let lacking = agent.models.iter().filter(|it| price(it).is_none());
+    let lacking = agent.models.iter().chain(&agent.model_choices).filter(|it| price(it).is_none());
     lacking.map(ToString::to_string).collect()
 }

@@ -34,15 +34,15 @@ mod op {
 }
 
 /// A message of the journal, by its place.
-pub(super) type Said<'s> = (u64, &'s [Part]);
+pub(crate) type Said<'s> = (u64, &'s [Part]);
 
 /// A body that was taken apart.
-pub(super) struct TakenApart {
-    pub(super) recipe: Vec<u8>,
+pub(crate) struct TakenApart {
+    pub(crate) recipe: Vec<u8>,
     /// Which blocks of the system prompt were found in it.
-    pub(super) found: Vec<bool>,
+    pub(crate) found: Vec<bool>,
     /// Where its tools stand, which are the part after those blocks.
-    pub(super) tools: Option<Range<usize>>,
+    pub(crate) tools: Option<Range<usize>>,
 }
 
 struct Cutter<'b> {
@@ -56,7 +56,7 @@ struct Cutter<'b> {
 
 /// Takes a body apart. `first` is the number of the part that the first block of the system prompt
 /// is; `last_tool` is how the arguments of the last tool are described.
-pub(super) fn take_apart<'s>(
+pub(crate) fn take_apart<'s>(
     body: &[u8],
     (first, system): (usize, &[&str]),
     said: impl Iterator<Item = Said<'s>>,
@@ -299,7 +299,7 @@ fn escape(body: &mut Vec<u8>, text: Option<&str>) -> Result<(), Unfollowed> {
 }
 
 /// How much two recipes have in common at their beginning.
-pub(super) fn common(one: &[u8], other: &[u8]) -> usize {
+pub(crate) fn common(one: &[u8], other: &[u8]) -> usize {
     one.iter().zip(other).take_while(|(one, other)| one == other).count()
 }
 

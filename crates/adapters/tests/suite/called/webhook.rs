@@ -101,7 +101,7 @@ async fn fuzz(count: usize, seed: &str) {
             ("x-insula-timestamp".into(), moment.into()),
             ("x-insula-signature".into(), signature.into()),
         ];
-        let request = WebRequest { headers, body: Bytes::from(bytes) };
+        let request = WebRequest::posted(headers, Bytes::from(bytes));
         let answered = adapter.receive(request, &judge).await;
         assert!(matches!(answered.status, 202 | 400 | 401 | 409), "{answered:?}");
         if early.is_none() && number > count / 10 {

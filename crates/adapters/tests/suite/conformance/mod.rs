@@ -13,8 +13,10 @@
 mod called;
 pub mod harness;
 mod matrix;
+mod mattermost;
 mod signal;
 mod suite;
 mod telegram;
 mod webchat;
 mod webhook;
+mod whatsapp;

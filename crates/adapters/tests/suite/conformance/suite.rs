@@ -155,7 +155,7 @@ pub async fn a_text_as_long_as_allowed_arrives_whole<H: Harness>() {
     let harness = H::start().await;
     let adapter = harness.adapter();
     // Characters of one unit that no formatting touches, and none that any platform trims.
-    let text = "a".repeat(adapter.features().text_units);
+    let text = "a".repeat(adapter.features().text.most());
     adapter.post(&post(&harness, "k", &text)).await.unwrap();
     assert_eq!(harness.seen().await, [text]);
 }
@@ -181,7 +181,7 @@ pub async fn any_markdown_arrives<H: Harness>() {
 pub async fn every_failure_is_told_by_what_can_be_done<H: Harness>() {
     let harness = H::start().await;
     let adapter = harness.adapter();
-    let is_idempotent = adapter.features().is_idempotent;
+    let is_idempotent = adapter.features().idempotency.knows_keys();
     let troubles = [
         (Trouble::TooFast(7), "later"),
         (Trouble::Broken, "later"),
@@ -254,7 +254,7 @@ pub async fn a_file_is_fetched_within_the_limit_and_not_beyond<H: Harness>() {
 pub async fn the_same_key_is_one_message_where_the_platform_knows_keys<H: Harness>() {
     let harness = H::start().await;
     let adapter = harness.adapter();
-    if !adapter.features().is_idempotent {
+    if !adapter.features().idempotency.knows_keys() {
         return;
     }
     let first = adapter.post(&post(&harness, "k", "once")).await.unwrap();

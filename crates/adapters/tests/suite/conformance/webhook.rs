@@ -55,7 +55,7 @@ impl Bench {
             ("x-insula-timestamp".into(), moment.into()),
             ("x-insula-signature".into(), format!("sha256={hex}").into()),
         ];
-        WebRequest { headers, body: Bytes::from(body) }
+        WebRequest::posted(headers, Bytes::from(body))
     }
 }
 

@@ -9,6 +9,7 @@
 
 mod fuzz;
 mod homeserver;
+mod reactions;
 mod support;
 mod trouble;
 mod upgrade;

@@ -2,7 +2,7 @@
 
 use crate::signal::support::{GROUP, Listening, OURS, Tray, bench, body, group, post, tenant};
 use bytes::Bytes;
-use insula_channel::{Body, FetchError, File, MessageId, Post, PostError, PostTarget};
+use insula_channel::{Body, FetchError, File, MessageId, OwnSign, Post, PostError, PostTarget};
 use insula_domain::{ChatId, ChatType};
 use insula_testkit::signal::{Draft, Trouble, Where};
 use serde_json::{Value, json};
@@ -130,6 +130,18 @@ async fn writing_shows_and_what_was_read_is_told_to_whoever_said_it() {
         (&typed[0]["recipient"], &typed[1]["groupId"]),
         (&json!([bench.ann.uuid]), &json!(GROUP))
     );
+    adapter.react(&group(), &theirs, OwnSign::Working, true).await;
+    adapter.react(&bench.dm(), &MessageId("56".into()), OwnSign::Working, false).await;
+    let signs = bench.platform.asked_for("sendReaction");
+    assert_eq!(
+        (&signs[0]["targetAuthor"], &signs[0]["remove"]),
+        (&json!(bench.ann.uuid), &json!(false))
+    );
+    assert_eq!(
+        (&signs[0]["emoji"], &signs[0]["targetTimestamp"]),
+        (&json!("\u{1f440}"), &json!(55))
+    );
+    assert_eq!((&signs[1]["targetAuthor"], &signs[1]["remove"]), (&json!(OURS), &json!(true)));
     let read = bench.platform.asked_for("sendReceipt");
     assert_eq!(read.len(), 1, "nobody is told that we read what we said");
     assert_eq!(read[0]["targetTimestamp"], json!([55]));

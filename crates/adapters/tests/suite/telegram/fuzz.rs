@@ -198,10 +198,8 @@ async fn fuzz(count: usize, seed: &str) {
             dice.garble(&mut bytes);
         }
         *judge.raw.lock().unwrap() = String::from_utf8_lossy(&bytes).into_owned();
-        let request = WebRequest {
-            headers: vec![("x-telegram-bot-api-secret-token".into(), SECRET.into())],
-            body: Bytes::from(bytes),
-        };
+        let headers = vec![("x-telegram-bot-api-secret-token".into(), SECRET.into())];
+        let request = WebRequest::posted(headers, Bytes::from(bytes));
         assert_eq!(adapter.receive(request, &judge).await.status, 200);
     }
     let taken = judge.taken.load(Ordering::Relaxed);

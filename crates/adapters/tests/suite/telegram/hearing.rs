@@ -224,12 +224,10 @@ async fn the_platform_calls_a_webhook_and_proves_that_it_is_the_one() {
 
     let update = json!({"update_id": 5, "message": {"message_id": 1, "date": 1, "text": "hello",
         "chat": {"id": 42, "type": "private"}, "from": {"id": 42, "first_name": "Ann"}}});
-    let request = |secret: Option<&str>, body: &str| WebRequest {
-        headers: secret
-            .map(|secret| ("x-telegram-bot-api-secret-token".into(), secret.into()))
-            .into_iter()
-            .collect(),
-        body: Bytes::copy_from_slice(body.as_bytes()),
+    let request = |secret: Option<&str>, body: &str| {
+        let header = |secret: &str| ("x-telegram-bot-api-secret-token".into(), secret.into());
+        let headers = secret.map(header).into_iter().collect();
+        WebRequest::posted(headers, Bytes::copy_from_slice(body.as_bytes()))
     };
     let update = update.to_string();
     for wrong in [None, Some(""), Some("guess"), Some(&secret[..secret.len() - 1])] {
@@ -278,8 +276,7 @@ async fn what_a_webhook_did_not_take_comes_again_and_before_the_next() {
     for request in &seen {
         let headers = request.headers.iter();
         let headers = headers.map(|(name, value)| (name.as_str().into(), value.as_str().into()));
-        let request =
-            WebRequest { headers: headers.collect(), body: Bytes::from(request.body.clone()) };
+        let request = WebRequest::posted(headers.collect(), Bytes::from(request.body.clone()));
         assert_eq!(adapter.receive(request, &*tray).await.status, 200);
     }
     assert_eq!(tray.texts(), ["one", "one", "two"]);

@@ -1,6 +1,6 @@
 //! Adding the agent of a bundle: whole, checked, and with nothing that a bundle can't have.
 
-use super::{KIND, Piece, id_of};
+use super::{KIND, Piece, id_of, sessions};
 use crate::arguments::ImportAgent;
 use crate::failure::Failure;
 use crate::output;
@@ -75,11 +75,17 @@ pub(super) struct Done {
     id: AgentId,
     changes: Vec<String>,
     secrets: usize,
+    sessions: usize,
 }
 
 impl Done {
     pub(super) fn json(&self) -> Value {
-        json!({ "agent": self.id.as_str(), "changes": self.changes, "secrets": self.secrets })
+        json!({
+            "agent": self.id.as_str(),
+            "changes": self.changes,
+            "secrets": self.secrets,
+            "sessions": self.sessions,
+        })
     }
 
     /// Says what it was granted.
@@ -93,6 +99,9 @@ impl Done {
         if self.secrets > 0 {
             output::line(&format!("  {}", output::count(self.secrets, "secret")));
         }
+        if self.sessions > 0 {
+            output::line(&format!("  {}", output::count(self.sessions, "conversation")));
+        }
     }
 }
 
@@ -102,6 +111,8 @@ struct Looked {
     agent: String,
     configuration: Option<String>,
     secrets: Map<String, Value>,
+    /// Its conversations.
+    sessions: Option<String>,
     has_hooks: bool,
 }
 
@@ -120,8 +131,12 @@ impl Passing<'_> {
     }
 
     fn text(&self, content: &mut dyn Read) -> Result<String, Failure> {
+        self.text_within(content, TEXT_BYTES_MAX)
+    }
+
+    fn text_within(&self, content: &mut dyn Read, bytes_max: u64) -> Result<String, Failure> {
         let mut text = String::new();
-        let read = content.take(TEXT_BYTES_MAX).read_to_string(&mut text);
+        let read = content.take(bytes_max).read_to_string(&mut text);
         read.map_err(|error| {
             let (file, what) = (self.file.to_owned(), error.to_string());
             Failure::from(ArchiveError::Damaged { file, what })
@@ -162,6 +177,18 @@ impl Visitor for Passing<'_> {
                 let text = self.text(content)?;
                 self.looked.secrets = serde_json::from_str(&text)
                     .map_err(|error| self.refuse(format!("its secrets: {error}")))?;
+                Ok(())
+            }
+            Piece::Sessions => {
+                let text = self.text_within(content, sessions::SESSIONS_BYTES_MAX)?;
+                let probe = AgentId::new("x").map_err(|error| self.refuse(error.to_string()))?;
+                let wrong = text.lines().position(|it| sessions::read(it, &probe).is_none());
+                if let Some(at) = wrong {
+                    return Err(
+                        self.refuse(format!("line {} of its conversations is none", at + 1))
+                    );
+                }
+                self.looked.sessions = Some(text);
                 Ok(())
             }
             Piece::Configuration => {
@@ -228,7 +255,9 @@ fn rehearse(setting: &Setting, id: &AgentId, looked: &Looked) -> Result<Done, Fa
     };
     let changes = diff(&Applied::of(&bare), &Applied::of(&after));
     let changes = changes.iter().map(|it| format!("{} {it}", it.kind.as_str())).collect();
-    Ok(Done { id: id.clone(), changes, secrets: looked.secrets.len() })
+    let lines = looked.sessions.as_deref().unwrap_or_default().lines();
+    let sessions = lines.filter(|it| it.starts_with("{\"session\":")).count();
+    Ok(Done { id: id.clone(), changes, secrets: looked.secrets.len(), sessions })
 }
 
 /// Adds it: files first, then what the daemon keeps.
@@ -240,6 +269,10 @@ pub(super) async fn bring_in(
     let Whence { file, passphrase } = whence;
     let looked = look(file, passphrase.as_ref())?;
     let done = rehearse(setting, id, &looked)?;
+    if looked.sessions.is_some() {
+        // Before anything is written.
+        sessions::reach(setting).await?.close().await;
+    }
     let mut unpacker = Unpacker::begin(&setting.home.agent(id))?;
     let again = Looked::default();
     let mut passing =
@@ -247,18 +280,21 @@ pub(super) async fn bring_in(
     read(file, passphrase.as_ref(), &mut passing)?;
     unpacker.place(&LAST)?;
     let reach = Reach::open(setting, Purpose::Change).await?;
-    let settled = settle(&reach, id, &looked.secrets).await;
+    let settled = settle(&reach, id, &looked).await;
     reach.close().await;
     settled?;
     Ok(done)
 }
 
 /// Lets the daemon take it in, and gives it its secrets.
-async fn settle(reach: &Reach, id: &AgentId, secrets: &Map<String, Value>) -> Result<(), Failure> {
+async fn settle(reach: &Reach, id: &AgentId, looked: &Looked) -> Result<(), Failure> {
     reach.post("/api/reload", None).await?;
-    for (name, value) in secrets {
+    for (name, value) in &looked.secrets {
         let path = format!("/api/agents/{}/secrets/{}", part(id.as_str()), part(name));
         reach.put(&path, json!({ "value": value })).await?;
+    }
+    if let (Some(lines), Reach::Here { opened, .. }) = (&looked.sessions, reach) {
+        sessions::bring_in(opened, id, lines).await?;
     }
     Ok(())
 }

@@ -2,10 +2,11 @@
 //!
 //! A bundle has what makes the agent: configuration, soul, instructions, skills, programs of
 //! hooks. What people said to it, and what it keeps for them, goes along only when asked for, and
-//! only sealed; secrets the same. Its sessions, its audit chain and its bindings are this home's.
+//! only sealed; conversations and secrets the same. Its audit chain and its bindings are this home's.
 
 mod bring_in;
 mod pack;
+mod sessions;
 
 pub use bring_in::import;
 
@@ -27,6 +28,9 @@ const KIND: &str = "bundle of an agent";
 /// The file of a bundle that has secrets, by name.
 const SECRETS: &str = "secrets.json";
 
+/// The file of a bundle that has conversations.
+const SESSIONS: &str = "sessions.jsonl";
+
 /// What a file of a bundle is, by its name. What is none of these has no place in one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Piece {
@@ -36,6 +40,7 @@ enum Piece {
     Hooks,
     Memory,
     Workspace,
+    Sessions,
     Secrets,
 }
 
@@ -49,6 +54,7 @@ impl Piece {
             ("hooks", _) => Some(Self::Hooks),
             ("memories", _) => Some(Self::Memory),
             ("workspace", _) => Some(Self::Workspace),
+            (SESSIONS, false) => Some(Self::Sessions),
             (SECRETS, false) => Some(Self::Secrets),
             _ => None,
         }
@@ -60,6 +66,7 @@ impl Piece {
             Self::Configuration | Self::Character | Self::Hooks => true,
             Self::Memory => along.memory,
             Self::Workspace => along.files,
+            Self::Sessions => along.sessions,
             Self::Secrets => along.secrets,
         }
     }
@@ -74,7 +81,8 @@ fn id_of(text: &str) -> Result<AgentId, Failure> {
 pub async fn export(setting: &Setting, wish: &ExportAgent) -> Result<u8, Failure> {
     let id = id_of(&wish.agent)?;
     let target = absolute(&wish.file)?;
-    let is_private = wish.along.memory || wish.along.files || wish.along.secrets;
+    let Along { memory, files, sessions, secrets } = wish.along;
+    let is_private = memory || files || sessions || secrets;
     let taken = pack::look(setting, &id, wish.along).await?;
     let passphrase = match is_private || wish.seal {
         true => Some(passphrase::to_seal(&wish.passphrase, &wish.file.display().to_string())?),
@@ -124,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_file_has_a_place_in_a_bundle_or_none() {
-        let along = Along { memory: false, files: false, secrets: false };
+        let along = Along { memory: false, files: false, sessions: false, secrets: false };
         for (name, is_wanted) in [
             ("agent.yaml", Some(true)),
             ("SOUL.md", Some(true)),
@@ -134,6 +142,7 @@ mod tests {
             ("hooks/guard.sh", Some(true)),
             ("memories/MEMORY.md", Some(false)),
             ("workspace/a/b", Some(false)),
+            ("sessions.jsonl", Some(false)),
             ("secrets.json", Some(false)),
             ("secrets.json/x", None),
             ("agent.db", None),

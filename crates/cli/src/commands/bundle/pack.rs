@@ -1,6 +1,6 @@
 //! Packing an agent: what it is made of, from the files of its home.
 
-use super::{KIND, Piece, SECRETS};
+use super::{KIND, Piece, SECRETS, SESSIONS, sessions};
 use crate::arguments::Along;
 use crate::failure::Failure;
 use crate::setting::Setting;
@@ -24,6 +24,8 @@ pub(super) struct Taken {
     /// Its `agent.yaml`, wherever its settings stand here.
     configuration: String,
     secrets: Option<Map<String, Value>>,
+    /// Its conversations, a line each and one a message.
+    sessions: Option<String>,
     along: Along,
 }
 
@@ -61,7 +63,11 @@ pub(super) async fn look(setting: &Setting, id: &AgentId, along: Along) -> Resul
         true => Some(secrets_of(setting, id).await?),
         false => None,
     };
-    Ok(Taken { id: id.clone(), folder: home.agent(id), configuration, secrets, along })
+    let sessions = match along.sessions {
+        true => Some(sessions::packed(setting, id).await?),
+        false => None,
+    };
+    Ok(Taken { id: id.clone(), folder: home.agent(id), configuration, secrets, sessions, along })
 }
 
 fn ready<'a>(loaded: &'a Loaded, id: &AgentId) -> Result<&'a AgentConfig, Failure> {
@@ -187,8 +193,11 @@ pub(super) async fn pack(
             let text = Value::Object(secrets.clone()).to_string();
             archive.add_bytes(&own(SECRETS), text.as_bytes())?;
         }
+        if let Some(sessions) = &taken.sessions {
+            archive.add_bytes(&own(SESSIONS), sessions.as_bytes())?;
+        }
         let skips = |name: &Path| match Piece::of(name) {
-            Some(Piece::Configuration | Piece::Secrets) | None => true,
+            Some(Piece::Configuration | Piece::Sessions | Piece::Secrets) | None => true,
             Some(piece) => !piece.is_wanted(taken.along),
         };
         walk::<Failure>(&taken.folder, &skips, &mut |found| match found {

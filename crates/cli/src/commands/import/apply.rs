@@ -1,7 +1,7 @@
 //! Carries out what the daemon keeps: secrets, skills, memory and sessions.
 
 use super::files::nowhere;
-use super::{Done, sessions};
+use super::{Done, schedules, sessions};
 use crate::commands::skills::{Order, install};
 use crate::commands::text;
 use crate::failure::Failure;
@@ -56,6 +56,7 @@ async fn one(
     skills(reach, setting, agent, done).await?;
     memory(setting, plan, agent, context, done).await?;
     sessions::all(opened, plan, agent, context, done).await?;
+    schedules::all(setting, agent, (opened, context), done).await?;
     let after = [done.skills.new, done.memory.new, done.sessions.new, done.messages.new];
     if before == after {
         return Ok(());

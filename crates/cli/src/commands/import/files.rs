@@ -34,7 +34,6 @@ pub(super) fn write(
         for (name, bytes) in &agent.hooks {
             done.files.note(put(setting, &folder.join("hooks").join(name), bytes)?);
         }
-        schedules(setting, agent, &folder.join("imported/schedules.yaml"), done)?;
     }
     shared(setting, plan, done)
 }
@@ -54,44 +53,6 @@ fn agent_yaml(plan: &Plan, agent: &AgentPlan) -> String {
         "# Imported from {source}, where it was called {origin}. It is yours to edit.\n{}",
         yaml(&agent.settings)
     )
-}
-
-/// Keeps scheduled tasks, none of which runs.
-fn schedules(
-    setting: &Setting,
-    agent: &AgentPlan,
-    path: &Path,
-    done: &mut Done,
-) -> Result<(), Failure> {
-    if agent.schedules.is_empty() {
-        return Ok(());
-    }
-    let before = setting.home.read(path)?.unwrap_or_default();
-    let mut text = before.clone();
-    if text.is_empty() {
-        text.push_str(
-            "# Scheduled tasks of the agent this one was made of. They are kept, and do not run.\n",
-        );
-    }
-    for task in &agent.schedules {
-        let key = json!(task.source_id).to_string();
-        let is_new = !before.lines().any(|line| line == format!("{key}:"));
-        done.schedules.note(is_new);
-        if is_new {
-            text.push_str(&format!("{key}:\n"));
-            for line in yaml(&task.fields).lines() {
-                text.push_str(&format!("  {line}\n"));
-            }
-        }
-    }
-    if text != before {
-        if before.is_empty() {
-            setting.home.write_new(path, text.as_bytes())?;
-        } else {
-            setting.home.write(path, text.as_bytes(), FileMode::Private)?;
-        }
-    }
-    Ok(())
 }
 
 /// Accounts and bindings.

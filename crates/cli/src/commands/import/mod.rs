@@ -7,6 +7,7 @@
 mod apply;
 mod files;
 mod identity;
+mod schedules;
 mod sessions;
 mod show;
 

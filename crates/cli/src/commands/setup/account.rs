@@ -16,8 +16,8 @@ pub struct NewAccount {
     pub name: String,
     /// Each setting, and whether it stands in the file as it is.
     settings: Vec<(String, String)>,
-    /// The secret it refers to, and its value where that is not kept yet.
-    secret: Option<(String, Option<String>)>,
+    /// The secrets it refers to, and their values where those are not kept yet.
+    secrets: Vec<(String, Option<String>)>,
 }
 
 /// The platforms that there can be accounts of.
@@ -45,7 +45,7 @@ impl NewAccount {
         if wizard.asks && !told.is_empty() {
             ask::say(&told)?;
         }
-        for key in keys.required.iter().filter(|key| keys.secret() != Some(**key)) {
+        for key in keys.required.iter().filter(|key| keys.secrets().all(|it| it != **key)) {
             if settings.iter().any(|(known, _)| known == key) {
                 continue;
             }
@@ -59,12 +59,15 @@ impl NewAccount {
             };
             settings.push(((*key).to_owned(), value));
         }
-        let secret = secret(setting, wizard, keys, words)?;
-        if let Some((key, (name, _))) = &secret {
-            settings.push(((*key).to_owned(), format!("${{secret:{name}}}")));
+        let is_given = |key: &str| settings.iter().any(|(known, _)| known == key);
+        let wanted: Vec<&'static str> = keys.secrets().filter(|key| !is_given(key)).collect();
+        let mut secrets = vec![];
+        for (number, key) in wanted.into_iter().enumerate() {
+            let (name, value) = secret(setting, wizard, (keys.platform, key, number == 0), words)?;
+            settings.push((key.to_owned(), format!("${{secret:{name}}}")));
+            secrets.push((name, value));
         }
-        let secret = secret.map(|(_, secret)| secret);
-        Ok(Self { platform: keys.platform, name: words.account.clone(), settings, secret })
+        Ok(Self { platform: keys.platform, name: words.account.clone(), settings, secrets })
     }
 
     /// Puts it into what is to be written.
@@ -76,10 +79,17 @@ impl NewAccount {
             .collect();
         let entry = format!("{{{}}}", settings.join(", "));
         draft.entry(&["channels", self.platform, "accounts"], &self.name, &entry)?;
-        if let Some((name, Some(value))) = &self.secret {
-            draft.secret(name, value.clone());
+        for (name, value) in &self.secrets {
+            if let Some(value) = value {
+                draft.secret(name, value.clone());
+            }
         }
         Ok(())
+    }
+
+    /// What is done on the platform's side, line by line.
+    pub fn steps(&self) -> Vec<&'static str> {
+        AccountKeys::of(self.platform).map_or(Vec::new(), |keys| keys.steps().to_vec())
     }
 
     /// `platform.name`, as findings call it.
@@ -89,11 +99,20 @@ impl NewAccount {
 
     /// What is missing for it to work.
     pub fn lacks(&self, wizard: &Wizard) -> Option<String> {
-        let (name, value) = self.secret.as_ref()?;
-        let is_kept = wizard.secrets.iter().any(|it| it == name);
-        (value.is_none() && !is_kept).then(|| {
-            format!("its token is missing: `insula secret set --daemon {name}` asks for it")
-        })
+        let is_missing = |(name, value): &&(String, Option<String>)| {
+            value.is_none() && !wizard.secrets.contains(name)
+        };
+        let commands: Vec<String> = self
+            .secrets
+            .iter()
+            .filter(is_missing)
+            .map(|(name, _)| format!("`insula secret set --daemon {name}`"))
+            .collect();
+        match commands.as_slice() {
+            [] => None,
+            [one] => Some(format!("its token is missing: {one} asks for it")),
+            all => Some(format!("its secrets are missing: {} ask for them", all.join(" and "))),
+        }
     }
 }
 
@@ -111,26 +130,27 @@ fn is_of_key(byte: u8) -> bool {
     byte.is_ascii_lowercase() || byte == b'_'
 }
 
-type Secret = (&'static str, (String, Option<String>));
-
-/// The setting of an account that is a secret, what it is called in the vault, and its value.
+/// A setting of an account that is a secret: what it is called in the vault, and its value. The first
+/// is called as the account is.
 fn secret(
     setting: &Setting,
     wizard: &Wizard,
-    keys: &AccountKeys,
+    (platform, key, is_first): (&str, &str, bool),
     words: &AccountWords,
-) -> Result<Option<Secret>, Failure> {
-    let Some(key) = keys.secret() else { return Ok(None) };
-    let letters = format!("{}_{}", keys.platform, words.account);
+) -> Result<(String, Option<String>), Failure> {
+    let letters = match is_first {
+        true => format!("{platform}_{}", words.account),
+        false => format!("{platform}_{}_{key}", words.account),
+    };
     let letters = letters.chars().map(|it| if it.is_ascii_alphanumeric() { it } else { '_' });
     let name = letters.collect::<String>().to_ascii_uppercase();
     let is_kept = wizard.secrets.contains(&name);
-    let value = match &words.token_env {
+    let value = match words.token_env.as_ref().filter(|_| is_first) {
         Some(variable) => Some(from_environment(&setting.environment.variables, variable)?),
         None if wizard.asks && !is_kept => {
             Some(ask::hidden(&format!("Its {key} (it is kept sealed, as {name})"))?)
         }
         None => None,
     };
-    Ok(Some((key, (name, value))))
+    Ok((name, value))
 }

@@ -79,6 +79,7 @@ async fn add(setting: &Setting, wish: &ChannelAdd) -> Result<u8, Failure> {
     let written = confirmed(setting, &wizard, &draft, (wish.dry_run, wish.yes)).await?;
     let mut told = written.told;
     told["missing"] = json!(missing.as_slice());
+    told["steps"] = json!(account.steps());
     if written.is_done && !wish.no_test {
         told["account"] = tried(setting, &account.called()).await?;
     }
@@ -87,6 +88,10 @@ async fn add(setting: &Setting, wish: &ChannelAdd) -> Result<u8, Failure> {
             output::line(&format!("account {}: {detail}", account.called()));
         }
         missing.iter().for_each(|line| output::line(line));
+        if !wizard.asks && !account.steps().is_empty() {
+            output::line("on the platform's side:");
+            account.steps().into_iter().for_each(output::line);
+        }
         if written.is_done {
             output::line("who may talk there is `access.allow` of the agent; `insula pairing list` shows who asks");
         }

@@ -3,7 +3,7 @@
 
 use crate::delivery::platform::{Fake, Seen, forgetful, mindful};
 use crate::delivery::support::{Life, home, in_a_life, long_reply, repetition, reply};
-use insula_channel::Features;
+use insula_channel::{Features, TextLimit};
 use insula_owner::split;
 use insula_store::TurnStatus;
 use insula_turns::SubmitError;
@@ -31,7 +31,7 @@ fn expected(chat: &str, limit: usize) -> Vec<String> {
 
 fn parts(text: &str, limit: usize) -> Vec<String> {
     let (mut all, mut from) = (Vec::new(), 0);
-    while let Some(piece) = split::next(text, from, limit) {
+    while let Some(piece) = split::next(text, from, TextLimit::Utf16(limit)) {
         from = piece.upto;
         all.push(piece.text);
         if piece.is_last {
@@ -141,7 +141,7 @@ fn check_forgetful(fake: &Fake, points: &[usize]) {
         let beginnings = seen.iter().filter(|it| is_beginning(it)).count();
         assert!(beginnings <= points.len(), "{seen:#?}");
         // There is room for the word that it is a repetition.
-        let limit = 280 - split::units(&mark);
+        let limit = TextLimit::Utf16(280).beside(&mark).most();
         let mut expected = expected(chat, limit).into_iter().peekable();
         let mut last: Option<String> = None;
         for (text, is_repeated) in told {

@@ -15,4 +15,5 @@ mod platform;
 mod questions;
 mod sending;
 mod shown;
+mod spans;
 mod support;

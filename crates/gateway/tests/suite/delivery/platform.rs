@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use insula_channel::{
     Accounts, Adapter, Attachment, Body, BotIdentity, ConnectFault, Features, FetchError, File,
-    Inbox, MessageId, OnUncertain, Outbound, Pacing, Post, PostError, PostTarget, Posted,
-    WaitScope,
+    Idempotency, Inbox, MessageId, OnUncertain, Outbound, OwnSign, Pacing, Post, PostError,
+    PostTarget, Posted, TextLimit, WaitScope,
 };
 use insula_domain::{AccountId, Platform};
 use std::collections::{HashMap, VecDeque};
@@ -61,6 +61,7 @@ struct State {
     refuses_edits: bool,
     away: Vec<String>,
     hold: bool,
+    signs: Vec<(String, bool)>,
 }
 
 pub struct Fake {
@@ -75,10 +76,11 @@ pub const TELEGRAM: &str = "telegram";
 /// One that knows no idempotency, as some are.
 pub fn forgetful() -> Features {
     Features {
-        text_units: 280,
+        text: TextLimit::Utf16(280),
         can_edit: Some(Duration::from_secs(1)),
-        is_idempotent: false,
+        idempotency: Idempotency::Never,
         has_buttons: true,
+        can_react: false,
         typing: Some(Duration::from_secs(5)),
         silence_max: Duration::from_secs(120),
     }
@@ -86,7 +88,17 @@ pub fn forgetful() -> Features {
 
 /// One that recognises what it has.
 pub fn mindful() -> Features {
-    Features { is_idempotent: true, ..forgetful() }
+    Features { idempotency: Idempotency::Always, ..forgetful() }
+}
+
+/// One that recognises what it has for half a minute.
+pub fn forgets_in_time() -> Features {
+    Features { idempotency: Idempotency::For(Duration::from_secs(30)), ..forgetful() }
+}
+
+/// One that has no sign of writing and takes reactions.
+pub fn reacting() -> Features {
+    Features { typing: None, can_react: true, can_edit: None, ..forgetful() }
 }
 
 impl Fake {
@@ -138,6 +150,19 @@ impl Fake {
 
     pub fn typed(&self) -> usize {
         self.state().typed
+    }
+
+    /// What was put on which messages, or taken away, in order.
+    pub fn signs(&self) -> Vec<(String, bool)> {
+        self.state().signs.clone()
+    }
+
+    /// Waits until so many signs were put or taken away.
+    pub async fn signed(&self, count: usize) {
+        let mut changed = self.changed.subscribe();
+        while self.signs().len() < count {
+            changed.changed().await.unwrap();
+        }
     }
 
     pub fn requests(&self) -> usize {
@@ -211,7 +236,7 @@ impl Fake {
     fn take(&self, account: &str, post: &Post) -> MessageId {
         let mut state = self.state();
         let known = state.seen.iter().find(|it| it.key == *post.idempotency);
-        if self.features.is_idempotent
+        if self.features.idempotency.knows_keys()
             && let Some(known) = known
         {
             return MessageId(known.id.as_str().into());
@@ -263,7 +288,7 @@ impl Outbound for Phone {
 
     async fn post(&self, post: &Post) -> Result<Posted, PostError> {
         let units = post.body.markdown.encode_utf16().count();
-        assert!(units <= self.fake.features.text_units, "{units} units");
+        assert!(units <= self.fake.features.text.most(), "{units} units");
         self.fake.happen().await;
         let act = {
             let mut state = self.fake.state();
@@ -324,6 +349,12 @@ impl Outbound for Phone {
 
     async fn typing(&self, _: &PostTarget) {
         self.fake.state().typed += 1;
+        self.fake.tell();
+    }
+
+    async fn react(&self, _: &PostTarget, message: &MessageId, sign: OwnSign, on: bool) {
+        assert_eq!(sign, OwnSign::Working);
+        self.fake.state().signs.push((message.0.to_string(), on));
         self.fake.tell();
     }
 

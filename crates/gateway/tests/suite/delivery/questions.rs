@@ -3,7 +3,7 @@
 use crate::delivery::platform::{Fake, forgetful};
 use crate::delivery::support::{Life, address, home, in_a_life};
 use async_trait::async_trait;
-use insula_channel::Features;
+use insula_channel::{Features, TextLimit};
 use insula_domain::UserId;
 use insula_owner::{BUTTON_DATA_BYTES_MAX, Choice};
 use insula_registry::Actor;
@@ -65,7 +65,7 @@ fn actor(life: &Life, user: &str) -> Actor {
 
 #[test]
 fn an_approval_is_asked_for_with_buttons_that_only_admins_make_count() {
-    let features = Features { text_units: 400, ..forgetful() };
+    let features = Features { text: TextLimit::Utf16(400), ..forgetful() };
     let (files, fake) = (home(), Fake::new(features));
     in_a_life(async {
         let life = Life::with(&files, &fake, AGENTS, Some(TOOLS)).await;
@@ -124,7 +124,7 @@ impl StorageExecutor for Slow {
 
 #[test]
 fn a_question_comes_through_whatever_is_being_shown_while_the_disk_is_slow() {
-    let features = Features { text_units: 400, ..forgetful() };
+    let features = Features { text: TextLimit::Utf16(400), ..forgetful() };
     let run = |slow: usize| {
         let (files, fake) = (home(), Fake::new(features));
         in_a_life(async {
@@ -150,7 +150,7 @@ fn a_question_comes_through_whatever_is_being_shown_while_the_disk_is_slow() {
 
 #[test]
 fn a_question_is_asked_once_whatever_crashes() {
-    let features = Features { text_units: 400, ..forgetful() };
+    let features = Features { text: TextLimit::Utf16(400), ..forgetful() };
     let (files, fake) = (home(), Fake::new(features));
     in_a_life(async {
         let life = Life::with(&files, &fake, AGENTS, Some(TOOLS)).await;
@@ -225,7 +225,7 @@ fn without_buttons_the_text_says_how_to_answer() {
 
 #[test]
 fn without_buttons_an_approval_speaks_of_none() {
-    let features = Features { has_buttons: false, text_units: 400, ..forgetful() };
+    let features = Features { has_buttons: false, text: TextLimit::Utf16(400), ..forgetful() };
     let (files, fake) = (home(), Fake::new(features));
     in_a_life(async {
         let life = Life::with(&files, &fake, AGENTS, Some(TOOLS)).await;

@@ -18,7 +18,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-const AGENTS: &str = r#"
+pub const AGENTS: &str = r#"
 agents:
   a: {tools: [clarify, todo], access: {allow: ["telegram:ann"]}}
   b: {tools: [todo], access: {allow: ["telegram:ann"]}}

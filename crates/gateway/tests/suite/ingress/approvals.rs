@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::borrow::Cow;
 
 /// A shell that runs nothing.
-struct Shell;
+pub struct Shell;
 
 #[async_trait]
 impl Tool for Shell {
@@ -37,7 +37,7 @@ impl Tool for Shell {
     }
 }
 
-fn script(seen: &Seen, _: usize) -> Vec<Step> {
+pub fn script(seen: &Seen, _: usize) -> Vec<Step> {
     match shown(seen).last() {
         Some((role, text)) if role == "tool" => says(text),
         Some((_, text)) if text.contains("rm ") => {
@@ -48,9 +48,9 @@ fn script(seen: &Seen, _: usize) -> Vec<Step> {
     }
 }
 
-const CONFIG: &str = "agents:\n  a: {default: true, tools: [terminal], access: {allow: ['telegram:*'], admins: ['telegram:9']}, group: {respond: all}, approvals: {timeout: 1h}}\n";
+pub const CONFIG: &str = "agents:\n  a: {default: true, tools: [terminal], access: {allow: ['telegram:*'], admins: ['telegram:9']}, group: {respond: all}, approvals: {timeout: 1h}}\n";
 
-async fn waiting(fixture: &Fixture) -> String {
+pub async fn waiting(fixture: &Fixture) -> String {
     let agent = fixture.agent("a");
     loop {
         let waiting = fixture.engine.approvals().list(&agent).await.unwrap();
@@ -62,7 +62,7 @@ async fn waiting(fixture: &Fixture) -> String {
 }
 
 /// Waits until a question is written down as shown; the message it is in.
-async fn asked(fixture: &Fixture, id: &str) -> MessageId {
+pub async fn asked(fixture: &Fixture, id: &str) -> MessageId {
     let agent = fixture.agent("a");
     loop {
         let asked = agent.store.delivery_named(&format!("approval:{id}")).await.unwrap();
@@ -125,7 +125,7 @@ async fn c11_who_is_no_admin_approves_by_no_way() {
 }
 
 /// Waits until something was posted to a chat that has these words.
-async fn until_posted(fixture: &Fixture, chat: &str, words: &str) {
+pub async fn until_posted(fixture: &Fixture, chat: &str, words: &str) {
     let mut count = 0;
     loop {
         let posts = fixture.posts(count).await;
@@ -237,7 +237,7 @@ async fn an_admins_bare_no_answers_what_waits_here() {
 }
 
 /// Whether the call still waits after all that.
-async fn still_waits(fixture: &Fixture, id: &str) -> bool {
+pub async fn still_waits(fixture: &Fixture, id: &str) -> bool {
     let waiting = fixture.engine.approvals().list(&fixture.agent("a")).await.unwrap();
     waiting.iter().any(|it| &*it.id == id)
 }

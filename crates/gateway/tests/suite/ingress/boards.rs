@@ -108,6 +108,12 @@ async fn a_card_is_done_by_whom_it_is_for_in_a_conversation_and_a_folder_of_its_
     assert_eq!(fixture.files.read(made).unwrap(), "made");
     assert!(fixture.files.read("agents/b/workspace/x.txt").is_err());
     assert!(fixture.agent("a").store.sessions(None, 9).await.unwrap().is_empty());
+    let trail = fixture.agent("b").store.audit_tail(100).await.unwrap();
+    let claimed = trail.iter().filter(|it| &*it.kind == "card.claimed");
+    let claimed = claimed.map(|it| serde_json::from_str(it.content.as_ref().unwrap()).unwrap());
+    let claimed: Vec<serde_json::Value> = claimed.collect();
+    let wanted = serde_json::json!({ "board": "work", "card": 1, "run": 1, "as": "work" });
+    assert_eq!(claimed, [wanted]);
     // The words on the card stand between marks.
     let first = shown(&fixture.upstream.seen()[0]);
     assert!(first.iter().any(|it| it.1.contains("<untrusted id=")), "{first:?}");
@@ -383,4 +389,47 @@ fn a_crash_begins_no_card_twice_and_loses_none() {
         let group = group("-5", "1");
         assert_ne!(fixture.ask_in_group(&group, "still there?").await, "");
     });
+}
+
+#[tokio::test]
+async fn a_chat_lists_adds_and_takes_cards_by_a_command_for_whoever_may() {
+    let fixture = open(
+        "work: {description: this week, agents: {a: add, b: [see, claim]}, people: {'telegram:2': work}, lease: 10m}\n  vault: {agents: {b: manage}, people: {'telegram:2': manage}}",
+    )
+    .await;
+    let (guest, ben, admin) = (dm("1"), dm("2"), dm("9"));
+    assert_eq!(fixture.ask(&guest, "/board").await, "there are no boards");
+    assert!(fixture.ask(&guest, "/board work").await.starts_with("there is no board `work`"));
+    let added = fixture.ask(&guest, "/board work add Something").await;
+    assert!(added.starts_with("there is no board `work`"), "{added}");
+    // The agent does not see the vault, so nothing of it is told in its chats.
+    assert_eq!(fixture.ask(&ben, "/board").await, "work (this week): nothing open");
+    assert!(fixture.ask(&ben, "/board vault").await.starts_with("there is no board `vault`"));
+    let added = fixture.ask(&ben, "/board add @b Mend the sign-in | It fails since Monday").await;
+    assert_eq!(added, "card 1 is added to board work; it is ready");
+    assert_eq!(fixture.ask(&ben, "/board").await, "work (this week): 1 ready");
+    let taken = fixture.ask(&ben, "/board work claim 1").await;
+    assert!(taken.starts_with("card 1 is yours until 20"), "{taken}");
+    let listed = fixture.ask(&ben, "/board list").await;
+    assert_eq!(listed, "1 [running] Mend the sign-in (telegram:2)");
+    // An admin of the agent looks by the agent's right, and takes no card by it.
+    assert_eq!(fixture.ask(&admin, "/board list").await, listed);
+    let refused = fixture.ask(&admin, "/board claim 1").await;
+    assert!(refused.starts_with("you have no right of your own"), "{refused}");
+    assert_eq!(fixture.ask(&ben, "/board comment #1 half of it").await, "it stands on card 1");
+    let in_group = fixture.ask_in_group(&group("-5", "2"), "/board list").await;
+    assert!(in_group.starts_with("others read here"), "{in_group}");
+    assert_eq!(fixture.ask(&ben, "/board done 1 it works again").await, "card 1 is done");
+    let shown = fixture.ask(&ben, "/board show 1").await;
+    assert_eq!(
+        shown,
+        "1 [done] Mend the sign-in (b)\nIt fails since Monday\ntelegram:2: half of it\nresult: it works again"
+    );
+    // Who had it too long has it no more.
+    fixture.ask(&ben, "/board add @b Another").await;
+    fixture.ask(&ben, "/board claim 2").await;
+    fixture.handles.clock.advance(Duration::from_secs(601)).await;
+    let late = fixture.ask(&ben, "/board done 2 late").await;
+    assert!(late.contains("no longer yours") || late.contains("`administer`"), "{late}");
+    assert_eq!(fixture.asked(), 0, "no model is asked");
 }

@@ -174,3 +174,47 @@ async fn a_turn_that_a_restart_ends_says_so_and_what_waited_is_answered() {
     assert!(fixture.agent("a").generation > generation);
     assert_eq!(fixture.agent("b").generation.0, 1, "nobody else is another");
 }
+
+/// Quiet hours around now, in UTC.
+fn quiet_now(fixture: &crate::ingress::support::Fixture) -> String {
+    let hour = fixture.daemon.world().clock.now().as_millis() / 3_600_000 % 24;
+    format!("{:02}:00-{:02}:00", hour, (hour + 2) % 24)
+}
+
+#[tokio::test]
+async fn a_home_hears_after_its_quiet_hours_what_happened_in_them() {
+    let fixture = open_fixture(CONFIG).await;
+    fixture.ask(&group("-100", "2"), "/sethome").await;
+    let hours = quiet_now(&fixture);
+    let config = format!("a: {{name: Alpha, notices: {{quiet: '{hours}'}},");
+    fixture.reconfigure(|text| text.replace("a: {name: Alpha,", &config)).await;
+    fixture.daemon.told().await;
+    let before = fixture.posted().len();
+    main_is_down(&fixture);
+    fixture.daemon.told().await;
+    main_is_back(&fixture);
+    fixture.daemon.told().await;
+    assert_eq!(fixture.posted().len(), before, "{:?}", fixture.posted());
+    // Another agent's home has its own hours, here none.
+    fixture.ask(&group("-200", "3"), "/sethome").await;
+    main_is_down(&fixture);
+    fixture.daemon.told().await;
+    let posts = fixture.posts(before + 2).await;
+    assert_eq!(posts.last().unwrap().1, "-200", "{posts:?}");
+    fixture.handles.clock.advance(std::time::Duration::from_secs(2 * 3_600)).await;
+    let posts = fixture.posts(before + 3).await;
+    let (_, chat, text) = &posts[before + 2];
+    assert_eq!(chat, "-100");
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[0], "While it was quiet:");
+    assert!(
+        lines[lines.len() - 3..].iter().all(|it| it.contains("account telegram:main is")),
+        "{text}"
+    );
+    // It is told once, and what happens from now on at once.
+    main_is_back(&fixture);
+    fixture.daemon.told().await;
+    let posts = fixture.posts(before + 5).await;
+    let again = posts.iter().filter(|it| it.2.starts_with("While it was quiet")).count();
+    assert_eq!(again, 1, "{posts:?}");
+}

@@ -50,7 +50,7 @@ pub async fn pass(fixture: &Fixture, time: Duration) {
 async fn add(fixture: &Fixture, from: &From, settings: Value) -> Result<String, JobError> {
     let Value::Object(settings) = settings else { panic!() };
     let by = Actor::from(&from.address);
-    let new = NewJob { name: None, settings, by: &by, place: Some(&from.address) };
+    let new = NewJob { name: None, settings, by: &by, place: Some(&from.address), paused: None };
     let jobs = &fixture.daemon.opened().parts.jobs;
     jobs.add(&fixture.agent("a"), new).await.map(|view| view.job.name.to_string())
 }

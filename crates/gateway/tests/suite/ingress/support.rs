@@ -5,8 +5,8 @@ use bytes::Bytes;
 use insula_api::{Api, LocalOwner};
 use insula_channel::{
     Adapter, Attachment, AttachmentKind, Body, BotIdentity, ConnectFault, Envelope, EventId,
-    Features, FetchError, Happening, Inbox, Message, MessageId, Outbound, Pacing, Post, PostError,
-    PostTarget, Posted, Press, Quoted, Sender, WaitScope,
+    Features, FetchError, Happening, Idempotency, Inbox, Message, MessageId, Outbound, Pacing,
+    Post, PostError, PostTarget, Posted, Press, Quoted, Sender, TextLimit, WaitScope,
 };
 use insula_domain::{
     AccountId, Address, AgentId, ChatId, ChatType, Platform, RoleId, SessionKey, TopicId, UserId,
@@ -98,10 +98,11 @@ impl Adapter for FakeAdapter {
 impl Outbound for FakeAdapter {
     fn features(&self) -> Features {
         Features {
-            text_units: 4_096,
+            text: TextLimit::Utf16(4_096),
             can_edit: None,
-            is_idempotent: true,
+            idempotency: Idempotency::Always,
             has_buttons: true,
+            can_react: false,
             typing: None,
             silence_max: Duration::from_secs(120),
         }

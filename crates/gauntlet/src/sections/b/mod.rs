@@ -1,6 +1,7 @@
 //! Section B: one chat against another inside the same agent.
 
 mod access;
+mod clock;
 mod commands;
 mod crowd;
 mod everywhere;
@@ -46,7 +47,7 @@ pub const SECTION: Section = Section {
         Scene {
             name: "many chats again",
             raise: scene::many_chats,
-            attempts: &[everywhere::ATTEMPTS, sending::ATTEMPTS],
+            attempts: &[everywhere::ATTEMPTS, sending::ATTEMPTS, clock::ATTEMPTS],
         },
         Scene { name: "scope hooks", raise: hooks::hooked, attempts: &[hooks::ATTEMPTS] },
         Scene { name: "memory", raise: poison::remembering, attempts: &[poison::ATTEMPTS] },

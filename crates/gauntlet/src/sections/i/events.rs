@@ -36,12 +36,15 @@ const PROVOKED: [&str; 13] = [
 ];
 
 /// Those that are not, and why none of them says more than those that are.
-const NOT_PROVOKED: [(&str, &str); 12] = [
+const NOT_PROVOKED: [(&str, &str); 15] = [
     ("turn.joined", "as turn.accepted, of a message that joins"),
     ("reasoning.delta", "as text.delta; needs a model that reasons"),
     ("text.reset", "has no content"),
     ("session.compressed", "has no content"),
     ("missed", "a count of one's own stream"),
+    ("job.begun", "names a job; its turn is as others"),
+    ("link.used", "names an agent that the agent has a link to"),
+    ("link.taken", "names an agent that has a link to it, as the records of its turns do"),
     ("job.ended", "names a job and how its run ended; its turn is as others"),
     ("card.claimed", "names a card of a board that the agent may claim from"),
     ("card.ended", "as card.claimed, with how the card stands"),

@@ -1,9 +1,10 @@
 // What an account on a platform needs: the lines of its configuration, the command that writes them,
-// and the name of its secret.
+// and the names of its secrets.
 
-/** The secret of an account, as `insula channels add` calls it. */
-export function secretName(platform, account) {
-  return `${platform}_${account}`.replaceAll(/[^A-Za-z0-9]/g, "_").toUpperCase();
+/** A secret of an account, as `insula channels add` calls it: the first one as the account. */
+export function secretName(platform, account, key) {
+  const which = key === platform.secrets[0] ? "" : `_${key}`;
+  return `${platform.platform}_${account}${which}`.replaceAll(/[^A-Za-z0-9]/g, "_").toUpperCase();
 }
 
 /** A text as YAML reads it back. */
@@ -11,9 +12,9 @@ const quoted = (text) => JSON.stringify(text);
 
 /** The settings of an account, in the order of its platform. */
 function settings(platform, account, values) {
-  const named = [...platform.required, ...platform.optional].filter((key) => key !== platform.secret && values[key]);
+  const named = [...platform.required, ...platform.optional].filter((key) => !platform.secrets.includes(key) && values[key]);
   const rest = named.map((key) => [key, quoted(values[key])]);
-  return platform.secret ? [...rest, [platform.secret, quoted(`\${secret:${secretName(platform.platform, account)}}`)]] : rest;
+  return [...rest, ...platform.secrets.map((key) => [key, quoted(`\${secret:${secretName(platform, account, key)}}`)])];
 }
 
 /** The lines to write into config.yaml. */
@@ -28,7 +29,7 @@ const word = (text) => (/^[A-Za-z0-9_./:@-]+$/.test(text) ? text : `'${text.repl
 
 /** The command that writes the same. */
 export function command(platform, account, values, agent) {
-  const set = Object.entries(values).filter(([key, value]) => value && key !== platform.secret).map(([key, value]) => ` --set ${word(`${key}=${value}`)}`);
+  const set = Object.entries(values).filter(([key, value]) => value && !platform.secrets.includes(key)).map(([key, value]) => ` --set ${word(`${key}=${value}`)}`);
   return `insula channels add ${platform.platform} --account ${word(account)}${set.join("")}${agent ? ` --agent ${word(agent)}` : ""}`;
 }
 

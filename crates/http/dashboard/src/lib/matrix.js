@@ -1,6 +1,9 @@
 // The table of agents and tools: which rows and columns are shown, and where one goes by keyboard.
 import { AROUND } from "./window.js";
 
+/** What a group is called, as people read it. */
+export const groupName = (group) => group.replace(/^group:/, "");
+
 /** Groups of tools, in the order of the columns. */
 export function groups(matrix) {
   return [...new Set(matrix.tools.map((it) => it.group))].sort();

@@ -124,7 +124,7 @@ function Face({ card, rights, saving, onOpen, onMove, onDrag }) {
       <div class="under small quiet">
         <Under card={card} />
         {card.labels.slice(0, 3).map((it) => (
-          <span key={it} class="label">
+          <span key={it} class="card-label">
             {it}
           </span>
         ))}

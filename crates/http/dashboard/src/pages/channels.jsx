@@ -97,7 +97,7 @@ function ByCode({ agents, onDone }) {
   }
   return (
     <form class="row code-form" onSubmit={letIn}>
-      <input aria-label="A code that somebody was given" placeholder="A code, as K7M2Q9" required value={code} onInput={(event) => setCode(event.currentTarget.value)} />
+      <input aria-label="A code that somebody was given" placeholder="A code, as ABCD2345" required value={code} onInput={(event) => setCode(event.currentTarget.value)} />
       {agents.length > 1 && <input list="pairing-agents" aria-label="Which agent" required value={agent} onInput={(event) => setAgent(event.currentTarget.value)} />}
       <datalist id="pairing-agents">
         {agents.map((it) => (
@@ -154,7 +154,7 @@ function Pairing() {
         </>
       }
     >
-      <p class="quiet">Who is not known yet and writes to an agent that pairs is given a code. Let them in here, or leave them out.</p>
+      <p class="quiet">Who is not known yet and writes to an agent directly is given a code. Let them in here, or leave them out.</p>
       {mine().length > 0 && <ByCode agents={mine()} onDone={(it) => (setSaid(`${it.name || it.who} may talk to ${it.agent} now.`), of.reload())} />}
       <Problem error={error} />
       <p class="told" role="status">
@@ -165,7 +165,7 @@ function Pairing() {
         empty={
           <Empty title="Nobody asks to be let in.">
             <p>
-              With <code>access: {"{pairing: true}"}</code> an agent gives strangers a code; without it, only those that <code>access.allow</code> names are heard.
+              Strangers who write to an agent directly are given a code, unless it has <code>access: {"{unknown: ignore}"}</code>. Those that <code>access.allow</code> names need none.
             </p>
           </Empty>
         }
@@ -192,7 +192,7 @@ function Pairing() {
                   cell: (it) => (
                     <span class="row">
                       {it.state === "waiting" && (
-                        <Button kind="main small" onClick={() => approve(it)} aria-label={`Let ${it.name || it.who} in at ${it.agent}`}>
+                        <Button kind="main small" onClick={() => approve(it)} aria-label={`Let in ${it.name || it.who} at ${it.agent}`}>
                           Let in
                         </Button>
                       )}

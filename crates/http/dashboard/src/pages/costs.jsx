@@ -5,6 +5,7 @@ import { BY, MEASURES, RANGES, asked, budgetBars, drawn, from, nearness, since, 
 import { agents, me } from "../lib/me.js";
 import { useResource } from "../lib/resource.js";
 import { ask, route, to } from "../lib/router.js";
+import { useSoon } from "../lib/soon.js";
 import { count, usd } from "../lib/words.js";
 import { Choice, Empty, Page, Search, Section, Shown, Tabs } from "../ui/parts.jsx";
 import { Plot } from "../ui/plot.jsx";
@@ -12,6 +13,9 @@ import { Table } from "../ui/table.jsx";
 import "./costs.css";
 
 const dollars = (value) => usd(Math.round(value * 1e6));
+/** How soon after a turn its cost is read: many end where there are many agents. */
+const PAUSE_MS = 2_000;
+
 /** Writes an amount of a measure. */
 const writer = { usd: dollars, tokens: (value) => count(Math.round(value)), turns: (value) => count(Math.round(value)) };
 
@@ -142,7 +146,8 @@ export function Costs() {
   const by = range === "48h" ? "agent" : BY.some(([key]) => key === q.by) ? q.by : "agent";
   const measure = MEASURES.some(([key]) => key === q.measure) ? q.measure : "usd";
   const agent = agents.value.has(q.agent) ? q.agent : undefined;
-  const of = useResource(({ signal }) => api.get(query("/api/costs", asked({ range, by, agent })), { signal }), [range, by, agent], ({ event }) => event === "turn.ended");
+  const of = useResource(({ signal }) => api.get(query("/api/costs", asked({ range, by, agent })), { signal }), [range, by, agent], ({ event }) => event === "turn.ended" && soon());
+  const soon = useSoon(of.reload, PAUSE_MS);
   const readers = me.value.agents.filter((it) => it.verbs.includes("read")).map((it) => it.id);
   const shown = useMemo(() => {
     if (!of.data) return null;

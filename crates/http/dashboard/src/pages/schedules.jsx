@@ -5,6 +5,7 @@ import { KINDS, OUTCOMES, dayKey, dayOf, daysOf, happenings, lateness, ofKey, pl
 import { mayAny } from "../lib/me.js";
 import { useResource } from "../lib/resource.js";
 import { ask, go, route, to } from "../lib/router.js";
+import { useSoon } from "../lib/soon.js";
 import { ago, many, moment } from "../lib/words.js";
 import { JobActions, JobWindow, NewJob, Outcome } from "../ui/job.jsx";
 import { Button, Choice, Code, Dialog, Empty, Page, Problem, Search, Shown, State, Tabs } from "../ui/parts.jsx";
@@ -12,8 +13,10 @@ import { List, Table } from "../ui/table.jsx";
 import "./schedules.css";
 
 /** What a day shows of itself; the rest is behind a button. */
-const SHOWN = { week: 14, month: 4 };
+const SHOWN = { week: 16, month: 4 };
 const FEW = 7;
+/** How soon after a run the jobs are read again. */
+const PAUSE_MS = 1_000;
 
 const chipTone = ({ run, job }) => (run ? (run.outcome ? OUTCOMES[run.outcome] : "busy") : job.state === "active" ? "next" : "calm");
 
@@ -118,7 +121,8 @@ export function Schedules() {
   const day = ofKey(asked.day);
   const days = view === "list" ? [dayOf(Date.now()), plusDays(dayOf(Date.now()), FEW - 1)] : daysOf(view, day);
   const span = { from: days[0].toISOString(), until: plusDays(days.at(-1), 1).toISOString() };
-  const of = useResource(({ signal }) => api.get(query("/api/calendar", span), { signal }), [span.from, span.until], ({ event }) => event === "job.ended" || event === "changed");
+  const of = useResource(({ signal }) => api.get(query("/api/calendar", span), { signal }), [span.from, span.until], ({ event }) => (event === "job.ended" && soon()) || event === "changed");
+  const soon = useSoon(of.reload, PAUSE_MS);
   const [text, setText] = useState("");
   const [kind, setKind] = useState("all");
   const [adds, setAdds] = useState(false);

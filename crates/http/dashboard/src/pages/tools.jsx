@@ -1,7 +1,7 @@
 // Agents and tools: who has which, and by which rule. Only what is in sight is drawn, both ways.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { api, at } from "../lib/api.js";
-import { bandsOf, cellOf, columnsOf, groups, rowsOf, span, stepped } from "../lib/matrix.js";
+import { bandsOf, cellOf, columnsOf, groupName, groups, rowsOf, span, stepped } from "../lib/matrix.js";
 import { isAdmin } from "../lib/me.js";
 import { useResource } from "../lib/resource.js";
 import { ask, route, to } from "../lib/router.js";
@@ -22,7 +22,7 @@ const SIGN = { in: "●", out: "–", none: "" };
 const WORD = { in: "has it", out: "does not have it", none: "can't have it" };
 
 function useSize(box, deps) {
-  const [seen, setSeen] = useState({ top: 0, left: 0, width: 900, height: 600 });
+  const [seen, setSeen] = useState({ top: 0, left: 0, width: 900, height: 600, fresh: true });
   useEffect(() => {
     const element = box.current;
     if (!element) return undefined;
@@ -46,8 +46,12 @@ function Grid({ matrix, rows, columns, chosen, onChoose }) {
   const band = Math.round(BAND * scale);
   const bands = useMemo(() => bandsOf(columns), [columns]);
   const side = Math.round((narrow ? 104 : SIDE) * scale);
-  const [focus, setFocus] = useState([0, 0]);
-  const follow = useRef(false);
+  const [focus, setFocus] = useState(() => {
+    const at = chosen ? [rows.findIndex((it) => it.id === chosen[0]), columns.findIndex((it) => it.name === chosen[1])] : [0, 0];
+    return at.map((it) => Math.max(0, it));
+  });
+  // What the address names is in sight, and nothing is taken from where the keyboard is.
+  const follow = useRef(chosen ? "look" : null);
   const [r, c] = [Math.min(focus[0], rows.length - 1), Math.min(focus[1], columns.length - 1)];
   const page = Math.max(1, Math.floor((seen.height - head) / size) - 1);
   const [firstRow, lastRow] = span(rows.length, size, seen.top, seen.height - head);
@@ -55,7 +59,7 @@ function Grid({ matrix, rows, columns, chosen, onChoose }) {
 
   /** Brings a cell into sight, and the keyboard to it. */
   useLayoutEffect(() => {
-    if (!follow.current) return;
+    if (!follow.current || seen.fresh) return;
     const element = box.current;
     const [x, y] = [c * size, r * size];
     if (y < element.scrollTop) element.scrollTop = y;
@@ -64,15 +68,15 @@ function Grid({ matrix, rows, columns, chosen, onChoose }) {
     else if (x + size > element.scrollLeft + element.clientWidth - side) element.scrollLeft = x + size - element.clientWidth + side;
     const cell = element.querySelector(`[data-cell="${r}:${c}"]`);
     if (cell) {
-      cell.focus({ preventScroll: true });
-      follow.current = false;
+      if (follow.current === "go") cell.focus({ preventScroll: true });
+      follow.current = null;
     }
   });
   function key(event) {
     const next = stepped(event.key, [r, c], [rows.length, columns.length], page);
     if (!next) return;
     event.preventDefault();
-    follow.current = true;
+    follow.current = "go";
     setFocus(next);
   }
   const drawnRows = rows.slice(firstRow, lastRow).map((agent, index) => ({ agent, row: firstRow + index }));
@@ -89,11 +93,11 @@ function Grid({ matrix, rows, columns, chosen, onChoose }) {
           </div>
           {bands.map((it) => (
             <span key={it.group} class="band small quiet" aria-hidden="true" style={{ left: `${side + it.first * size}px`, width: `${it.count * size}px`, height: `${head}px` }}>
-              {it.group}
+              {it.count > 1 && groupName(it.group)}
             </span>
           ))}
           {drawnColumns.map(({ tool, column }) => (
-            <div key={tool.name} class={column === c ? "head here" : "head"} role="columnheader" aria-colindex={column + 2} style={{ left: `${side + column * size}px`, width: `${size}px`, height: `${head - band}px`, top: `${band}px` }} title={`${tool.name} (${tool.group}): ${tool.have} of ${tool.could}`}>
+            <div key={tool.name} class={column === c ? "head here" : "head"} role="columnheader" aria-colindex={column + 2} style={{ left: `${side + column * size}px`, width: `${size}px`, height: `${head - band}px`, top: `${band}px` }} title={`${tool.name} (${groupName(tool.group)}): ${tool.have} of ${tool.could}`}>
               <span>{tool.name}</span>
             </div>
           ))}
@@ -154,7 +158,7 @@ function Why({ matrix, agent, tool, onClose }) {
         <span>{cell.rule}</span>
       </div>
       <Shown of={why}>{(it) => (it ? <Explained of={it} /> : <p class="quiet small">{isAdmin() ? "" : "The admin of this daemon sees in which file and line the rule stands."}</p>)}</Shown>
-      <Facts rows={[["Group", matrix.tools[place].group], ["Agent", <State state={row.state} />]]} />
+      <Facts rows={[["Group", groupName(matrix.tools[place].group)], ["Agent", <State state={row.state} />]]} />
       <p>
         <a href={to("map", [], { agent })}>What else {agent} reaches</a>
       </p>
@@ -182,7 +186,7 @@ export function Tools() {
       actions={
         <>
           <Choice label="Which tools" value={some} options={[["all", "All tools"], ["some", "Those that somebody has"], ["differs", "Where agents differ"], ["none", "Those that nobody has"]]} onChange={setSome} />
-          {matrix && <Choice label="Group of tools" value={group} options={[["all", "Every group"], ...groups(matrix)]} onChange={setGroup} />}
+          {matrix && <Choice label="Group of tools" value={group} options={[["all", "Every group"], ...groups(matrix).map((it) => [it, groupName(it)])]} onChange={setGroup} />}
           <Search label="Search tools" value={toolText} onInput={setToolText} />
           <Search label="Search agents" value={agentText} onInput={setAgentText} />
         </>

@@ -87,7 +87,7 @@ export function Account({ account, onChange }) {
         </div>
       ))}
       <div class="row">
-        <Button onClick={test} aria-label={`Ask ${account.platform} about ${account.account}`}>
+        <Button onClick={test} aria-label={`Test it: ${account.platform} ${account.account}`}>
           Test it
         </Button>
         {account.platform === "webhook" && <code class="small">{`${location.origin}/hooks/webhook/${account.account}`}</code>}
@@ -118,6 +118,7 @@ const HINTS = {
   homeserver: "https://matrix.example.org",
   user: "@bot:example.org",
   base_url: "only for a server of your own",
+  number: "+4915112345678",
   mode: "polling, or webhook",
   public_url: "where the platform reaches this daemon",
   origins: "pages that may talk, with commas between",
@@ -125,7 +126,7 @@ const HINTS = {
 
 function Steps({ platform, account, setAccount, values, setValues, agent, setAgent }) {
   const set = (key) => (event) => setValues({ ...values, [key]: event.currentTarget.value.trim() });
-  const others = platform.required.filter((key) => key !== platform.secret);
+  const others = platform.required.filter((key) => !platform.secrets.includes(key));
   const optional = platform.optional.filter((key) => key !== "secret");
   return (
     <>
@@ -171,32 +172,32 @@ export function NewAccount({ onClose, onChange }) {
   const [account, setAccount] = useState("main");
   const [values, setValues] = useState({});
   const [agent, setAgent] = useState("");
-  const [kept, setKept] = useState(false);
+  const [kept, setKept] = useState([]);
   return (
     <Dialog title="Connect a platform" onClose={onClose}>
       <Shown of={of}>
         {(platforms) => {
           const platform = platforms.find((it) => it.platform === name) ?? platforms[0];
-          const missing = platform.required.filter((key) => key !== platform.secret && !values[key]);
+          const missing = platform.required.filter((key) => !platform.secrets.includes(key) && !values[key]);
           const ready = isName(account) && missing.length === 0;
           return (
             <div class="stack">
               <Field label="Platform">
-                <Choice label="Platform" value={platform.platform} options={platforms.map((it) => it.platform)} onChange={(it) => (setName(it), setValues({}), setKept(false))} />
+                <Choice label="Platform" value={platform.platform} options={platforms.map((it) => it.platform)} onChange={(it) => (setName(it), setValues({}), setKept([]))} />
               </Field>
-              <Steps key={platform.platform} platform={platform} account={account} setAccount={(it) => (setAccount(it), setKept(false))} values={values} setValues={setValues} agent={agent} setAgent={setAgent} />
-              {platform.secret && (
-                <div class="stack">
-                  <h3>Its {platform.secret}</h3>
-                  {kept ? (
+              <Steps key={platform.platform} platform={platform} account={account} setAccount={(it) => (setAccount(it), setKept([]))} values={values} setValues={setValues} agent={agent} setAgent={setAgent} />
+              {platform.secrets.map((key) => (
+                <div class="stack" key={key}>
+                  <h3>Its {key}</h3>
+                  {kept.includes(key) ? (
                     <p role="status">
-                      <State state="kept" tone="good" /> It is kept sealed, as <code>{secretName(platform.platform, account)}</code>.
+                      <State state="kept" tone="good" /> It is kept sealed, as <code>{secretName(platform, account, key)}</code>.
                     </p>
                   ) : isName(account) ? (
-                    <KeepSecret key={account} name={secretName(platform.platform, account)} onKept={() => (setKept(true), onChange())} />
+                    <KeepSecret key={account} name={secretName(platform, account, key)} onKept={() => (setKept([...kept, key]), onChange())} />
                   ) : null}
                 </div>
-              )}
+              ))}
               <h3>In the configuration</h3>
               {ready ? (
                 <>

@@ -110,7 +110,7 @@ function Whole({ board, card, act, say, change }) {
         {card.block && <span class="quiet">{card.block.replaceAll("_", " ")}</span>}
         {card.priority !== 0 && <span class="quiet">priority {card.priority}</span>}
         {card.labels.map((it) => (
-          <span key={it} class="label">
+          <span key={it} class="card-label">
             {it}
           </span>
         ))}
@@ -185,7 +185,7 @@ export function Card({ board, id, seen, onChange, onClose }) {
       <Problem error={error} />
       <Shown of={card ? { ...of, data: card, error: null } : of}>{() => <Whole board={board} card={card} act={act} say={say} change={(it) => (setChanged(it), onChange())} />}</Shown>
       {asked && (
-        <Confirm title={`Move #${card.id} to ${asked}?`} yes={`Move it to ${asked}`} onClose={() => setAsked(null)} onYes={() => act(request(asked))}>
+        <Confirm title={`Move #${card.id} to ${asked}?`} verb={`Move it to ${asked}`} onClose={() => setAsked(null)} onYes={() => act(request(asked))}>
           {warning(card, asked)}
         </Confirm>
       )}

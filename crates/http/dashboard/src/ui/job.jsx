@@ -10,6 +10,9 @@ import { Confirm } from "./confirm.jsx";
 import { Button, Choice, Code, Dialog, Facts, Field, Problem, Section, Shown, State, When } from "./parts.jsx";
 import { Table } from "./table.jsx";
 
+const MISSED = [["once", "one for all of them"], ["skip", "leave them out"], ["all", "make up for each"]];
+const OVERLAP = [["skip", "leave it out"], ["queue", "wait for it"]];
+
 /** How a run went. */
 export function Outcome({ run }) {
   if (!run) return <span class="quiet">never</span>;
@@ -32,7 +35,7 @@ export function JobActions({ job, onDone, onError, small }) {
   const kind = small ? "plain small" : "plain";
   return (
     <span class="row">
-      <Button kind={kind} onClick={act("run")} aria-label={`Run ${job.name} of ${job.agent} now`}>
+      <Button kind={kind} onClick={act("run")} aria-label={`Run now: ${job.name} of ${job.agent}`}>
         Run now
       </Button>
       {job.state === "active" && (
@@ -53,7 +56,7 @@ export function JobActions({ job, onDone, onError, small }) {
       {asks && (
         <Confirm
           title={`Remove ${job.name}?`}
-          yes="Remove it"
+          verb="Remove it"
           onClose={() => setAsks(false)}
           onYes={async () => {
             await api.del(path);
@@ -103,8 +106,8 @@ export function JobWindow({ job, onClose, onChange }) {
             ["Its memory", job.scope],
             ["Made by", `${job.owner}, ${moment(job.made_at)}`],
             ["Kind", KINDS[job.kind]],
-            ["Where runs were missed", job.missed],
-            ["Where one still runs", job.overlap],
+            ["Where runs were missed", MISSED.find(([key]) => key === job.missed)?.[1]],
+            ["Where one still runs", OVERLAP.find(([key]) => key === job.overlap)?.[1]],
             ["Has run", many(job.runs, "time")],
             ["Failed", job.failures > 0 ? `${job.failures} times in a row` : null],
           ]}
@@ -119,7 +122,7 @@ export function JobWindow({ job, onClose, onChange }) {
                 rows={all}
                 rowKey={(it) => it.scheduled_at}
                 columns={[
-                  { key: "at", title: "For", cell: (it) => <time dateTime={it.scheduled_at}>{moment(it.scheduled_at)}</time> },
+                  { key: "at", title: "For", width: "11rem", cell: (it) => <time dateTime={it.scheduled_at} title={moment(it.scheduled_at)}>{new Date(it.scheduled_at).toLocaleString([], { dateStyle: "medium", timeStyle: "short", hourCycle: "h23" })}</time> },
                   { key: "outcome", title: "Came to", cell: (it) => <Outcome run={it} /> },
                   { key: "late", title: "Late", cell: (it) => lateness(it) || "on time" },
                   { key: "took", title: "Took", cell: (it) => (it.ended_at ? took(new Date(it.ended_at) - new Date(it.began_at)) : <When at={it.began_at} />) },
@@ -162,7 +165,7 @@ export function NewJob({ agent: first, onClose, onAdded }) {
               <option key={it} value={it} />
             ))}
           </datalist>
-          <Field label="Name" hint="one is found where you give none" pattern="[A-Za-z0-9_-]*" value={job.name} onInput={set("name")} />
+          <Field label="Name" hint="one is found where you give none" pattern="[A-Za-z0-9_\-]*" value={job.name} onInput={set("name")} />
         </div>
         <Field label="When" hint="every weekday at 8:30 · every 2h · tomorrow at 9 · 30 8 * * 1-5" required value={job.schedule} onInput={set("schedule")} autoFocus />
         <Field label="What it is told">
@@ -172,10 +175,10 @@ export function NewJob({ agent: first, onClose, onAdded }) {
           <Field label="By the clocks of" value={job.timezone} onInput={set("timezone")} />
           <Field label="Its reply goes to" hint="nowhere where nothing is said; agent, or a place of send.to" value={job.deliver} onInput={set("deliver")} />
           <Field label="Where runs were missed">
-            <Choice label="Where runs were missed" value={job.missed} options={[["once", "one for all of them"], ["skip", "leave them out"], ["all", "make up for each"]]} onChange={(missed) => setJob({ ...job, missed })} />
+            <Choice label="Where runs were missed" value={job.missed} options={MISSED} onChange={(missed) => setJob({ ...job, missed })} />
           </Field>
           <Field label="Where one still runs">
-            <Choice label="Where one still runs" value={job.overlap} options={[["skip", "leave it out"], ["queue", "wait for it"]]} onChange={(overlap) => setJob({ ...job, overlap })} />
+            <Choice label="Where one still runs" value={job.overlap} options={OVERLAP} onChange={(overlap) => setJob({ ...job, overlap })} />
           </Field>
         </div>
         <div class="row">

@@ -1,10 +1,10 @@
 // What the model was shown in a turn, byte for byte: each request as it was sent.
 import { useEffect, useState } from "preact/hooks";
 import { api, at } from "../lib/api.js";
-import { requestSays, size } from "../lib/parts.js";
+import { laidOut, requestSays, size } from "../lib/parts.js";
 import { useResource } from "../lib/resource.js";
 import { many } from "../lib/words.js";
-import { Copy, Dialog, Empty, Facts, Shown, State, Tabs } from "./parts.jsx";
+import { Code, Copy, Dialog, Empty, Facts, Shown, State, Tabs } from "./parts.jsx";
 import { Table } from "./table.jsx";
 import "./narrow.css";
 
@@ -34,24 +34,25 @@ function OneCall({ agent, turn, call }) {
   return (
     <Shown of={of}>
       {(it) => {
-        const says = requestSays(it.body);
-        const now = says ? view : view === "says" ? "exact" : view;
+        const says = it.body === null ? null : requestSays(it.body);
+        const views = [];
+        if (says) views.push(["says", "Message by message"]);
+        if (it.body !== null) views.push(["exact", "Byte for byte"]);
+        views.push(["parts", `Parts (${it.parts.length})`]);
+        const now = views.some(([key]) => key === view) ? view : views[0][0];
         return (
           <div class="stack">
             <Facts
               rows={[
                 ["Model", `${it.provider} ${it.model}`],
-                ["Size", size(new TextEncoder().encode(it.body).length)],
-                ["SHA-256", <span class="mono small">{it.sha256}</span>],
-                ["Compared here", <Same text={it.body} hash={it.sha256} />],
+                ["Size", size(it.bytes)],
+                ["SHA-256", it.sha256 ? <span class="mono small">{it.sha256}</span> : "not known any more: some of it was forgotten"],
+                ["Compared here", it.body !== null && it.sha256 && <Same text={it.body} hash={it.sha256} />],
+                ["What differs", it.why],
               ]}
             />
-            <Tabs
-              label="How to show it"
-              tabs={[...(says ? [["says", "Message by message"]] : []), ["exact", "Byte for byte"], ["parts", `Parts (${it.parts.length})`]]}
-              value={now}
-              onChange={setView}
-            />
+            {it.body === null && <Empty title="The request can’t be put together again.">{it.why}</Empty>}
+            <Tabs label="How to show it" tabs={views} value={now} onChange={setView} />
             {now === "says" && (
               <div class="says" tabIndex={0} role="region" aria-label="Message by message">
                 {says.map((one, index) => (
@@ -81,10 +82,14 @@ function OneCall({ agent, turn, call }) {
                   columns={[
                     { key: "name", title: "Part", cell: (part) => part.name },
                     { key: "bytes", title: "Size", num: true, cell: (part) => size(part.bytes) },
-                    { key: "hash", title: "SHA-256", cell: (part) => <span class="mono small">{part.sha256}</span> },
+                    { key: "hash", title: "SHA-256", cell: (part) => (part.sha256 ? <span class="mono small">{part.sha256}</span> : <span class="quiet">forgotten</span>) },
                   ]}
                 /></div>
               ))}
+            {now === "parts" &&
+              it.parts
+                .filter((part) => part.text)
+                .map((part) => <Code key={part.name} text={laidOut(part.text)} label={`${part.name}, which the request was made from`} />)}
           </div>
         );
       }}

@@ -10,7 +10,7 @@ use crate::options::Durability;
 use crate::sqlite::anchors::ToAnchor;
 use crate::sqlite::audit::{self, FLUSH_EVERY};
 use crate::sqlite::sql::Db;
-use crate::sqlite::{directory, kept, ledger, queue, values};
+use crate::sqlite::{born, directory, kept, ledger, queue, values};
 use rusqlite::Connection;
 
 /// Applies one command.
@@ -22,6 +22,7 @@ fn apply(
     match command {
         DaemonCommand::PutAgent(row) => directory::put(sql, &state.key, row)?,
         DaemonCommand::ForgetAgent(id) => directory::forget(sql, id)?,
+        DaemonCommand::RenameAgent { from, to } => directory::rename(sql, from, to)?,
         DaemonCommand::QueueAudit(agent, entry) => queue::push(sql, agent, entry)?,
         DaemonCommand::Audit(entry) => {
             return audit::append(sql, &state.chain, &state.random, entry.clone()).map(Some);
@@ -39,6 +40,7 @@ pub(super) fn is_operators(command: &DaemonCommand) -> bool {
     match command {
         DaemonCommand::PutAgent(_)
         | DaemonCommand::ForgetAgent(_)
+        | DaemonCommand::RenameAgent { .. }
         | DaemonCommand::QueueAudit(..)
         | DaemonCommand::Audit(_) => true,
         DaemonCommand::SetWake { .. }
@@ -93,10 +95,34 @@ pub(super) fn commit(
                 lock(&state.heads).remove(agent);
                 erased = true;
             }
+            DaemonCommand::RenameAgent { from, to } => {
+                if queued.remove(from) {
+                    queued.insert(to.clone());
+                }
+                let mut busy = lock(&state.busy);
+                if busy.remove(from) {
+                    busy.insert(to.clone());
+                }
+                let mut heads = lock(&state.heads);
+                if let Some(head) = heads.remove(from) {
+                    heads.insert(to.clone(), head);
+                }
+            }
             _ => {}
         }
     }
     drop(queued);
+    let names = |command: &DaemonCommand| {
+        matches!(
+            command,
+            DaemonCommand::PutAgent(_)
+                | DaemonCommand::ForgetAgent(_)
+                | DaemonCommand::RenameAgent { .. }
+        )
+    };
+    if batch.iter().any(names) {
+        *lock(&state.born) = db.read(born::all)?;
+    }
     let after = || -> Result<()> {
         if !Vec::is_empty(&seqs) && link != Link::Broken {
             let head = db.read(audit::head)?;

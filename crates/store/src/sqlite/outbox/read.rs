@@ -21,7 +21,7 @@ pub(crate) mod provisional {
 
 const COLUMNS: &str = "id, session, turn, message, text, key, provisional, shown, name, state,
     attempts, doubts, next_at, why, queued_at, changed_at, platform, account, chat, chat_type,
-    topic, reply_to";
+    topic, reply_to, tried_at";
 
 fn capped(limit: usize) -> i64 {
     i64::try_from(limit.min(DELIVERIES_MAX)).unwrap_or(i64::MAX)
@@ -144,7 +144,7 @@ pub(crate) fn origins(
 ) -> rusqlite::Result<Vec<TurnOrigin>> {
     sql.prepare_cached(
         "SELECT origin.turn, origin.session, session.key, platform, account, chat, chat_type,
-             topic, reply_to, origin.key, provisional, shown
+             topic, reply_to, origin.key, provisional, shown, origin.tried_at
          FROM origin JOIN session ON session.id = origin.session
          WHERE origin.turn > ?1 ORDER BY origin.turn LIMIT ?2",
     )?
@@ -156,6 +156,7 @@ pub(crate) fn origins(
             to: destination(row, 3)?,
             delivery_key: row.get(9)?,
             provisional: shown(row, 10)?,
+            tried_at: row.get::<_, Option<i64>>(12)?.map(Timestamp::from_millis),
         })
     })?
     .collect()
@@ -235,6 +236,7 @@ fn delivery(row: &Row<'_>) -> rusqlite::Result<Delivery> {
         state: DeliveryState::from_code(row.get(9)?).ok_or_else(|| bad_value(9))?,
         attempts: row.get(10)?,
         doubts: row.get(11)?,
+        tried_at: row.get::<_, Option<i64>>(22)?.map(Timestamp::from_millis),
         next_at: time(12)?,
         why: row.get(13)?,
         queued_at: time(14)?,

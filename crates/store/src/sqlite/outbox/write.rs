@@ -7,6 +7,7 @@ use crate::error::StoreError;
 use crate::id::{MessageSeq, SessionId, TurnId};
 use crate::outbox::{
     DeliveryDestination, DeliveryId, DeliveryState, Doubt, Enqueue, NewButton, OutboxCommand, Rest,
+    Tried,
 };
 use crate::sqlite::sql::CommandFault;
 use insula_world::Timestamp;
@@ -39,7 +40,7 @@ pub(crate) fn apply(
             };
             sql.prepare_cached(
                 "UPDATE delivery SET state = ?2, changed_at = ?3, attempts = 0, doubts = 0,
-                     why = NULL WHERE id = ?1",
+                     tried_at = NULL, why = NULL WHERE id = ?1",
             )?
             .execute((id.0, state.code(), at.as_millis()))?;
         }
@@ -49,12 +50,17 @@ pub(crate) fn apply(
             )?
             .execute((id.0, why, at.as_millis()))?;
         }
-        OutboxCommand::PutOff { id, until, why, at } => {
+        OutboxCommand::PutOff { id, until, why, tried, at } => {
+            let (stays, before) = match tried {
+                Tried::Now => (true, None),
+                Tried::AsBefore(before) => (false, before.map(Timestamp::as_millis)),
+            };
             sql.prepare_cached(
                 "UPDATE delivery SET state = iif(doubts > 0, 2, 0), next_at = ?2, why = ?3,
-                     changed_at = ?4, attempts = attempts + 1 WHERE id = ?1 AND state < 3",
+                     changed_at = ?4, attempts = attempts + 1,
+                     tried_at = iif(?5, tried_at, ?6) WHERE id = ?1 AND state < 3",
             )?
-            .execute((id.0, until.as_millis(), why, at.as_millis()))?;
+            .execute((id.0, until.as_millis(), why, at.as_millis(), stays, before))?;
         }
         OutboxCommand::InDoubt { id, then, why, at } => {
             let state = match then {
@@ -63,7 +69,7 @@ pub(crate) fn apply(
             };
             sql.prepare_cached(
                 "UPDATE delivery SET state = ?2, doubts = doubts + 1, next_at = ?4, why = ?3,
-                     changed_at = ?4 WHERE id = ?1 AND state < 3",
+                     tried_at = NULL, changed_at = ?4 WHERE id = ?1 AND state < 3",
             )?
             .execute((id.0, state.code(), why, at.as_millis()))?;
         }
@@ -95,7 +101,8 @@ pub(crate) fn apply(
                 Some(text) => sql
                     .prepare_cached(
                         "UPDATE delivery SET message = NULL, text = ?2, state = 0, attempts = 0,
-                             doubts = 0, why = NULL, next_at = ?3, changed_at = ?3
+                             doubts = 0, tried_at = NULL, why = NULL, next_at = ?3,
+                             changed_at = ?3
                          WHERE id = ?1 AND provisional = ?4 AND text IS NULL",
                     )?
                     .execute((id.0, text, at.as_millis(), provisional::SHOWN))?,
@@ -104,10 +111,13 @@ pub(crate) fn apply(
                 remove(sql, *id)?;
             }
         }
-        OutboxCommand::ProvisionalBegun { turn } => {
+        OutboxCommand::ProvisionalBegun { turn, at } => {
             let changed = sql
-                .prepare_cached("UPDATE origin SET provisional = ?2 WHERE turn = ?1")?
-                .execute((turn.0, provisional::BEGUN))?;
+                .prepare_cached(
+                    "UPDATE origin SET provisional = ?2, tried_at = coalesce(tried_at, ?3)
+                     WHERE turn = ?1",
+                )?
+                .execute((turn.0, provisional::BEGUN, at.as_millis()))?;
             some(changed, DeliveryId(0))?;
         }
         OutboxCommand::ProvisionalShown { turn, message } => {
@@ -140,7 +150,8 @@ fn is_there(sql: &Connection, id: DeliveryId) -> rusqlite::Result<bool> {
 fn begun(sql: &Connection, id: DeliveryId, at: Timestamp) -> Result<(), CommandFault> {
     let changed = sql
         .prepare_cached(
-            "UPDATE delivery SET state = ?2, changed_at = ?3 WHERE id = ?1 AND state < 3",
+            "UPDATE delivery SET state = ?2, changed_at = ?3, tried_at = coalesce(tried_at, ?3)
+             WHERE id = ?1 AND state < 3",
         )?
         .execute((id.0, DeliveryState::Sending.code(), at.as_millis()))?;
     some(changed, id)
@@ -237,9 +248,10 @@ pub(crate) fn end_turn(
     let moved = sql
         .prepare_cached(
             "INSERT INTO delivery (session, turn, message, key, platform, account, chat,
-                 chat_type, topic, reply_to, provisional, shown, next_at, queued_at, changed_at)
+                 chat_type, topic, reply_to, provisional, shown, tried_at, next_at, queued_at,
+                 changed_at)
              SELECT session, turn, ?2, key, platform, account, chat, chat_type, topic, reply_to,
-                 provisional, shown, ?3, ?3, ?3 FROM origin WHERE turn = ?1",
+                 provisional, shown, tried_at, ?3, ?3, ?3 FROM origin WHERE turn = ?1",
         )?
         .execute((turn.0, reply.map(|seq| seq.0.cast_signed()), at.as_millis()))?;
     if moved > 0 {
@@ -251,10 +263,13 @@ pub(crate) fn end_turn(
 /// Notes what was shown of a turn's reply, whether the turn is over or not.
 fn shown(sql: &Connection, turn: TurnId, message: Option<&str>) -> rusqlite::Result<()> {
     let code = if message.is_some() { provisional::SHOWN } else { provisional::NONE };
-    sql.prepare_cached("UPDATE origin SET provisional = ?2, shown = ?3 WHERE turn = ?1")?
-        .execute((turn.0, code, message))?;
     sql.prepare_cached(
-        "UPDATE delivery SET provisional = ?2, shown = ?3 WHERE turn = ?1 AND name IS NULL
+        "UPDATE origin SET provisional = ?2, shown = ?3, tried_at = NULL WHERE turn = ?1",
+    )?
+    .execute((turn.0, code, message))?;
+    sql.prepare_cached(
+        "UPDATE delivery SET provisional = ?2, shown = ?3, tried_at = NULL
+             WHERE turn = ?1 AND name IS NULL
              AND session = (SELECT session FROM turn WHERE id = ?1) AND provisional = ?4",
     )?
     .execute((turn.0, code, message, provisional::BEGUN))

@@ -36,6 +36,7 @@ pub(super) const OWNERS: &[(&str, &str)] = &[
     ("import/src/sqlite.rs", "opening copies of databases of other runtimes"),
     ("memory/src/files.rs", "an agent's memory files, below its own folder"),
     ("registry/src/agent_logs/files.rs", "logs of agents: appending, reading, removing files"),
+    ("registry/src/kept_files.rs", "what agents have on the disk: measuring, old attachments"),
     ("registry/src/home.rs", "the home folder: creating, locking, writing and removing in it"),
     ("registry/src/policy_folders.rs", "folders of policies: putting in place, taking away"),
     ("registry/src/watch/looked.rs", "looking at the files of configuration where watches fail"),

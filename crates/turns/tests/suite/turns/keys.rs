@@ -6,6 +6,7 @@ use crate::turns::support::{Fixture, build, end, reply};
 use insula_domain::AgentId;
 use insula_registry::Actor;
 use insula_registry::key_name::{KeyName, KeySource};
+use insula_store::UsageBy;
 use insula_testkit::upstream::{Seen, Step, Upstream};
 use insula_testkit::world;
 use insula_turns::{TurnEnd, TurnHandle};
@@ -277,6 +278,10 @@ async fn usage_is_counted_by_key_and_no_key_is_written_down() {
         let store = fixture.daemon.store_of(&AgentId::new(agent).unwrap());
         let report = store.usage_since(Timestamp::from_millis(0)).await.unwrap();
         let total = report.total.usage;
+        let since = Timestamp::from_millis(0);
+        let models = store.usage_series(UsageBy::Model, since).await.unwrap().names;
+        let [(_, days)] = &*models else { panic!("{models:?}") };
+        assert_eq!(days.iter().map(|(_, it)| it.usage.input).sum::<u64>(), total.input);
         (report.keys, total)
     };
     for (agent, source, key, calls) in

@@ -277,3 +277,53 @@ async fn whoever_is_not_named_is_listed() {
     let told = say(&fixture, "a", "7", "call message_agent {}").await;
     assert_eq!(told, "result: b\nc\nbound\nlate\none");
 }
+
+/// Turns of one agent at once.
+const PLACES: usize = 16;
+
+#[tokio::test]
+async fn agents_whose_turns_all_wait_for_each_other_are_answered() {
+    let fixture = open().await;
+    let mut all = Vec::new();
+    // Two people, so that they have every place of both agents between them.
+    for number in 0..2 * PLACES {
+        for (agent, other) in [("a", "b"), ("b", "a")] {
+            let mut inbound = inbound(&fixture, agent, &format!("7{number}"), &ask(other, "well?"));
+            inbound.principal = format!("telegram:{}", number % 2).into();
+            all.push(fixture.engine.submit(inbound).await.unwrap());
+        }
+    }
+    for handle in all {
+        let told = reply(handle).await;
+        assert!(told.contains("I heard: well?"), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn whoever_waits_for_a_busy_agent_keeps_nobody_of_its_own_waiting() {
+    let fixture = open().await;
+    let mut waiting = Vec::new();
+    for number in 0..70 {
+        let mut inbound = inbound(&fixture, "a", &format!("7{number}"), &ask("b", "hang"));
+        inbound.principal = format!("telegram:{}", number % 4).into();
+        waiting.push((inbound.session.clone(), fixture.engine.submit(inbound).await.unwrap()));
+    }
+    // As many wait as may; the others are told so, and go on.
+    let mut refused = 0;
+    while refused < 70 - 64 {
+        let over = waiting.iter().position(|(session, _)| fixture.engine.under_way(session) == 0);
+        match over {
+            Some(at) => {
+                let told = reply(waiting.swap_remove(at).1).await;
+                assert!(told.contains("too many conversations wait"), "{told}");
+                refused += 1;
+            }
+            None => tokio::task::yield_now().await,
+        }
+    }
+    assert_eq!(say(&fixture, "a", "7", "hello").await, "I heard: hello");
+    for (session, handle) in waiting {
+        assert_eq!(fixture.engine.stop(&session), 1);
+        assert!(matches!(end(handle).await, TurnEnd::Stopped));
+    }
+}

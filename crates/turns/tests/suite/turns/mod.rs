@@ -37,6 +37,7 @@ mod prefix;
 mod programs;
 mod provenance;
 mod quarantine;
+mod retention;
 mod rules;
 mod sending;
 mod showings;

@@ -1,0 +1,15 @@
+//! The Mattermost adapter against the fake server, in a virtual world.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test"
+)]
+
+mod client;
+mod fuzz;
+mod hearing;
+mod saying;
+mod support;
+mod trouble;
