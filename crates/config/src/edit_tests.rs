@@ -1,3 +1,5 @@
+//! A change of one key leaves the rest of a text as it was.
+
 use super::*;
 use proptest::prelude::*;
 use serde_json::json;

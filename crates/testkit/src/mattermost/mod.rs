@@ -4,6 +4,7 @@
 //! half a minute, filters what integrations alone may see, and calls the addresses of buttons. It
 //! knows nothing of adapters; `scripts/platforms/mattermost` has Mattermost's own client talk to it.
 
+mod answers;
 mod routes;
 mod serve;
 mod state;

@@ -1,7 +1,7 @@
 //! What the fake server answers to requests.
 
 use super::Shared;
-use super::serve::{error, http};
+use super::answers::{error, http};
 use super::state::{Refusal, State, TEXT_CHARS_MAX, refusal};
 use crate::upstream::Seen;
 use crate::world::locked;

@@ -1,6 +1,7 @@
 //! The fake server's connections: requests in, answers out as troubles let them, and sockets.
 
 use super::Shared;
+use super::answers::{error, http};
 use super::routes;
 use super::state::{Line, Trouble};
 use crate::socket::{FakeSocket, FromClient, asks_for_socket};
@@ -73,32 +74,6 @@ fn answer(shared: &Shared, seen: &Seen) -> (Vec<u8>, Option<Trouble>) {
     };
     shared.change();
     answered
-}
-
-/// The body of a refusal.
-pub(super) fn error(status: u16, id: &str, message: &str) -> String {
-    json!({
-        "id": id, "message": message, "detailed_error": "", "request_id": "r1",
-        "status_code": status,
-    })
-    .to_string()
-}
-
-pub(super) fn http(
-    status: u16,
-    media_type: &str,
-    headers: &[(&str, String)],
-    body: &[u8],
-) -> Vec<u8> {
-    let mut head = format!(
-        "HTTP/1.1 {status} Status\r\ncontent-type: {media_type}\r\ncontent-length: {}\r\n",
-        body.len()
-    );
-    for (name, value) in headers {
-        head.push_str(&format!("{name}: {value}\r\n"));
-    }
-    head.push_str("\r\n");
-    [head.as_bytes(), body].concat()
 }
 
 /// Serves a socket until either side ends it.
