@@ -154,7 +154,9 @@ fn a_hook_is_taken_once_and_only_by_its_secret() {
     let changed = hook(&daemon, "webhook/ci", &signed(SECRET, 0, body), r#"{"word": "bye"}"#);
     assert_eq!(changed.status, 401);
     assert_eq!(hook(&daemon, "webhook/ci", &signed(SECRET, 0, "no"), "no").status, 400);
-    assert_eq!(get(&daemon, "/hooks/webhook/ci").status, 405);
+    // Some platforms ask before they call; whoever does not answer that way refuses it as all else.
+    let asked = get(&daemon, "/hooks/webhook/ci");
+    assert_eq!((asked.status, &asked.body), (401, &refused.body));
     // A proxy passes on the name that the world knows.
     let body = r#"{"word": "from afar"}"#;
     let mut far = signed(SECRET, 0, body).to_vec();

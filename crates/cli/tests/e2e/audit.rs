@@ -116,7 +116,8 @@ fn an_intact_chain_verifies_with_and_without_a_daemon() {
     let home = home_with_records();
     let mut expected = json!({ "ok": true, "records": 6, "broken_at": null });
     expected["chains"] = json!([{
-        "ok": true, "records": 6, "broken_at": null, "reason": null, "erased": 0, "lost": 0, "chain": "a",
+        "ok": true, "records": 6, "broken_at": null, "reason": null, "erased": 0, "lost": 0,
+        "dropped": 0, "chain": "a",
     }]);
     assert_eq!(verified(&home), (Some(0), expected.clone()));
     let daemon = start_still(&home);

@@ -52,7 +52,7 @@ pub fn shared_file(others: &[&Other], host: Option<&str>) -> String {
     }
     text.push_str("boards:\n");
     for id in &ids {
-        let _ = writeln!(text, "  {}: {{agents: {{{id}: manage}}, failures: 1}}", board(id));
+        let _ = writeln!(text, "  {}: {{agents: {{{id}: manage}}, attempts: 1}}", board(id));
     }
     let known: Vec<&str> = others.iter().map(|other| other.id.as_str()).collect();
     if !known.is_empty() {
