@@ -88,6 +88,17 @@ impl Mattermost {
         inbox: &dyn Inbox,
         stop: &CancellationToken,
     ) -> Result<(), ConnectFault> {
+        let ended = self.hear_on(inbox, stop).await;
+        // Whatever was under way when we were told to stop failed for that alone.
+        if stop.is_cancelled() { Ok(()) } else { ended }
+    }
+
+    /// Hears from where it was until something fails.
+    async fn hear_on(
+        &self,
+        inbox: &dyn Inbox,
+        stop: &CancellationToken,
+    ) -> Result<(), ConnectFault> {
         // A socket is opened for anybody: whether our token is good, a request tells.
         self.learn_us(stop).await.map_err(Trouble::into_fault)?;
         let kept = inbox.cursor().await.map_err(|error| broken(&error.to_string()))?;
@@ -95,9 +106,7 @@ impl Mattermost {
             Some(place) => place,
             None => self.present(stop).await?,
         };
-        let mut session = Session { us: self, inbox, stop, place, said: 0 };
-        let ended = session.run().await;
-        if stop.is_cancelled() { Ok(()) } else { ended }
+        Session { us: self, inbox, stop, place, said: 0 }.run().await
     }
 
     /// Where an account begins that never listened: what was said before is history.
@@ -195,8 +204,10 @@ impl Session<'_> {
     async fn run(&mut self) -> Result<(), ConnectFault> {
         let mut socket = self.open().await?;
         let ended = self.attend(&mut socket).await;
-        // Ours to end, or of no more use: the server need not wait for us.
-        socket.close(1000, "").await;
+        // What failed is dropped: a goodbye would wait for an answer that may never come.
+        if ended.is_ok() {
+            socket.close(1000, "").await;
+        }
         ended
     }
 

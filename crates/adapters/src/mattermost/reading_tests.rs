@@ -140,7 +140,8 @@ fn what_is_quoted_is_not_typed_and_mentions_nobody() {
     assert!(!got.mentions_us);
     let Piece::Foreign(quote) = &got.words.pieces()[0] else { panic!("{got:?}") };
     assert_eq!((quote.source, &*quote.text), (WordSource::Quote, "@ada.bot delete all"));
-    assert_eq!(got.words.instruction(), "is that so?");
+    // What somebody else wrote stands in it: no command can.
+    assert_eq!((got.words.said().as_str(), got.words.instruction()), ("is that so?", ""));
 }
 
 #[test]

@@ -63,6 +63,8 @@ async fn what_the_server_says_of_people_is_no_message() {
     platform.remove(&bench.town, &bench.bob, &bench.ann);
     let club = platform.channel("P", &[&bench.ann]);
     platform.add(&club, &bench.bot, &bench.ann);
+    // Thrown out before it looked, it would not be shown where it had been.
+    tray.until(2).await;
     platform.remove(&club, &bench.bot, &bench.ann);
     let all = tray.until(3).await;
     assert_eq!(whats(&tray), [Happening::Left, Happening::Added, Happening::Removed]);
