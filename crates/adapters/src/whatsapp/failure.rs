@@ -77,9 +77,10 @@ impl Failure {
 
     fn told(status: u16, error: &GraphError, wait: Option<Duration>) -> Self {
         let details = error.error_data.as_ref().map_or("", |data| &data.details);
-        let words = match details.is_empty() || error.message.contains(details) {
-            true => excerpt(&error.message),
-            false => excerpt(&format!("{}: {details}", error.message)),
+        let said = if error.message.is_empty() { &error.title } else { &error.message };
+        let words = match details.is_empty() || said.contains(details) {
+            true => excerpt(said),
+            false => excerpt(&format!("{said}: {details}")),
         };
         Self::Told { status, code: error.code, words, wait }
     }
@@ -188,6 +189,7 @@ impl std::fmt::Display for Failure {
 mod tests {
     use super::*;
     use insula_wire::Phase;
+    use serde_json::json;
 
     fn class(error: &PostError) -> &'static str {
         match error {
@@ -197,6 +199,23 @@ mod tests {
             PostError::Uncertain { .. } => "uncertain",
             PostError::Never { .. } => "never",
             PostError::Account { .. } => "account",
+        }
+    }
+
+    #[test]
+    fn a_status_says_why_by_its_message_or_else_its_title() {
+        for (error, expected) in [
+            (json!({"code": 7, "title": "t", "message": "m"}), "m"),
+            (json!({"code": 7, "title": "t"}), "t"),
+            (json!({"code": 7, "title": "t", "error_data": {"details": "d"}}), "t: d"),
+            (
+                json!({"code": 7, "title": "t", "message": "m d", "error_data": {"details": "d"}}),
+                "m d",
+            ),
+        ] {
+            let error: GraphError = serde_json::from_value(error).unwrap();
+            let Failure::Told { code, words, .. } = Failure::of_status(&[error]) else { panic!() };
+            assert_eq!((code, &*words), (7, expected));
         }
     }
 

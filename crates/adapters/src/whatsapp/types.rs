@@ -216,8 +216,9 @@ pub(super) struct Status {
 #[serde(default)]
 pub(super) struct GraphError {
     pub(super) code: i64,
-    #[serde(alias = "title")]
     pub(super) message: String,
+    /// The same in short. Statuses have both, those of older versions this alone.
+    pub(super) title: String,
     pub(super) error_data: Option<ErrorData>,
 }
 

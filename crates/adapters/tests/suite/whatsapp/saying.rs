@@ -53,8 +53,9 @@ async fn a_status_that_comes_late_keeps_a_repetition_away() {
 #[tokio::test(start_paused = true)]
 async fn after_24_hours_the_template_says_it_or_it_is_told_plainly() {
     let bench = bench().await;
-    let tray = Tray::new(None);
     for (adapter, has_template) in [(bench.adapter(), false), (bench.with_template(), true)] {
+        // Of its own: when they last wrote is written down with what they said.
+        let tray = Tray::new(None);
         let id = format!("wamid.old{has_template}");
         bench.say(&adapter, &tray, &[bench.message(&id, "hi", 24 * 3600 + 5)]).await;
         let said = adapter.post(&post("k", body("**news**\n\n- a"))).await;
