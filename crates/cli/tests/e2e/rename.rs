@@ -101,7 +101,7 @@ fn everything_follows_while_a_daemon_runs_and_the_old_id_leads_nowhere() {
     insula(&home, &["chat", "--agent", "bob", "-m", "who am I"]).ok();
     assert_chains_hold(&home);
     // And back again, now that the name is taken, is refused.
-    assert_eq!(insula(&home, &["agents", "rename", "robert", "bob"]).code, Some(1));
+    assert_eq!(insula(&home, &["agents", "rename", "robert", "bob"]).code, Some(2));
     drop(daemon);
     assert_chains_hold(&home);
 }
@@ -116,7 +116,7 @@ fn what_can_not_be_renamed_is_refused_before_anything_is_written() {
         ("bob", "Bob!", "id"),
         ("bob", "bob", "is called so already"),
         // As YAML has it this is no name at all.
-        ("bob", "null", "would not mean the same"),
+        ("bob", "null", "the configuration would have an error with `null` in it"),
     ] {
         let refused = insula(&home, &["agents", "rename", from, to]);
         assert_ne!(refused.code, Some(0), "{from} {to}");
@@ -158,7 +158,7 @@ fn the_built_in_agent_can_be_called_otherwise_too() {
     let daemon = start(&home);
     insula(&home, &["chat", "-m", "the kettle is red"]).ok();
     insula(&home, &["agents", "rename", "main", "helper"]).ok();
-    assert_eq!(ids(&home), ["helper"]);
+    assert_eq!(ids(&home), ["coder", "family", "helper"]);
     let found = json(&home, &["sessions", "search", "helper", "kettle"]);
     assert!(!found.as_array().unwrap().is_empty(), "{found:#}");
     let reply = insula(&home, &["chat", "-m", "hello"]).ok();
