@@ -11,7 +11,7 @@ use crate::gateway::telegram::{ADA, Platform};
 use crate::support::*;
 use insula_testkit::Home;
 use insula_testkit::model::{calls, says, shown_apart};
-use insula_testkit::telegram::Where;
+use insula_testkit::telegram::{Draft, User, Where};
 use insula_testkit::upstream::{Seen, Step, Upstream};
 use insula_world::World;
 use tokio::runtime::Runtime;
@@ -74,6 +74,9 @@ fn a_morning_report_comes_by_the_clock_into_a_chat() {
     );
     let home = home_of(&format!("{block}\n{channels}"), &upstream);
     insula(&home, &["check"]).ok();
+    // A bot may write to people only once they wrote to it.
+    let reader = User::new(12345, "Ann");
+    platform.telegram.say(Where::Dm(ADA), &Draft::new(&reader, "/start"));
     let _daemon = start(&home);
     let told = json(&home, &["cron", "show", "main", "report"]);
     assert_eq!(told["next"].as_array().unwrap().len(), 5, "{told}");
