@@ -45,9 +45,13 @@ fn routed() -> BTreeSet<(String, String)> {
         [("/api", api), ("", top)]
     });
     for (prefix, routes) in parts {
-        for route in routes.split(".route(\"").skip(1) {
-            let (path, handlers) = route.split_once('"').unwrap();
-            let handlers = handlers.lines().next().unwrap();
+        for route in routes.split(".route(").skip(1) {
+            // What does not fit into a line stands in several, up to a bracket of its own.
+            let (route, _) = match route.starts_with('"') {
+                true => route.split_once('\n').unwrap(),
+                false => route.split_once("\n        )").unwrap(),
+            };
+            let (path, handlers) = route.trim_start()[1..].split_once('"').unwrap();
             for method in ["get", "post", "put", "patch", "delete"] {
                 if handlers.contains(&format!("{method}(")) {
                     let route = (method.to_uppercase(), format!("{prefix}{path}"));

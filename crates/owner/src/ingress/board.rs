@@ -43,8 +43,9 @@ fn read(text: &str) -> Option<(Option<&str>, Wish<'_>)> {
     if first.is_empty() {
         return Some((None, Wish::Boards));
     }
-    if let Some(wish) = wish(first, rest) {
-        return Some((None, wish));
+    // A verb is never taken for the name of a board.
+    if VERBS.contains(&first) {
+        return Some((None, wish(first, rest)?));
     }
     let (verb, rest) = word(rest);
     match verb {
@@ -52,6 +53,9 @@ fn read(text: &str) -> Option<(Option<&str>, Wish<'_>)> {
         verb => Some((Some(first), wish(verb, rest)?)),
     }
 }
+
+/// What [`wish`] knows.
+const VERBS: [&str; 8] = ["list", "show", "add", "claim", "keep", "comment", "done", "block"];
 
 fn wish<'t>(verb: &str, rest: &'t str) -> Option<Wish<'t>> {
     let (card, more) = word(rest);

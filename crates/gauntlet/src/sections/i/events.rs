@@ -36,7 +36,8 @@ const PROVOKED: [&str; 13] = [
 ];
 
 /// Those that are not, and why none of them says more than those that are.
-const NOT_PROVOKED: [(&str, &str); 15] = [
+const NOT_PROVOKED: [(&str, &str); 16] = [
+    ("health", "how the agent itself stands, as `insula agents show` tells its readers"),
     ("turn.joined", "as turn.accepted, of a message that joins"),
     ("reasoning.delta", "as text.delta; needs a model that reasons"),
     ("text.reset", "has no content"),

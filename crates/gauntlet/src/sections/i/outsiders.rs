@@ -74,10 +74,14 @@ const WORDLESS: [&str; 10] = [
 ];
 
 /// Platforms, and where their fields are tried.
-const PLATFORMS: [(&str, &str); 6] = [
+const PLATFORMS: [(&str, &str); 7] = [
     ("telegram", "every field of its messages, here"),
     ("web", "names of files, here; frames are I2"),
     ("matrix", "the same envelope; its fields are tested with a homeserver (scripts/test)"),
+    (
+        "mattermost",
+        "the same envelope; its fields are tested as tables (adapters' reading_tests.rs)",
+    ),
     ("signal", "the same envelope; its fields are tested as tables (adapters' reading_tests.rs)"),
     ("whatsapp", "the same envelope; its fields are tested as tables (adapters' reading_tests.rs)"),
     ("webhook", "a program's words: its template is the operator's, C10"),
