@@ -109,13 +109,13 @@ pub fn agent_file(id: &str, version: u8) -> String {
     let tools = match version {
         1 => "tools: [todo, memory, memory_search, session_search, read_file, write_file]",
         2 => {
-            "tools: {also_allow: [send_message, message_agent, notify, cronjob, kanban], deny: [web_search], rules: {write_file: {path: {path: ['*.md', '*.txt']}}}}"
+            "tools: {also_allow: [send_message, message_agent, notify, cronjob, 'group:kanban'], deny: [web_search], rules: {write_file: {path: {path: ['*.md', '*.txt']}}}}"
         }
         // As many as in version 2, and others.
         8 => {
-            "tools: {also_allow: [send_message, message_agent, notify, cronjob, kanban], deny: [web_extract]}"
+            "tools: {also_allow: [send_message, message_agent, notify, cronjob, 'group:kanban'], deny: [web_extract]}"
         }
-        _ => "tools: {also_allow: [send_message, message_agent, notify, cronjob, kanban]}",
+        _ => "tools: {also_allow: [send_message, message_agent, notify, cronjob, 'group:kanban']}",
     };
     let memory = match version {
         2 => "memory: {scope: chat}",

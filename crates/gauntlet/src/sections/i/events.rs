@@ -36,8 +36,7 @@ const PROVOKED: [&str; 13] = [
 ];
 
 /// Those that are not, and why none of them says more than those that are.
-const NOT_PROVOKED: [(&str, &str); 16] = [
-    ("health", "how the agent itself stands, as `insula agents show` tells its readers"),
+const NOT_PROVOKED: [(&str, &str); 15] = [
     ("turn.joined", "as turn.accepted, of a message that joins"),
     ("reasoning.delta", "as text.delta; needs a model that reasons"),
     ("text.reset", "has no content"),
@@ -64,6 +63,10 @@ fn events() -> Names {
         let name: String = line.chars().take_while(char::is_ascii_lowercase).collect();
         all.extend((!name.is_empty()).then_some(name));
     }
+    // Some are told apart from their text: a name, and what it says.
+    let told = WIRE.split("(\"").skip(1).filter_map(|piece| piece.split_once("\", json!("));
+    let is_name = |name: &&str| name.chars().all(|c| c.is_ascii_lowercase() || c == '.');
+    all.extend(told.map(|(name, _)| name).filter(is_name).map(str::to_owned));
     all
 }
 
