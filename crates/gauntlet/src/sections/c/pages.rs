@@ -8,13 +8,69 @@ use crate::puppet::Script;
 use crate::{control, hold};
 use serde_json::{Value, json};
 
+/// What the page may load and who may frame it; and a sign-in by another site, with half of what it
+/// takes, in an address, and after its token is gone. Its pages are tried in a browser by
+/// `scripts/dashboard-tests`.
 fn the_dashboard(ground: &Ground) -> Outcome {
-    let page = machine::request(ground.listen()?, "GET", "/", &[], "")?;
-    anyhow::ensure!(
-        page.status == 404,
-        "there is something at `/` now, and nothing here tries it; write the attempt: {page:?}"
-    );
-    Ok(Verdict::NotRun("there is no dashboard yet".to_owned()))
+    let to = ground.listen()?;
+    for path in ["/", "/chat"] {
+        let page = machine::request(to, "GET", path, &[], "")?;
+        control!(page.status == 200, "there is no page at {path}: {page:?}");
+        let head = page.head.to_lowercase();
+        for part in [
+            "default-src 'none'",
+            "script-src 'self'",
+            "frame-ancestors 'none'",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "require-trusted-types-for 'script'",
+            "x-frame-options: deny",
+            "x-content-type-options: nosniff",
+        ] {
+            hold!(head.contains(part), "{path} lacks {part}: {}", page.head);
+        }
+        let scripts = page.body.matches("<script").count();
+        let own = page.body.matches("src=\"/assets/").count();
+        hold!(scripts == own, "{path} has a script of its own: {}", page.body);
+    }
+    let token = ground.mint("a", &["chat"])?;
+    let bearer = format!("Authorization: Bearer {}", token.text);
+    let kind = "Content-Type: application/json";
+    let entered = machine::request(to, "POST", "/api/sign-in", &[&bearer, kind], "{}")?;
+    let set = entered.head.lines().find(|line| line.to_lowercase().starts_with("set-cookie:"));
+    control!(entered.status == 200 && set.is_some(), "nobody signs in: {entered:?}");
+    let set = set.unwrap_or_default();
+    hold!(set.contains("HttpOnly") && set.contains("SameSite=Strict"), "{set}");
+    hold!(!entered.body.contains(&token.text), "the token comes back: {entered:?}");
+    let pair = set.split_once(':').map_or("", |(_, rest)| rest.trim());
+    let cookie = format!("Cookie: {}", pair.split(';').next().unwrap_or_default());
+    let key = entered.json()["key"].as_str().unwrap_or_default().to_owned();
+    let key = format!("X-Insula-Page: {key}");
+    let asked = |shown: &[&str]| -> anyhow::Result<u16> {
+        Ok(machine::request(to, "GET", "/api/me", shown, "")?.status)
+    };
+    control!(asked(&[&cookie, &key])? == 200, "a page is not let in");
+    for (what, shown) in [
+        ("the cookie alone", &[cookie.as_str()][..]),
+        ("the key alone", &[&key]),
+        ("another key", &[&cookie, "X-Insula-Page: AAAAAAAAAAAAAAAAAAAAAA"]),
+        ("another site", &[&cookie, &key, "Sec-Fetch-Site: cross-site"]),
+        ("another port", &[&cookie, &key, "Sec-Fetch-Site: same-site"]),
+        ("another origin", &[&cookie, &key, "Origin: https://evil.example"]),
+        ("no origin", &[&cookie, &key, "Origin: null"]),
+    ] {
+        let status = asked(shown)?;
+        hold!([400, 401, 403].contains(&status), "{what} opens it: {status}");
+    }
+    for path in ["/api/sign-in?token=", "/?token=", "/#open="] {
+        let path = format!("{path}{}", token.text);
+        let answer = machine::request(to, "GET", &path, &[], "")?;
+        let is_let_in = answer.head.to_lowercase().contains("set-cookie");
+        hold!(!is_let_in, "an address signs in: {answer:?}");
+    }
+    ground.cli(&["token", "revoke", &token.id]);
+    hold!(asked(&[&cookie, &key])? == 401, "a sign-in outlives its token");
+    Ok(Verdict::Held)
 }
 
 fn a_request_of_another_site(ground: &Ground) -> Outcome {
