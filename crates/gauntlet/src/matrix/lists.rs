@@ -37,12 +37,15 @@ fn of_table(table: &str) -> Option<Kind> {
         "approval" | "approval_grant" | "button" => Kind::Approval,
         "job" | "job_run" => Kind::CronJob,
         "foreign_file" => Kind::File,
-        "audit" | "audit_queue" | "audit_count" | "anchor" => Kind::Audit,
+        "audit" | "audit_start" | "audit_scope_start" | "audit_queue" | "audit_count"
+        | "anchor" => Kind::Audit,
         "origin" | "delivery" | "delivery_part" | "pairing_request" | "pairing"
         | "pairing_tries" | "joined_chat" | "inbox" | "event_taken" | "event" => Kind::Route,
         // Tokens, cursors of accounts, and whatever else has a name and a value.
         "value" | "token" => Kind::Token,
-        "agent" | "fence" | "sqlite_sequence" | "sqlite_stat1" | "sqlite_stat4" => Kind::Database,
+        "agent" | "born" | "fence" | "sqlite_sequence" | "sqlite_stat1" | "sqlite_stat4" => {
+            Kind::Database
+        }
         name if name.starts_with("cron") => Kind::CronJob,
         name if name.starts_with("board") || name.starts_with("card") => Kind::Board,
         _ => return None,
@@ -91,6 +94,8 @@ fn of_key(key: &str) -> Option<Kind> {
         | "subagents"
         | "budget"
         | "model"
+        | "model_choices"
+        | "quote"
         | "personality"
         | "name"
         | "description"
@@ -102,6 +107,8 @@ fn of_key(key: &str) -> Option<Kind> {
         | "group_sessions_per_user" => Kind::Session,
         "approvals" | "integrity" => Kind::Approval,
         "logs" => Kind::File,
+        "audit" => Kind::Audit,
+        "notices" => Kind::Route,
         "network"
         | "access"
         | "links"
