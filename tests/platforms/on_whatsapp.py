@@ -39,7 +39,7 @@ channels:
         tag = hmac.new(SECRET.encode(), body, hashlib.sha256).hexdigest()
         return request(hook, body, {"X-Hub-Signature-256": f"sha256={tag}"})[0]
 
-    said = {"chatJid": f"{ANN}@s.whatsapp.net", "text": "hello, who are you?", "pushName": "Ann"}
+    said = {"chatJid": f"{ANN}@s.whatsapp.net", "senderJid": f"{ANN}@s.whatsapp.net", "text": "hello, who are you?", "pushName": "Ann"}
     headers = {"Authorization": f"Bearer {server['adminToken']}"}
     status, answer = request(server["endpoints"]["adminInboundUrl"], said, headers)
     assert status == 200, (status, answer)
