@@ -10,10 +10,14 @@ use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
 use std::path::Path;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 /// How long a writer waits for another program that holds the file, such as a backup.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Where the header says how the file is written: 2 with a log beside it, 1 without one.
+const WRITTEN: std::ops::Range<usize> = 18..20;
 
 /// What a kind of database looks like. The number of migrations is its version.
 pub(crate) struct Format {
@@ -68,6 +72,40 @@ pub(crate) fn open(
     db.read(settle)?;
     db.read(|_| db.survive(durability))?;
     Ok(Some(db))
+}
+
+/// An empty database of the latest version, as the bytes of its file.
+fn blank(format: &Format) -> Result<Box<[u8]>> {
+    let name = Path::new(":memory:");
+    let explained = |error: rusqlite::Error| super::sql::explain(name, &error);
+    let sql = Connection::open_in_memory().map_err(explained)?;
+    let mut db = Db::new(sql, name.to_owned());
+    accept(&mut db, format)?;
+    let mut sql = db.into_connection();
+    let mut bytes = sql.serialize("main").map_err(explained)?.to_vec();
+    let short = || StoreError::Damaged { file: name.to_owned(), what: "it is too short".into() };
+    bytes.get_mut(WRITTEN).ok_or_else(short)?.fill(2);
+    Ok(bytes.into())
+}
+
+/// Begins a file that is not there yet with all its tables: making them one by one takes as long
+/// as a hundred commits, and is done once for all files of a format.
+pub(crate) fn begin(file: &Path, format: &Format, blanks: &OnceLock<Box<[u8]>>) -> Result<()> {
+    let mut log = file.as_os_str().to_owned();
+    log.push("-wal");
+    // What stands in a log that was left behind would be written into the new file; SQLite throws
+    // it away where the file is empty.
+    if files::exists(file)? || files::exists(Path::new(&log))? {
+        return Ok(());
+    }
+    let bytes = match blanks.get() {
+        Some(bytes) => bytes,
+        None => {
+            let made = blank(format)?;
+            blanks.get_or_init(|| made)
+        }
+    };
+    files::write_atomically(file, bytes)
 }
 
 /// Opens the file without changing it: not even its log is written back on closing.
@@ -125,10 +163,8 @@ pub(crate) fn open_copy(file: &Path, format: &Format) -> Result<Db> {
 
 /// Opens a copy that is in memory and brings it to the latest version, there alone.
 pub(crate) fn open_bytes(name: &Path, mut bytes: Vec<u8>, format: &Format) -> Result<Db> {
-    /// Where the header says how the file is written: 2 with a log beside it, 1 without one,
-    /// which in memory there can't be.
-    const WRITTEN: std::ops::Range<usize> = 18..20;
     let short = || StoreError::Damaged { file: name.to_owned(), what: "it is too short".into() };
+    // In memory there can't be a log.
     bytes.get_mut(WRITTEN).ok_or_else(short)?.fill(1);
     let explained = |error: rusqlite::Error| super::sql::explain(name, &error);
     let mut sql = Connection::open_in_memory().map_err(explained)?;

@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 use tokio::sync::{Notify, OwnedMutexGuard, Semaphore};
 
@@ -47,6 +47,8 @@ pub(crate) struct Pool {
     /// How many slots there were.
     incarnations: AtomicU64,
     open: Arc<OpenSet>,
+    /// What a new file begins as, once one was needed.
+    blanks: Arc<OnceLock<Box<[u8]>>>,
     uses: AtomicU64,
     closed: AtomicBool,
 }
@@ -76,7 +78,7 @@ enum State {
 /// An open file, and the right to have it open, which is given back after it was closed.
 struct OpenFile {
     file: AgentFile,
-    _ticket: Ticket,
+    ticket: Ticket,
 }
 
 /// The slots with an open file, and a signal for when one may have become free.
@@ -84,6 +86,36 @@ struct OpenSet {
     max: usize,
     slots: Mutex<Vec<Arc<Slot>>>,
     changed: Notify,
+    /// Whoever waits for a file to be closed stands in line here, and only the first of them
+    /// looks: looking goes through all that are open.
+    line: tokio::sync::Mutex<()>,
+}
+
+impl OpenSet {
+    /// The right to open a file, where fewer than allowed are.
+    fn enter(self: &Arc<Self>, slot: &Arc<Slot>) -> Option<Ticket> {
+        let mut slots = lock(&self.slots);
+        (slots.len() < self.max).then(|| {
+            slots.push(slot.clone());
+            Ticket { set: Arc::downgrade(self), id: slot.id.clone() }
+        })
+    }
+
+    /// The least recently used of the open files that nobody works with, held.
+    fn least_used(&self) -> Option<(Arc<Slot>, OwnedMutexGuard<State>)> {
+        let slots = lock(&self.slots);
+        let mut found: Option<(u64, &Arc<Slot>, OwnedMutexGuard<State>)> = None;
+        for slot in slots.iter() {
+            let used = slot.last_use.load(Ordering::Relaxed);
+            if found.as_ref().is_none_or(|(least, ..)| used < *least)
+                && let Ok(state) = slot.state.clone().try_lock_owned()
+                && matches!(*state, State::Open(_))
+            {
+                found = Some((used, slot, state));
+            }
+        }
+        found.map(|(_, slot, state)| (slot.clone(), state))
+    }
 }
 
 /// The right to have one file open, returned when dropped.
@@ -91,6 +123,20 @@ struct Ticket {
     // Weak, so that a pool dropped with files open closes them.
     set: Weak<OpenSet>,
     id: AgentId,
+}
+
+impl Ticket {
+    /// Hands the right on to another file. The one it was for is closed, and still held: it
+    /// would get a right of its own.
+    fn pass_to(mut self, heir: &Arc<Slot>) -> Self {
+        if let Some(set) = self.set.upgrade() {
+            let mut slots = lock(&set.slots);
+            slots.retain(|slot| slot.id != self.id);
+            slots.push(heir.clone());
+        }
+        self.id = heir.id.clone();
+        self
+    }
 }
 
 impl Drop for Ticket {
@@ -146,6 +192,7 @@ impl Pool {
             max: options.open_max.max(1),
             slots: Mutex::default(),
             changed: Notify::new(),
+            line: tokio::sync::Mutex::default(),
         });
         Self {
             world,
@@ -156,6 +203,7 @@ impl Pool {
             prune_at: AtomicU64::new(SLOTS_KEPT_MIN as u64),
             incarnations: AtomicU64::new(0),
             open,
+            blanks: Arc::default(),
             uses: AtomicU64::new(0),
             closed: AtomicBool::new(false),
         }
@@ -245,7 +293,11 @@ impl Pool {
         let path = self.path(&slot.id);
         let chain = self.chain_of(&slot.id);
         let durability = self.options.durability;
+        let blanks = self.blanks.clone();
         let job = move || -> Result<Option<SlotGuard>> {
+            if absent == Absent::Create {
+                open::begin(&path, &schema::AGENT, &blanks)?;
+            }
             let Some(mut db) = open::open(&path, &schema::AGENT, durability, absent)? else {
                 return Ok(None);
             };
@@ -253,7 +305,7 @@ impl Pool {
             audit::warn_of(link, db.file());
             let backlog = reindex::bring_up_to_date(&mut db)?;
             let file = AgentFile { db, durability, chain, link, unflushed: 0, backlog };
-            *held.state = State::Open(Box::new(OpenFile { file, _ticket: ticket }));
+            *held.state = State::Open(Box::new(OpenFile { file, ticket }));
             Ok(Some(held))
         };
         self.run(job).await?
@@ -272,40 +324,36 @@ impl Pool {
     /// nobody works with.
     async fn ticket(&self, slot: &Arc<Slot>) -> Ticket {
         loop {
-            // Listening begins before looking, so that a slot freed in between is noticed.
-            let mut changed = pin!(self.open.changed.notified());
-            changed.as_mut().enable();
-            {
-                let mut slots = lock(&self.open.slots);
-                if slots.len() < self.open.max {
-                    slots.push(slot.clone());
-                    return Ticket { set: Arc::downgrade(&self.open), id: slot.id.clone() };
+            let line = self.open.line.lock().await;
+            let (least_used, state) = loop {
+                // Listening begins before looking, so that a slot freed in between is noticed.
+                let mut changed = pin!(self.open.changed.notified());
+                changed.as_mut().enable();
+                if let Some(ticket) = self.open.enter(slot) {
+                    return ticket;
                 }
-            }
-            if !self.evict().await {
+                if let Some(found) = self.open.least_used() {
+                    break found;
+                }
                 changed.await;
+            };
+            // Several are closed at once: closing waits for the disk.
+            drop(line);
+            if let Some(ticket) = self.close(&least_used, state, State::Closed, Some(slot)).await {
+                return ticket;
             }
         }
-    }
-
-    /// Closes the least recently used file that nobody works with. False if there is none.
-    async fn evict(&self) -> bool {
-        let mut candidates = lock(&self.open.slots).clone();
-        candidates.sort_by_key(|slot| slot.last_use.load(Ordering::Relaxed));
-        for slot in candidates {
-            if let Ok(state) = slot.state.clone().try_lock_owned()
-                && matches!(*state, State::Open(_))
-            {
-                self.close(&slot, state, State::Closed).await;
-                return true;
-            }
-        }
-        false
     }
 
     /// Closes the file of a slot. An agent without unfinished turns and deliveries stops being
-    /// busy; see `busy` for why that is safe here.
-    async fn close(&self, slot: &Slot, mut state: OwnedMutexGuard<State>, next: State) {
+    /// busy; see `busy` for why that is safe here. The right to have it open goes to the heir.
+    async fn close(
+        &self,
+        slot: &Slot,
+        mut state: OwnedMutexGuard<State>,
+        next: State,
+        heir: Option<&Arc<Slot>>,
+    ) -> Option<Ticket> {
         let told = NotifyOnDrop(self.open.clone());
         let job = move || {
             let used = match &*state {
@@ -324,18 +372,25 @@ impl Pool {
                 (State::Open(open), State::Closed) => open.file.flush_for_good(),
                 _ => None,
             };
-            *state = next;
-            // What can't be read is looked at again at the next start.
-            (used.unwrap_or_default(), flushed, SlotGuard { state, _told: told })
+            let ticket = match std::mem::replace(&mut *state, next) {
+                State::Open(open) => Some(open.ticket),
+                State::Closed | State::Retired => None,
+            };
+            let held = SlotGuard { state, _told: told };
+            // What can't be read is looked at again at the next start. The ticket stands before
+            // what is held: should nobody wait for it any more, it is dropped first.
+            (used.unwrap_or_default(), flushed, ticket, held)
         };
-        let closed = match self.run(job).await {
-            Ok((used, Some(head), held)) => {
-                let due = ToAnchor { head, is_flushed: true, goes_back: false };
-                self.daemon.anchor(&slot.id, due).await;
-                Ok((used, held))
+        let (closed, ticket) = match self.run(job).await {
+            Ok((used, flushed, ticket, held)) => {
+                let ticket = heir.and_then(|heir| Some(ticket?.pass_to(heir)));
+                if let Some(head) = flushed {
+                    let due = ToAnchor { head, is_flushed: true, goes_back: false };
+                    self.daemon.anchor(&slot.id, due).await;
+                }
+                (Ok((used, held)), ticket)
             }
-            Ok((used, None, held)) => Ok((used, held)),
-            Err(error) => Err(error),
+            Err(error) => (Err(error), None),
         };
         let cleared = match closed {
             Ok((Some(used), held)) if self.daemon.is_busy(&slot.id) => {
@@ -349,6 +404,7 @@ impl Pool {
         if let Err(error) = cleared {
             tracing::warn!(agent = %slot.id, %error, "a database could not be closed in order");
         }
+        ticket
     }
 
     pub(crate) async fn close_idle(&self, idle_for: Duration) {
@@ -360,7 +416,7 @@ impl Pool {
                 && let Ok(state) = slot.state.clone().try_lock_owned()
                 && matches!(*state, State::Open(_))
             {
-                self.close(&slot, state, State::Closed).await;
+                self.close(&slot, state, State::Closed, None).await;
             }
         }
     }
@@ -374,7 +430,7 @@ impl Pool {
         // while the old one still works with it.
         let Some(slot) = lock(&self.slots).get(id).cloned() else { return };
         let state = slot.state.clone().lock_owned().await;
-        self.close(&slot, state, State::Retired).await;
+        self.close(&slot, state, State::Retired, None).await;
         self.daemon.forget_head(id);
         let mut slots = lock(&self.slots);
         if slots.get(id).is_some_and(|present| Arc::ptr_eq(present, &slot)) {
@@ -391,7 +447,7 @@ impl Pool {
         for slot in slots {
             let state = slot.state.clone().lock_owned().await;
             if matches!(*state, State::Open(_)) {
-                self.close(&slot, state, State::Closed).await;
+                self.close(&slot, state, State::Closed, None).await;
             }
         }
     }

@@ -7,7 +7,7 @@
 )]
 
 use super::audit;
-use super::open::{Absent, open};
+use super::open::{Absent, begin, open};
 use super::schema::AGENT;
 use super::sql::Db;
 use crate::chain::{Anchor, Anchored, Chain, Head};
@@ -403,4 +403,71 @@ fn settings_are_as_promised() {
             db.read(|sql| sql.query_row("PRAGMA journal_mode", [], |row| row.get(0))).unwrap();
         assert_eq!(mode, "wal");
     }
+}
+
+/// All that a schema says, and the settings in the header.
+fn shape(path: &std::path::Path) -> (Vec<(String, String)>, Vec<i64>) {
+    let db = open(path, &AGENT, Durability::Process, Absent::Create).unwrap().unwrap();
+    db.read(|sql| {
+        let mut rows =
+            sql.prepare("SELECT name, coalesce(sql, '') FROM sqlite_schema ORDER BY name")?;
+        let rows = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let header = ["user_version", "application_id", "page_size", "auto_vacuum"]
+            .map(|field| sql.query_row(&format!("PRAGMA {field}"), [], |row| row.get(0)).unwrap());
+        let mode: String = sql.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;
+        assert_eq!(mode, "wal");
+        Ok((rows.collect::<rusqlite::Result<_>>()?, header.to_vec()))
+    })
+    .unwrap()
+}
+
+#[test]
+fn a_file_begun_as_a_copy_is_as_one_made_step_by_step() {
+    let home = tempfile::tempdir().unwrap();
+    let blanks = std::sync::OnceLock::new();
+    let (copied, made) = (home.path().join("copied.db"), home.path().join("made.db"));
+    begin(&copied, &AGENT, &blanks).unwrap();
+    assert!(std::fs::metadata(&copied).unwrap().len() > 4_096);
+    assert_eq!(shape(&copied), shape(&made));
+
+    // A file that is there stays as it is, and a log without its file is not written into a new one.
+    let before = std::fs::read(&made).unwrap();
+    begin(&made, &AGENT, &blanks).unwrap();
+    assert_eq!(std::fs::read(&made).unwrap(), before);
+    let left = home.path().join("left.db");
+    std::fs::write(home.path().join("left.db-wal"), "of another life").unwrap();
+    begin(&left, &AGENT, &blanks).unwrap();
+    assert!(!left.exists());
+    assert_eq!(shape(&left), shape(&made));
+}
+
+#[tokio::test]
+async fn many_files_take_turns_at_few_places() {
+    let home = tempfile::tempdir().unwrap();
+    let key = AuditKey::from_bytes([9; 32]);
+    let options = StoreOptions {
+        durability: Durability::Process,
+        open_max: 2,
+        ..StoreOptions::new(home.path().to_owned(), key)
+    };
+    let store = Store::open(options, World::real().unwrap()).await.unwrap();
+    let owner = store.claim("test").await.unwrap();
+    // All at once, each several times: whoever waits gets a place, and no more are open than may be.
+    let mut each = tokio::task::JoinSet::new();
+    for number in 0..40 {
+        let (store, a) = (store.clone(), owner.agent(&agent(&format!("a{}", number % 20))));
+        each.spawn(async move {
+            for _ in 0..4 {
+                a.commit(vec![AgentCommand::Audit(entry("x"))]).await.unwrap();
+                assert!(store.open_count() <= 2);
+            }
+        });
+    }
+    each.join_all().await;
+    for number in 0..20 {
+        let report = owner.agent(&agent(&format!("a{number}"))).audit_verify().await.unwrap();
+        assert!(report.ok);
+        assert_eq!(report.records, 8);
+    }
+    store.shutdown().await;
 }
