@@ -34,6 +34,7 @@ mod tokens;
 
 pub use auth::AdminToken;
 pub use gauntlet::Programs;
+pub use openapi::described;
 pub use platforms::Platforms;
 pub use serve::{serve, serve_local};
 pub use system::Listening;

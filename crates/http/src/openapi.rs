@@ -78,8 +78,13 @@ impl utoipa::Modify for Token {
 }
 
 /// The OpenAPI description.
-pub async fn document() -> Json<utoipa::openapi::OpenApi> {
+pub fn described() -> utoipa::openapi::OpenApi {
     let mut document = Document::openapi();
     document.merge(insula_api::described());
-    Json(document)
+    document
+}
+
+/// The description, as it is served.
+pub async fn document() -> Json<utoipa::openapi::OpenApi> {
+    Json(described())
 }

@@ -2,13 +2,12 @@
 //! daemon would.
 
 use super::cast;
+use super::looks::{get, look};
 use super::pages;
 use super::stage::{OPERATOR, Open, Stage};
 use super::stranger;
 use super::trace::{Chat, Joining, Room, Step, Verdict};
 use anyhow::Result;
-use axum::body::{Body, to_bytes};
-use axum::http::{Request, header};
 use insula_channel::{Envelope, EventId, Happening, Message, MessageId, Quoted, Sender};
 use insula_domain::{
     AccountId, Address, AgentId, ChatId, ChatType, Integrity, Label, Platform, SessionKey, Source,
@@ -26,43 +25,6 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError};
-use tower::ServiceExt as _;
-
-/// What whoever has the token of an agent looks at. Names of agents that may or may not be there
-/// answer alike.
-const LOOKS: [&str; 31] = [
-    "/api/agents",
-    "/api/agents/b",
-    "/api/agents/b/context",
-    "/api/agents/b/tools",
-    "/api/agents/b/mcp",
-    "/api/agents/b/approvals",
-    "/api/agents/b/grants",
-    "/api/agents/b/deliveries",
-    "/api/agents/b/pairing",
-    "/api/agents/b/sessions",
-    "/api/agents/b/sessions/search?q=garden",
-    "/api/agents/b/turns",
-    "/api/agents/b/skills",
-    "/api/agents/b/memory",
-    "/api/agents/b/memory/search?q=tea",
-    "/api/agents/b/secrets",
-    "/api/agents/b/audit",
-    "/api/agents/b/audit/verify",
-    "/api/agents/b/usage",
-    "/api/agents/b/jobs",
-    "/api/agents/b/jobs/tick/runs",
-    "/api/jobs",
-    "/api/boards",
-    "/api/boards/plot-b/cards",
-    "/api/boards/commons/cards",
-    "/api/agents/alpha",
-    "/api/agents/ghost/sessions",
-    "/api/agents/a/audit",
-    "/api/approvals",
-    "/v1/models",
-    "/v1/models/alpha",
-];
 
 /// Makes the token of the agent that is watched.
 pub async fn make_token(stage: &Stage, open: &Open) -> Result<()> {
@@ -102,33 +64,6 @@ fn room(id: &str, room: Room) -> String {
         Room::Own => pages::den(id),
         Room::Common => pages::COMMON.to_owned(),
     }
-}
-
-async fn get(open: &Open, token: &str, path: &str) -> String {
-    let request = Request::get(path)
-        .header(header::AUTHORIZATION, format!("Bearer {token}"))
-        .header(header::HOST, "127.0.0.1")
-        .body(Body::empty());
-    let Ok(request) = request else { return "no request".to_owned() };
-    let Ok(response) = open.router.clone().oneshot(request).await;
-    let status = response.status();
-    let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap_or_default();
-    format!("{path}: {status} {}", String::from_utf8_lossy(&bytes))
-}
-
-/// Looks at everything that the token of the agent that is watched shows, and at its figures.
-pub async fn look(stage: &Stage, open: &Open) -> String {
-    let token = stage.tokens().get(cast::WATCHED).cloned().unwrap_or_default();
-    for path in LOOKS {
-        let seen = get(open, &token, path).await;
-        stage.observed.note("look", seen);
-    }
-    let figures = get(open, open.admin.reveal(), "/metrics").await;
-    let own = figures.lines().filter(|line| line.contains(&format!("=\"{}", cast::WATCHED)));
-    let own: Vec<&str> =
-        own.filter(|line| line.contains("=\"b\"") || line.contains("=\"bbot\"")).collect();
-    stage.observed.note("metrics", own.join("\n"));
-    "looked".to_owned()
 }
 
 /// Something happens to another agent; first it is added, should it not be there.
@@ -504,7 +439,7 @@ async fn recreate(stage: &Stage, open: &Open, id: &AgentId) -> String {
 }
 
 impl Stage {
-    fn tokens(&self) -> MutexGuard<'_, BTreeMap<String, String>> {
+    pub(super) fn tokens(&self) -> MutexGuard<'_, BTreeMap<String, String>> {
         self.tokens.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

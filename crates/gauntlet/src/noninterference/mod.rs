@@ -29,6 +29,7 @@ mod dice;
 mod disk;
 pub mod generate;
 pub mod golden;
+mod looks;
 pub mod observe;
 mod pages;
 mod pair;

@@ -6,6 +6,7 @@ use super::act;
 use super::cast::{self, WATCHED};
 use super::clock::{SteppedClock, quiet};
 use super::disk::Ground;
+use super::looks;
 use super::observe::Observed;
 use super::pages::{self, Pages, ToGateway};
 use super::platform::Accounts;
@@ -186,7 +187,7 @@ impl Stage {
         }
         self.release().await;
         self.clock.advance(Duration::from_millis(END_MS)).await;
-        let seen = act::look(self, &open).await;
+        let seen = looks::look(self, &open).await;
         self.observed.note("step", format!("at the end: {seen}"));
         self.close(&open).await;
         Ok(self.plan.steps.len() + 1)
