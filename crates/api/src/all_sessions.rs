@@ -81,7 +81,7 @@ pub async fn list(
     };
     let mut told = Vec::with_capacity(found.len());
     for (agent, session) in found {
-        let begins = first_words(&api, &agent, &session).await?;
+        let begins = agent.store.in_passing(first_words(&api, &agent, &session)).await?;
         let numbers = Numbers::of(&caller, &agent.store);
         let (agent, session) = (agent.id.to_string(), SessionView::of(&numbers, session));
         told.push(SessionAnywhere { agent, session, begins });
@@ -129,7 +129,7 @@ async fn of_all(
         if all.is_enough(written) {
             break;
         }
-        let sessions = agent.store.sessions(None, OF_ONE_MAX).await?;
+        let sessions = agent.store.in_passing(agent.store.sessions(None, OF_ONE_MAX)).await?;
         let meant = sessions.into_iter().filter(is_meant);
         all.add(meant.map(|session| (session.active_at, (agent.clone(), session))));
     }

@@ -2,6 +2,7 @@
 
 use crate::Api;
 use crate::caller::Caller;
+use crate::each::{ask_each, serving};
 use crate::error::{ApiError, ErrorBody};
 use crate::id::{Id, kept};
 use crate::numbers::{Number, Numbers};
@@ -14,6 +15,7 @@ use insula_registry::AgentContext;
 use insula_store::Approval;
 use insula_turns::approvals::{AnswerError, ApprovalAnswer, ApprovalDuration};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use utoipa::ToSchema;
 
 /// A call that waits for an answer.
@@ -142,18 +144,14 @@ pub async fn list_all(
     State(api): State<Api>,
     caller: Caller,
 ) -> Result<Json<Vec<ApprovalView>>, ApiError> {
-    let mut all = Vec::new();
-    let Some(engine) = &api.engine else { return Ok(Json(all)) };
-    let asking = engine.approvals().asking();
-    let snapshot = api.registry.snapshot();
+    let Some(engine) = &api.engine else { return Ok(Json(Vec::new())) };
     // Agents at rest are left at rest: only those with a question are opened.
-    for id in asking {
-        let context = snapshot.agents.get(&id).and_then(|entry| entry.state.context());
-        if let Some(agent) = context {
-            all.extend(waiting(&api, &caller, agent).await?);
-        }
-    }
-    Ok(Json(all))
+    let asking = engine.approvals().asking();
+    let mut agents = serving(&api.registry);
+    agents.retain(|agent| asking.contains(&agent.id));
+    let of_each = async |agent: Arc<AgentContext>| waiting(&api, &caller, &agent).await;
+    let all = ask_each(agents, of_each).await?;
+    Ok(Json(all.into_iter().flatten().collect()))
 }
 
 /// Answers what waits.

@@ -3,14 +3,16 @@
 
 use crate::Api;
 use crate::caller::Caller;
+use crate::each::{ask_each, serving};
 use crate::error::{ApiError, ErrorBody};
 use crate::jobs::{JobShown, RunShown, run_shown, shown};
 use crate::refusal::not_found;
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{OriginalUri, Query, State};
+use axum::http::HeaderValue;
+use axum::http::header::LINK;
 use axum::response::{IntoResponse as _, Response};
-use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use insula_config::job::{BOOT, HEARTBEAT};
 use insula_registry::AgentContext;
 use insula_registry::jobs::{JobOrigin, JobView};
@@ -27,8 +29,8 @@ const DAYS_MAX: i64 = 62;
 const MOMENTS_MAX: usize = 70;
 /// Runs that are told of one job, the newest.
 const RUNS_TOLD: usize = 24;
-/// Agents whose databases are asked at the same time.
-const AT_ONCE: usize = 8;
+/// Agents that one answer tells of.
+const AGENTS_TOLD: usize = 100;
 
 /// Over which time, and whose.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -41,6 +43,8 @@ pub struct Span {
     until: Option<String>,
     /// The jobs of this agent alone.
     agent: Option<String>,
+    /// Only those of agents after this one.
+    after: Option<String>,
 }
 
 /// A job on the calendar.
@@ -97,8 +101,16 @@ async fn of_job(
     })
 }
 
+/// Where the rest of a calendar is.
+fn link(after: &str, (from, until): (i64, i64)) -> HeaderValue {
+    let [from, until] = [from, until].map(|at| Timestamp::from_millis(at).to_string());
+    let target = format!("</api/calendar?after={after}&from={from}&until={until}>; rel=\"next\"");
+    // An id of an agent and two moments are such a value.
+    HeaderValue::try_from(target).unwrap_or_else(|_| HeaderValue::from_static(""))
+}
+
 /// The jobs of all agents that the caller may read, over some days: when each is due and how its
-/// runs went.
+/// runs went. Of a hundred agents at once: the header `link` says where the next are.
 #[utoipa::path(get, path = "/api/calendar", params(Span),
     responses((status = 200, body = [CalendarJob]), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody)), security(("token" = [])))]
 pub async fn calendar(
@@ -112,7 +124,7 @@ pub async fn calendar(
     {
         return Ok(not_found(original).await);
     }
-    let Query(Span { from, until, agent }) = span?;
+    let Query(Span { from, until, agent, after }) = span?;
     let now = api.world.clock.now();
     let from = moment("from", from.as_deref())?.unwrap_or_else(|| now.as_millis());
     let until = moment("until", until.as_deref())?.unwrap_or(from.saturating_add(7 * DAY_MS));
@@ -120,24 +132,25 @@ pub async fn calendar(
         let message = format!("`until` comes after `from`, and {DAYS_MAX} days after at most");
         return Err(ApiError::invalid(message));
     }
-    let snapshot = api.registry.snapshot();
-    let asked = snapshot.agents.iter().filter(|(id, _)| {
-        caller.may(id, Verb::Read) && agent.as_deref().is_none_or(|it| it == id.as_str())
+    let mut agents = serving(&api.registry);
+    agents.retain(|it| {
+        caller.may(&it.id, Verb::Read)
+            && agent.as_deref().is_none_or(|agent| agent == it.id.as_str())
+            && after.as_deref().is_none_or(|after| it.id.as_str() > after)
     });
-    let agents: Vec<Arc<AgentContext>> =
-        asked.filter_map(|(_, entry)| entry.state.context().cloned()).collect();
-    let (jobs, actor) = (&api.jobs, caller.actor());
-    let all: Vec<Vec<CalendarJob>> = stream::iter(agents)
-        .map(async |agent| {
-            let mut told = Vec::new();
-            for view in jobs.seen_by(&agent, &actor).await? {
-                told.push(of_job(&agent, &view, (now, from, until)).await?);
-            }
-            Ok::<_, ApiError>(told)
-        })
-        .buffered(AT_ONCE)
-        .try_collect()
-        .await?;
-    let all: Vec<CalendarJob> = all.into_iter().flatten().collect();
-    Ok(Json(all).into_response())
+    let next = agents.get(AGENTS_TOLD).and(agents.get(AGENTS_TOLD - 1));
+    let next = next.map(|last| link(last.id.as_str(), (from, until)));
+    agents.truncate(AGENTS_TOLD);
+    let (jobs, actor) = (&api.jobs, &caller.actor());
+    let look = async |agent: Arc<AgentContext>| {
+        let mut told = Vec::new();
+        for view in jobs.seen_by(&agent, actor).await? {
+            told.push(of_job(&agent, &view, (now, from, until)).await?);
+        }
+        Ok::<_, ApiError>(told)
+    };
+    let all: Vec<CalendarJob> = ask_each(agents, look).await?.into_iter().flatten().collect();
+    let mut answer = Json(all).into_response();
+    answer.headers_mut().extend(next.map(|next| (LINK, next)));
+    Ok(answer)
 }

@@ -4,6 +4,7 @@
 use crate::Api;
 use crate::approvals::ApprovalView;
 use crate::caller::Caller;
+use crate::each::ask_each;
 use crate::error::{ApiError, ErrorBody};
 use crate::grants::{self, GrantView};
 use crate::integrity::IntegrityView;
@@ -19,6 +20,7 @@ use insula_domain::command::CommandFinding;
 use insula_registry::AgentContext;
 use insula_registry::tokens::Verb;
 use insula_store::{AuditFilter, AuditPart, AuditRecord, KindFilter, MessageSeq, SessionRef};
+use insula_turns::Engine;
 use insula_world::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -215,31 +217,43 @@ pub async fn waiting(
     let Some(engine) = &api.engine else { return Ok(Json(Value::Array(vec![])).into_response()) };
     // Agents at rest are left at rest: only those with a question are opened.
     let asking = engine.approvals().asking();
-    let mut all = Vec::new();
-    for (_, agent) in own.iter().filter(|(_, agent)| asking.contains(&agent.id)) {
-        let numbers = Numbers::of(&caller, &agent.store);
-        for approval in engine.approvals().list(agent).await? {
-            // What was answered meanwhile waits no longer.
-            let Some(grounds) = engine.approvals().grounds(agent, &approval.id) else { continue };
-            let session = agent.store.session(SessionRef::Id(approval.session)).await?;
-            let last = agent.store.messages_before(approval.session, MessageSeq::END, 1).await?;
-            let label = last.first().map(|message| &*message.label).unwrap_or_default();
-            all.push((
-                approval.asked_at,
-                WaitingView {
-                    conversation: session.map(|it| it.key.into()),
-                    by: grounds.by.map(Into::into),
-                    found: grounds.found.map(|it| FindingView::of(&api, &agent.id, it)),
-                    integrity: (&integrity_of(label)).into(),
-                    widest: grounds.widest.as_str(),
-                    approval: ApprovalView::of(&agent.id, &numbers, approval),
-                },
-            ));
-        }
-    }
+    let own = own.into_iter().map(|(_, agent)| agent);
+    let asking = own.filter(|agent| asking.contains(&agent.id)).collect();
+    let of_each =
+        async |agent: Arc<AgentContext>| questions_of(&api, engine, &caller, &agent).await;
+    let mut all: Vec<_> = ask_each(asking, of_each).await?.into_iter().flatten().collect();
     all.sort_by_key(|(at, _)| *at);
     let all: Vec<WaitingView> = all.into_iter().map(|(_, it)| it).collect();
     Ok(Json(all).into_response())
+}
+
+/// What waits at one agent, and since when.
+async fn questions_of(
+    api: &Api,
+    engine: &Engine,
+    caller: &Caller,
+    agent: &AgentContext,
+) -> Result<Vec<(Timestamp, WaitingView)>, ApiError> {
+    let (numbers, mut all) = (Numbers::of(caller, &agent.store), Vec::new());
+    for approval in engine.approvals().list(agent).await? {
+        // What was answered meanwhile waits no longer.
+        let Some(grounds) = engine.approvals().grounds(agent, &approval.id) else { continue };
+        let session = agent.store.session(SessionRef::Id(approval.session)).await?;
+        let last = agent.store.messages_before(approval.session, MessageSeq::END, 1).await?;
+        let label = last.first().map(|message| &*message.label).unwrap_or_default();
+        all.push((
+            approval.asked_at,
+            WaitingView {
+                conversation: session.map(|it| it.key.into()),
+                by: grounds.by.map(Into::into),
+                found: grounds.found.map(|it| FindingView::of(api, &agent.id, it)),
+                integrity: (&integrity_of(label)).into(),
+                widest: grounds.widest.as_str(),
+                approval: ApprovalView::of(&agent.id, &numbers, approval),
+            },
+        ));
+    }
+    Ok(all)
 }
 
 /// How questions ended at all agents that the caller may read, the newest first.
@@ -259,17 +273,27 @@ pub async fn answered(
         if all.is_enough(*written) {
             break;
         }
-        let numbers = Numbers::of(&caller, &agent.store);
-        for (kind, outcome) in ENDS {
-            // Each by its index: there may be a great many records of other kinds.
-            let kind = KindFilter::Exactly(kind.into());
-            let filter = AuditFilter { kind, ..AuditFilter::default() };
-            let records = agent.store.audit(filter, AuditPart::Newest, limit).await?;
-            let of = |it: AuditRecord| (it.at, AnsweredView::of(agent, &numbers, outcome, it));
-            all.add(records.into_iter().map(of));
-        }
+        all.add(agent.store.in_passing(answers_of(&caller, agent, limit)).await?);
     }
     Ok(Json(all.all().collect::<Vec<AnsweredView>>()).into_response())
+}
+
+/// The newest answers at one agent.
+async fn answers_of(
+    caller: &Caller,
+    agent: &AgentContext,
+    limit: usize,
+) -> Result<Vec<(Timestamp, AnsweredView)>, ApiError> {
+    let (numbers, mut all) = (Numbers::of(caller, &agent.store), Vec::new());
+    for (kind, outcome) in ENDS {
+        // Each by its index: there may be a great many records of other kinds.
+        let kind = KindFilter::Exactly(kind.into());
+        let filter = AuditFilter { kind, ..AuditFilter::default() };
+        let records = agent.store.audit(filter, AuditPart::Newest, limit).await?;
+        let of = |it: AuditRecord| (it.at, AnsweredView::of(agent, &numbers, outcome, it));
+        all.extend(records.into_iter().map(of));
+    }
+    Ok(all)
 }
 
 /// What the agents whose questions the caller may answer were allowed for longer than once.
@@ -281,9 +305,8 @@ pub async fn granted(
     original: OriginalUri,
 ) -> Result<Response, ApiError> {
     let Some(own) = own(&api, &caller, Verb::Approve) else { return Ok(not_found(original).await) };
-    let mut all = Vec::new();
-    for (_, agent) in &own {
-        all.extend(grants::of(&caller, agent).await?);
-    }
-    Ok(Json(all).into_response())
+    let agents = own.into_iter().map(|(_, agent)| agent).collect();
+    let of_each = async |agent: Arc<AgentContext>| grants::of(&caller, &agent).await;
+    let all: Vec<Vec<GrantView>> = ask_each(agents, of_each).await?;
+    Ok(Json(all.into_iter().flatten().collect::<Vec<GrantView>>()).into_response())
 }

@@ -2,6 +2,7 @@
 
 use crate::Api;
 use crate::caller::Caller;
+use crate::each::{ask_each, serving};
 use crate::error::{ApiError, ErrorBody};
 use crate::id::{Id, kept};
 use axum::Json;
@@ -172,14 +173,10 @@ pub async fn list_all(
     State(api): State<Api>,
     caller: Caller,
 ) -> Result<Json<Vec<JobShown>>, ApiError> {
-    let (mut all, now) = (Vec::new(), api.world.clock.now());
-    for entry in api.registry.snapshot().agents.values() {
-        if let Some(agent) = entry.state.context() {
-            let views = api.jobs.seen_by(agent, &caller.actor()).await?;
-            all.extend(views.iter().map(|view| shown(view, now)));
-        }
-    }
-    Ok(Json(all))
+    let (jobs, actor, now) = (&api.jobs, &caller.actor(), api.world.clock.now());
+    let look = async |agent: Arc<AgentContext>| jobs.seen_by(&agent, actor).await;
+    let all = ask_each(serving(&api.registry), look).await?;
+    Ok(Json(all.iter().flatten().map(|view| shown(view, now)).collect()))
 }
 
 /// Adds a job.

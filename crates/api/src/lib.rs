@@ -17,6 +17,7 @@ mod context;
 mod conversations;
 mod costs;
 mod deliveries;
+mod each;
 mod editor;
 mod error;
 mod events;

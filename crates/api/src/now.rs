@@ -50,7 +50,7 @@ pub async fn now(
             continue;
         }
         let store = api.store.agent(&it.session.agent);
-        let turn = store.turn(it.turn).await?;
+        let turn = store.in_passing(store.turn(it.turn)).await?;
         told.push(UnderWayView {
             agent: it.session.agent.to_string(),
             turn: Numbers::of(&caller, &store).turn(it.turn),

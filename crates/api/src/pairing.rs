@@ -2,6 +2,7 @@
 
 use crate::Api;
 use crate::caller::Caller;
+use crate::each::{ask_each, serving};
 use crate::error::{ApiError, ErrorBody};
 use crate::id::{Id, kept};
 use axum::Json;
@@ -13,6 +14,7 @@ use insula_registry::AgentContext;
 use insula_registry::access::PairError;
 use insula_store::{JoinedChat, Pairing, PairingRequest, PlatformUser};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use utoipa::ToSchema;
 
 /// Somebody who asks to be let in, or was; or a chat that the agent was added to.
@@ -126,13 +128,9 @@ pub async fn list(State(api): State<Api>, Id(id): Id) -> Result<Json<Vec<Pairing
 /// Who asks to be let in at any agent and who was.
 #[utoipa::path(get, path = "/api/pairing", responses((status = 200, body = [PairingView])), security(("token" = [])))]
 pub async fn list_all(State(api): State<Api>) -> Result<Json<Vec<PairingView>>, ApiError> {
-    let mut all = Vec::new();
-    for entry in api.registry.snapshot().agents.values() {
-        if let Some(agent) = entry.state.context() {
-            all.extend(of_agent(&api, agent).await?);
-        }
-    }
-    Ok(Json(all))
+    let of_each = async |agent: Arc<AgentContext>| of_agent(&api, &agent).await;
+    let all = ask_each(serving(&api.registry), of_each).await?;
+    Ok(Json(all.into_iter().flatten().collect()))
 }
 
 /// Lets in whoever was given this code.

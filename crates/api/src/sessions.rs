@@ -386,7 +386,8 @@ pub async fn search_all(
     let snapshot = api.registry.snapshot();
     let mut all = Vec::new();
     for agent in snapshot.agents.values().filter_map(|entry| entry.state.context()) {
-        let found = found(&api, &caller, agent, &q, None, limit).await?;
+        let look = found(&api, &caller, agent, &q, None, limit);
+        let found = agent.store.in_passing(look).await?;
         let id = agent.id.as_str();
         all.extend(found.into_iter().map(|found| FoundAnywhere { agent: id.to_owned(), found }));
         // Times are of one form, which sorts as it reads.

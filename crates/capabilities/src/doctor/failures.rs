@@ -3,33 +3,36 @@
 use super::{DoctorFinding, Status, finding};
 use crate::Capabilities;
 use crate::failures::{cause, latest};
+use insula_registry::AgentContext;
 use insula_registry::registry::AgentState;
 
 /// The last failure of each agent that had one among its latest turns.
 pub(super) async fn examine(caps: &Capabilities) -> Vec<DoctorFinding> {
     let snapshot = caps.registry.snapshot();
     let mut findings = Vec::new();
-    for (id, entry) in &snapshot.agents {
+    for entry in snapshot.agents.values() {
         let AgentState::Ready(agent) = &entry.state else { continue };
-        // One whose store can't be read is told of by those who look at stores.
-        let Ok((failed, of)) = latest(agent).await else { continue };
-        let Some(last) = failed.first() else { continue };
-        let why = cause(agent, last.id).await.ok().flatten();
-        let why = why.map_or("for a reason that was not noted", |it| it.as_str());
-        let when = last.ended_at.unwrap_or(last.accepted_at);
-        // The latest of all says how it stands now.
-        let is_last = agent
-            .store
-            .turns(None, 1)
-            .await
-            .is_ok_and(|it| it.first().is_some_and(|turn| turn.id == last.id));
-        let status = if is_last { Status::Bad } else { Status::Notice };
-        let detail = format!(
-            "{} of the last {of} turns failed; the last, at {when}: {why}; `insula turns show {id} {}` has all of it",
-            failed.len(),
-            last.id,
-        );
-        findings.push(finding(&format!("turns of {id}"), status, detail));
+        findings.extend(agent.store.in_passing(of_agent(agent)).await);
     }
     findings
+}
+
+async fn of_agent(agent: &AgentContext) -> Option<DoctorFinding> {
+    let id = &agent.id;
+    // One whose store can't be read is told of by those who look at stores.
+    let (failed, of) = latest(agent).await.ok()?;
+    let last = failed.first()?;
+    let why = cause(agent, last.id).await.ok().flatten();
+    let why = why.map_or("for a reason that was not noted", |it| it.as_str());
+    let when = last.ended_at.unwrap_or(last.accepted_at);
+    // The latest of all says how it stands now.
+    let latest = agent.store.turns(None, 1).await;
+    let is_last = latest.is_ok_and(|it| it.first().is_some_and(|turn| turn.id == last.id));
+    let status = if is_last { Status::Bad } else { Status::Notice };
+    let detail = format!(
+        "{} of the last {of} turns failed; the last, at {when}: {why}; `insula turns show {id} {}` has all of it",
+        failed.len(),
+        last.id,
+    );
+    Some(finding(&format!("turns of {id}"), status, detail))
 }

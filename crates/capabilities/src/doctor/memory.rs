@@ -10,10 +10,9 @@ const NAMED_MAX: usize = 5;
 pub(super) async fn examine(caps: &Capabilities) -> Option<DoctorFinding> {
     let mut troubles = Vec::new();
     for (id, entry) in &caps.registry.snapshot().agents {
-        let Some(memory) = entry.state.context().and_then(|context| context.memory.as_ref()) else {
-            continue;
-        };
-        match memory.keeper.troubles().await {
+        let Some(context) = entry.state.context() else { continue };
+        let Some(memory) = &context.memory else { continue };
+        match context.store.in_passing(memory.keeper.troubles()).await {
             Ok(found) => troubles.extend(found.iter().map(|it| format!("agents/{id}/{it}"))),
             Err(error) => troubles.push(format!("{id}: {error}")),
         }

@@ -9,6 +9,8 @@ import { ago, count, took, usd } from "../src/lib/words.js";
 import { apart, byTurn, unmarked } from "../src/lib/transcript.js";
 import { heard } from "../src/lib/talk_state.js";
 import { graph, related } from "../src/lib/graph.js";
+import { nextOf } from "../src/lib/api.js";
+import { oneByOne } from "../src/lib/one.js";
 import { parse, to } from "../src/lib/router.js";
 
 test("events are read whole however the stream is cut", () => {
@@ -156,4 +158,26 @@ test("the map shows what leads to a thing and what it leads to, and nothing of o
   assert.ok(!near.has("agent:b") && !near.has("binding:1"));
   assert.deepEqual([...related(all, "tool:terminal")].filter((it) => it.startsWith("agent:")), ["agent:a"]);
   assert.equal(all.reached.find((it) => it.id === "tool:todo").count, 2);
+});
+
+test("what is asked for again and again comes to its end each time, and once more for all who asked meanwhile", async () => {
+  const ends = [];
+  const again = oneByOne(() => new Promise((done) => ends.push(done)));
+  const first = again();
+  const later = [again(), again(), again()];
+  assert.equal(ends.length, 1, "one at a time");
+  ends[0]("one");
+  assert.equal(await first, "one");
+  await new Promise((done) => setImmediate(done));
+  assert.equal(ends.length, 2);
+  ends[1]("two");
+  assert.deepEqual(await Promise.all(later), ["two", "two", "two"]);
+  again();
+  assert.equal(ends.length, 3);
+});
+
+test("a list says where its rest is", () => {
+  assert.equal(nextOf('</api/calendar?after=a099>; rel="next"'), "/api/calendar?after=a099");
+  assert.equal(nextOf(null), null);
+  assert.equal(nextOf('</x>; rel="prev"'), null);
 });

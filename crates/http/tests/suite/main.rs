@@ -9,6 +9,7 @@
     reason = "tests touch files, processes and clocks, and fail by panicking"
 )]
 
+mod at_rest;
 mod configuration;
 mod gauntlet;
 mod hooks;

@@ -80,6 +80,9 @@ pub trait AgentBackend:
     /// Applies a batch whole or not at all.
     async fn commit(&self, batch: Vec<AgentCommand>, lease: &Lease) -> Result<Committed>;
 
+    /// Begins a look in passing; waits while there are too many.
+    async fn visit(&self) -> Box<dyn Visit>;
+
     /// How often something was erased.
     fn erasures(&self) -> u64;
 
@@ -205,6 +208,14 @@ pub trait AgentBackend:
 
     /// Messages of one scope, by their words.
     async fn search(&self, scope: &ScopeName, query: &str, limit: usize) -> Result<Vec<Hit>>;
+}
+
+/// A look at one agent in passing. Dropped without an end, what it opened may stay open until
+/// somebody else looks.
+#[async_trait]
+pub trait Visit: Send {
+    /// Closes what the look opened.
+    async fn end(self: Box<Self>);
 }
 
 /// The daemon's part; see [`DaemonStore`](crate::DaemonStore) for what each method means.

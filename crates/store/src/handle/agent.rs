@@ -35,6 +35,16 @@ impl AgentStore {
         &*self.backend
     }
 
+    /// Has this agent looked into in passing: what that opened is closed again, and few agents are
+    /// looked into at once, whoever asks. For lists of all agents, which leave agents at rest as they
+    /// are. No look begins another.
+    pub async fn in_passing<T>(&self, look: impl Future<Output = T>) -> T {
+        let visit = self.backend.visit().await;
+        let found = look.await;
+        visit.end().await;
+        found
+    }
+
     /// How often something was erased since the daemon began. Whoever keeps a copy of what it
     /// read notes this before it reads: a copy with another number may hold what is gone.
     pub fn erasures(&self) -> u64 {

@@ -18,7 +18,7 @@ use super::{
 use crate::agent::{AgentCommand, Committed};
 use crate::approval::{Approval, Grant};
 use crate::audit::{AuditFilter, AuditPart, AuditRecord, AuditReport};
-use crate::backend::AgentBackend;
+use crate::backend::{AgentBackend, Visit};
 use crate::chain::{Bytes32, Chain, Head, Walk};
 use crate::error::{Result, StoreError};
 use crate::foreign::ForeignFile;
@@ -230,6 +230,10 @@ impl AgentBackend for SqliteAgent {
                 return answer.try_recv().unwrap_or(Err(error));
             }
         }
+    }
+
+    async fn visit(&self) -> Box<dyn Visit> {
+        self.pool.visit(&self.slot).await
     }
 
     fn erasures(&self) -> u64 {

@@ -51,6 +51,7 @@ mod turns;
 mod usage;
 mod values;
 mod vectors;
+mod visits;
 
 #[cfg(test)]
 mod audit_tests;

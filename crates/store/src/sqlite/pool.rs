@@ -13,6 +13,7 @@ use super::reindex;
 use super::schema;
 use super::spent;
 use super::turn_reads;
+use super::visits::Visits;
 use crate::chain::Chain;
 use crate::error::{Result, StoreError};
 use crate::feed::FeedChange;
@@ -47,6 +48,7 @@ pub(crate) struct Pool {
     /// How many slots there were.
     incarnations: AtomicU64,
     open: Arc<OpenSet>,
+    pub(crate) visits: Visits,
     /// What a new file begins as, once one was needed.
     blanks: Arc<OnceLock<Box<[u8]>>>,
     uses: AtomicU64,
@@ -67,6 +69,13 @@ pub(crate) struct Slot {
     last_use: AtomicU64,
     /// When that was, in milliseconds of the clock that never goes back.
     last_use_ms: AtomicU64,
+}
+
+impl Slot {
+    /// Whether its file is closed, and nobody is about to open it.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.state.try_lock().is_ok_and(|state| matches!(*state, State::Closed))
+    }
 }
 
 enum State {
@@ -203,6 +212,7 @@ impl Pool {
             prune_at: AtomicU64::new(SLOTS_KEPT_MIN as u64),
             incarnations: AtomicU64::new(0),
             open,
+            visits: Visits::default(),
             blanks: Arc::default(),
             uses: AtomicU64::new(0),
             closed: AtomicBool::new(false),
@@ -412,13 +422,19 @@ impl Pool {
         let open = lock(&self.open.slots).clone();
         for slot in open {
             let last = slot.last_use_ms.load(Ordering::Relaxed);
-            if self.elapsed_ms().saturating_sub(last) >= idle_ms
-                && let Ok(state) = slot.state.clone().try_lock_owned()
-                && matches!(*state, State::Open(_))
-            {
-                self.close(&slot, state, State::Closed, None).await;
+            if self.elapsed_ms().saturating_sub(last) >= idle_ms {
+                self.close_unused(&slot).await;
             }
         }
+    }
+
+    /// Closes a file unless somebody works with it; whether nobody does.
+    pub(crate) async fn close_unused(&self, slot: &Slot) -> bool {
+        let Ok(state) = slot.state.clone().try_lock_owned() else { return false };
+        if matches!(*state, State::Open(_)) {
+            self.close(slot, state, State::Closed, None).await;
+        }
+        true
     }
 
     pub(crate) fn open_count(&self) -> usize {

@@ -12,6 +12,7 @@
 mod common;
 mod crash;
 mod damage;
+mod in_passing;
 mod memory;
 mod recall;
 mod rule_02;

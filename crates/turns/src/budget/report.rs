@@ -98,7 +98,8 @@ pub async fn usage(
         }
     }
     for id in ask {
-        let report = store.agent(&id).usage_since(since).await?;
+        let agent = store.agent(&id);
+        let report = agent.in_passing(agent.usage_since(since)).await?;
         if report.total != Totals::default() {
             let agent = agents.entry(id).or_default();
             (agent.total, agent.today) = (report.total, of_day(&report, today));
@@ -125,7 +126,8 @@ pub async fn keys(
     let agents: BTreeSet<AgentId> = closed.chain(spending.open).collect();
     let mut rows = Vec::new();
     for id in agents {
-        let report = store.agent(&id).usage_since(since).await?;
+        let agent = store.agent(&id);
+        let report = agent.in_passing(agent.usage_since(since)).await?;
         rows.extend(report.keys.into_iter().map(|(key, totals)| (id.clone(), key, totals)));
     }
     Ok(rows)
@@ -144,7 +146,8 @@ pub async fn series(
     let agents: BTreeSet<AgentId> = closed.chain(spending.open).filter(|id| is_asked(id)).collect();
     let mut all = Vec::new();
     for id in agents {
-        let series = store.agent(&id).usage_series(by, since).await?;
+        let agent = store.agent(&id);
+        let series = agent.in_passing(agent.usage_series(by, since)).await?;
         all.push((id, series));
     }
     Ok(all)

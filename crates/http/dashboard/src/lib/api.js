@@ -72,8 +72,25 @@ export function query(path, values) {
   return set.length === 0 ? path : `${path}?${new URLSearchParams(set)}`;
 }
 
+/** Where the rest of a list is, as its answer says. */
+export function nextOf(link) {
+  return /^<([^>]+)>; rel="next"$/.exec(link ?? "")?.[1] ?? null;
+}
+
+/** A whole list that comes in parts, one after the other. */
+async function list(path, options) {
+  const all = [];
+  for (let next = path; next !== null; ) {
+    const answer = await ask("GET", next, undefined, options);
+    all.push(...(await answer.json()));
+    next = nextOf(answer.headers.get("link"));
+  }
+  return all;
+}
+
 export const api = {
   get: (path, options) => json("GET", path, undefined, options),
+  list,
   post: (path, body = {}, options) => json("POST", path, body, options),
   put: (path, body, options) => json("PUT", path, body, options),
   del: (path, options) => json("DELETE", path, undefined, options),

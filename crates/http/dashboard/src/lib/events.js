@@ -1,7 +1,7 @@
 // What happens to all agents that one may read, as it happens. One stream for the whole page.
 import { effect, signal } from "@preact/signals";
 import { api, signedOut } from "./api.js";
-import { me, whoAmI } from "./me.js";
+import { askAgain, me } from "./me.js";
 
 /** `connecting`, `live` or `offline`. */
 export const connection = signal("connecting");
@@ -48,7 +48,7 @@ async function follow(stop) {
           connection.value = "live";
           resync.value += 1;
           // A daemon that started anew may have other agents.
-          if (wasOffline) whoAmI().catch(() => {});
+          if (wasOffline) askAgain();
         },
       });
     } catch (error) {
@@ -70,9 +70,7 @@ function hear({ event, data }) {
     resync.value += 1;
     return;
   }
-  if (event === "changed") {
-    whoAmI().catch(() => {});
-  }
+  if (event === "changed") askAgain();
   tell({ event, agent: data.agent, data });
 }
 

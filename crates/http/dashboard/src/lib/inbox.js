@@ -3,6 +3,7 @@ import { effect, signal } from "@preact/signals";
 import { api, signedOut } from "./api.js";
 import { listen, resync } from "./events.js";
 import { may, mayAny, me } from "./me.js";
+import { oneByOne } from "./one.js";
 
 /** What waits, the oldest first; null until it was read. */
 export const waiting = signal(null);
@@ -14,26 +15,22 @@ const PAUSE_MS = 150;
 /** How often it is read for agents whose events one may not hear. */
 const POLL_MS = 10_000;
 
-let reading = 0;
-
 /** Reads it again. */
-export async function read() {
-  if (!me.value || signedOut.value !== null || !mayAny("approve")) {
+export const read = oneByOne(async () => {
+  const who = me.value?.who;
+  if (!who || signedOut.value !== null || !mayAny("approve")) {
     waiting.value = null;
     return;
   }
-  reading += 1;
-  const mine = reading;
-  try {
-    const told = await api.get("/api/inbox");
-    if (mine === reading) {
-      waiting.value = told;
-      trouble.value = null;
-    }
-  } catch (error) {
-    if (mine === reading) trouble.value = error;
-  }
-}
+  const told = await api.get("/api/inbox").then(
+    (list) => ({ list, error: null }),
+    (error) => ({ list: waiting.value, error }),
+  );
+  // What somebody else was told, who was signed in before, is not for whoever is now.
+  if (me.value?.who !== who) return;
+  waiting.value = told.list;
+  trouble.value = told.error;
+});
 
 /** Whether something may wait of which no event is heard. */
 const isDeaf = () => me.value?.agents.some((it) => it.verbs.includes("approve") && !may(it.id, "read")) ?? false;

@@ -1,6 +1,7 @@
 // Who signed in, and what they may do. Only hides what would be refused: the daemon decides.
 import { computed, signal } from "@preact/signals";
 import { api, pageKey, signedOut } from "./api.js";
+import { oneByOne } from "./one.js";
 
 /** What `/api/me` says; null until it is known. */
 export const me = signal(null);
@@ -35,6 +36,16 @@ export async function whoAmI() {
     signedOut.value ??= "";
     return false;
   }
+}
+
+/** How soon after something changed it is asked again: where many agents begin at once, once for all. */
+const PAUSE_MS = 250;
+const again = oneByOne(() => whoAmI().catch(() => {}));
+let timer = null;
+
+/** Asks again soon: agents may stand otherwise by now, or be others. */
+export function askAgain() {
+  timer ??= setTimeout(() => ((timer = null), again()), PAUSE_MS);
 }
 
 /** Signs in by a token, or by the code of a link that `insula open` made. */

@@ -2,6 +2,7 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { effect } from "@preact/signals";
 import { listen, resync } from "./events.js";
+import { oneByOne } from "./one.js";
 
 /** How soon after one event the next reading may come, so that a flood of them is one. */
 const PAUSE_MS = 250;
@@ -14,21 +15,28 @@ export function useResource(read, deps = [], on = null) {
   const [state, setState] = useState({ data: undefined, error: null, loading: true });
   const latest = useRef(read);
   latest.current = read;
-  const current = useRef(null);
-  const reload = useCallback(() => {
-    current.current?.abort();
-    const mine = new AbortController();
-    current.current = mine;
-    setState((was) => ({ ...was, loading: true }));
-    return latest.current({ signal: mine.signal }).then(
-      (data) => !mine.signal.aborted && setState({ data, error: null, loading: false }),
-      (error) => !mine.signal.aborted && setState((was) => ({ ...was, error, loading: false })),
-    );
-  }, []);
+  const reading = useRef(null);
+  // How long the last reading took: what is slow is read again no sooner than after as long a rest.
+  const took = useRef(0);
+  const reload = useCallback(() => reading.current?.() ?? Promise.resolve(), []);
   useEffect(() => {
+    const mine = new AbortController();
+    const once = async () => {
+      if (mine.signal.aborted) return;
+      const begun = performance.now();
+      setState((was) => ({ ...was, loading: true }));
+      const next = await latest.current({ signal: mine.signal }).then(
+        (data) => () => ({ data, error: null, loading: false }),
+        (error) => (was) => ({ ...was, error, loading: false }),
+      );
+      if (mine.signal.aborted) return;
+      took.current = performance.now() - begun;
+      setState(next);
+    };
     setState({ data: undefined, error: null, loading: true });
+    reading.current = oneByOne(once);
     reload();
-    return () => current.current?.abort();
+    return () => mine.abort();
   }, deps);
   useEffect(() => {
     let first = true;
@@ -45,7 +53,7 @@ export function useResource(read, deps = [], on = null) {
     let timer = null;
     const end = listen((told) => {
       if (timer === null && wanted.current(told)) {
-        timer = setTimeout(() => ((timer = null), reload()), PAUSE_MS);
+        timer = setTimeout(() => ((timer = null), reload()), Math.max(PAUSE_MS, took.current));
       }
     });
     return () => (clearTimeout(timer), end());

@@ -1,7 +1,7 @@
 // The agents that whoever signed in may do anything with.
 import { useState } from "preact/hooks";
 import { listen } from "../lib/events.js";
-import { isAdmin, me, whoAmI } from "../lib/me.js";
+import { askAgain, isAdmin, me } from "../lib/me.js";
 import { go, route, to } from "../lib/router.js";
 import { many } from "../lib/words.js";
 import { Empty, Page, Search, State } from "../ui/parts.jsx";
@@ -9,7 +9,7 @@ import { Table } from "../ui/table.jsx";
 import { Agent } from "./agent.jsx";
 
 // How an agent is stands in what `/api/me` says; it is asked again when one changes.
-listen(({ event }) => event === "health" && whoAmI().catch(() => {}));
+listen(({ event }) => event === "health" && askAgain());
 
 export function Agents() {
   const [id] = route.value.rest;

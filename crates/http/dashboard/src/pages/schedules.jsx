@@ -121,7 +121,7 @@ export function Schedules() {
   const day = ofKey(asked.day);
   const days = view === "list" ? [dayOf(Date.now()), plusDays(dayOf(Date.now()), FEW - 1)] : daysOf(view, day);
   const span = { from: days[0].toISOString(), until: plusDays(days.at(-1), 1).toISOString() };
-  const of = useResource(({ signal }) => api.get(query("/api/calendar", span), { signal }), [span.from, span.until], ({ event }) => (event === "job.ended" && soon()) || event === "changed");
+  const of = useResource(({ signal }) => api.list(query("/api/calendar", span), { signal }), [span.from, span.until], ({ event }) => (event === "job.ended" && soon()) || event === "changed");
   const soon = useSoon(of.reload, PAUSE_MS);
   const [text, setText] = useState("");
   const [kind, setKind] = useState("all");
