@@ -229,22 +229,22 @@ pub struct ModelTry {
 /// A question about what an agent can do.
 #[derive(Debug, Args)]
 pub struct ExplainAgent {
-    /// The agent's id
+    /// The agent's id or name
     pub agent: String,
     /// What it would do: read, write, call, send, ask, notify, handoff, remember, schedule, connect, see or talk
     pub verb: String,
     /// With what: a path, a tool, a place, an agent or a host
     #[arg(allow_hyphen_values = true)]
     pub what: Option<String>,
-    /// For whom: somebody as `telegram:5`, or a place as `telegram:main:-100`
-    #[arg(long = "as", value_name = "WHO", allow_hyphen_values = true)]
+    /// For whom: somebody as `telegram:5` or by what the agent calls them, or a place as `telegram:main:-100`
+    #[arg(long = "as", value_name = "PERSON", allow_hyphen_values = true)]
     pub by: Option<String>,
 }
 
 /// Show an agent's tools.
 #[derive(Debug, Args)]
 pub struct Tools {
-    /// The agent's id
+    /// The agent's id or name
     pub agent: String,
     /// Those of a child it could have, in place of its own
     #[arg(long, value_name = "ROLE", num_args = 0..=1, default_missing_value = "leaf", value_parser = ["leaf", "orchestrator"])]
@@ -270,7 +270,7 @@ pub struct Up {
 /// Show what happened to an agent or to the daemon.
 #[derive(Debug, Args)]
 pub struct Logs {
-    /// The agent's id; without it the daemon's own log, where `logging.file` names one
+    /// The agent's id or name; without it the daemon's own log, where `logging.file` names one
     pub agent: Option<String>,
     /// Since when: so long ago, such as `2h`, or a day or time in UTC, such as 2026-11-18
     #[arg(long, value_name = "WHEN")]
@@ -370,7 +370,7 @@ pub struct Explain {
 /// One agent.
 #[derive(Debug, Args)]
 pub struct OneAgent {
-    /// The agent's id
+    /// The agent's id or name
     pub agent: String,
 }
 
@@ -425,7 +425,7 @@ pub enum Agents {
     Import(ImportAgent),
     /// Delete an agent with all it has: files, sessions, memory, audit
     Delete {
-        /// The agent's id
+        /// The agent's id or name
         agent: String,
         /// Do not ask
         #[arg(long, short)]
@@ -436,7 +436,7 @@ pub enum Agents {
 /// The chat where an agent tells what becomes of it.
 #[derive(Debug, Args)]
 pub struct AgentHome {
-    /// The agent's id
+    /// The agent's id or name
     pub agent: String,
     /// `off`: it tells nobody
     #[arg(value_parser = ["off"], conflicts_with_all = ["platform", "chat"])]
@@ -464,7 +464,7 @@ pub struct AgentHome {
 /// Write one setting of an agent.
 #[derive(Debug, Args)]
 pub struct SetKey {
-    /// The agent's id
+    /// The agent's id or name
     pub agent: String,
     /// The key, such as `network`
     pub key: String,
@@ -477,6 +477,7 @@ pub struct SetKey {
 #[derive(Debug, Args)]
 pub struct Add {
     /// Its id: a-z, 0-9, `_` and `-`
+    #[arg(value_name = "NEW")]
     pub agent: String,
     /// What people see it called
     #[arg(long, allow_hyphen_values = true)]

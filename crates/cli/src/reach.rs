@@ -3,8 +3,7 @@
 
 use crate::endpoint::{Answer, Broken, DaemonEndpoint};
 use crate::failure::{FAILED, Failure, WRONG_USE};
-use crate::names::{self, Called};
-use crate::setting::{self, Setting};
+use crate::setting::Setting;
 use arc_swap::ArcSwap;
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -339,25 +338,6 @@ impl Reach {
         answer(status, &bytes)
     }
 
-    /// Gives a list as an answer; for people, with names beside the ids of agents in it.
-    pub async fn give(&self, answer: setting::Answer, rows: &Value, show: impl FnOnce(&Value)) {
-        let rows = match answer {
-            setting::Answer::Json => rows.clone(),
-            // Who may not list agents sees the ids alone.
-            setting::Answer::Text => {
-                let agents = self.get("/api/agents").await.unwrap_or_default();
-                Called::of(&agents).in_rows(rows)
-            }
-        };
-        answer.give(&rows, show);
-    }
-
-    /// The ids of agents that were named by id or by what they are called.
-    pub async fn ids_of(&self, said: Vec<String>) -> Result<Vec<String>, Failure> {
-        let agents = self.get("/api/agents").await?;
-        Ok(said.into_iter().map(|it| names::id_of(&agents, &it).unwrap_or(it)).collect())
-    }
-
     /// Reads what may not be there.
     pub async fn get_if_there(&self, path: &str) -> Result<Option<Value>, Failure> {
         let (status, bytes) = self.exchange(Method::GET, path, None).await?;
@@ -367,26 +347,8 @@ impl Reach {
         answer(status, &bytes).map(Some)
     }
 
-    /// Sends a request. Who is called by their name is found by it, where one agent has it.
-    async fn exchange(
-        &self,
-        method: Method,
-        path: &str,
-        body: Option<Value>,
-    ) -> Result<(StatusCode, Vec<u8>), Failure> {
-        let (status, bytes) = self.exchange_once(method.clone(), path, body.clone()).await?;
-        if !names::is_unknown_agent(status, &bytes) {
-            return Ok((status, bytes));
-        }
-        let (_, agents) = self.exchange_once(Method::GET, "/api/agents", None).await?;
-        let agents = serde_json::from_slice(&agents).unwrap_or_default();
-        match names::by_name(&agents, path) {
-            Some(path) => self.exchange_once(method, &path, body).await,
-            None => Ok((status, names::with_suggestion(&agents, bytes))),
-        }
-    }
-
-    async fn exchange_once(
+    /// Sends a request as it is.
+    pub(crate) async fn exchange_once(
         &self,
         method: Method,
         path: &str,

@@ -19,21 +19,23 @@ pub struct McpServe {
 pub enum Deliveries {
     /// List what is not delivered: waiting, uncertain, held or failed, the newest first
     List {
-        /// The agent's id
+        /// The agent's id or name
         agent: String,
     },
     /// Send it now; where it may have arrived before, it says so
     Resend {
-        /// The agent's id
+        /// The agent's id or name
         agent: String,
-        /// The delivery, as `list` names it
+        /// The delivery, as `list` names it, or the chat where it alone waits for that
+        #[arg(allow_hyphen_values = true)]
         delivery: String,
     },
     /// Take it out of the outbox for good
     Drop {
-        /// The agent's id
+        /// The agent's id or name
         agent: String,
-        /// The delivery, as `list` names it
+        /// The delivery, as `list` names it, or the chat where it alone waits for that
+        #[arg(allow_hyphen_values = true)]
         delivery: String,
     },
 }
@@ -48,7 +50,7 @@ pub enum Pairing {
     },
     /// Let in whoever was given this code
     Approve {
-        /// The agent's id
+        /// The agent's id or name
         agent: String,
         /// The code, as they were given it; or who asks, as `list` names them
         code: String,
@@ -58,9 +60,10 @@ pub enum Pairing {
     },
     /// Let somebody in no longer, or close a group that the agent was added to
     Revoke {
-        /// The agent's id
+        /// The agent's id or name
         agent: String,
-        /// Who, as `list` names them, such as `telegram:12345` or `telegram:chat:-100`
+        /// Who, as `list` names them, such as `telegram:12345`, `telegram:chat:-100` or what they are called
+        #[arg(value_name = "PERSON")]
         who: String,
     },
 }
@@ -116,7 +119,8 @@ pub enum Token {
     List,
     /// Revoke a token at once
     Revoke {
-        /// Its id
+        /// Its id, or its note where one has it alone
+        #[arg(value_name = "TOKEN")]
         id: String,
     },
 }
@@ -128,21 +132,21 @@ pub enum Mcp {
     List(OneAgent),
     /// Connect to an agent's servers and ask for their tools; exit 1 when one fails
     Test {
-        /// The agent's id
+        /// The agent's id or name
         agent: String,
         /// One server; without it all
         server: Option<String>,
     },
     /// End a server's connection and program, and connect anew; exit 1 when that fails
     Restart {
-        /// The agent's id
+        /// The agent's id or name
         agent: String,
         /// The server
         server: String,
     },
     /// Let the model see tools that are new or described otherwise than before
     Approve {
-        /// The agent's id
+        /// The agent's id or name
         agent: String,
         /// The server
         server: String,
@@ -174,7 +178,7 @@ pub enum Secret {
 /// One secret: of an agent, or of the daemon.
 #[derive(Debug, Args)]
 pub struct OneSecret {
-    /// The agent's id, then the secret's name; with --daemon the name alone
+    /// The agent's id or name, then the secret's name; with --daemon the name alone
     #[arg(required = true, num_args = 1..=2, value_names = ["AGENT", "NAME"])]
     pub words: Vec<String>,
     /// The daemon's own, for its channels and shared providers
@@ -187,19 +191,19 @@ pub struct OneSecret {
 pub enum Skills {
     /// List an agent's skills, those it can't use among them, and why
     List {
-        /// The agent's id
+        /// The agent's id or name
         agent: String,
     },
     /// Show one skill
     Show {
-        /// The agent's id
+        /// The agent's id or name
         agent: String,
         /// The skill's name
         skill: String,
     },
     /// Install skills for an agent, from a folder, an archive or a git repository
     Install {
-        /// The agent's id
+        /// The agent's id or name
         agent: String,
         /// A folder, a .zip or .tar.gz file, or an https://, ssh:// or file:// address of a repository
         source: String,
@@ -212,14 +216,14 @@ pub enum Skills {
     },
     /// Remove a skill from an agent's own folder
     Remove {
-        /// The agent's id
+        /// The agent's id or name
         agent: String,
         /// The skill's name
         skill: String,
     },
     /// Compare installed skills with what was installed; exit 1 when they differ
     Verify {
-        /// The agent's id
+        /// The agent's id or name
         agent: String,
     },
 }

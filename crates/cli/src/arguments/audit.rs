@@ -15,7 +15,7 @@ pub enum Audit {
     Export(Export),
     /// Show the key by which an agent's exports are signed, to be told to its tenants
     Key {
-        /// The agent's id
+        /// The agent's id or name
         agent: String,
     },
 }
@@ -30,11 +30,11 @@ pub struct Filters {
     /// Whose matter it is: a scope such as `chat:telegram:main:5`, or agent, daemon, unknown
     #[arg(long)]
     pub scope: Option<String>,
-    /// Who did it, such as `telegram:12345`, `api:TOKEN` or `cli:local`
-    #[arg(long)]
+    /// Who did it, such as `telegram:12345`, `api:TOKEN` or `cli:local`, or by what the agent calls them
+    #[arg(long, value_name = "PERSON")]
     pub user: Option<String>,
-    /// The conversation: its key, or the number of one of its sessions
-    #[arg(long)]
+    /// The conversation: its key, or the number or title of one of its sessions
+    #[arg(long, value_name = "SESSION")]
     pub session: Option<String>,
     /// The kind, such as `tool.call`, or `tool.*` for all that begin so
     #[arg(long)]
@@ -82,12 +82,12 @@ pub struct Verify {
 }
 
 impl Verify {
-    /// The file that is meant, if one is: what can't be the id of an agent.
+    /// The file that is meant, if one is: what looks like a path, and can't be an agent's id.
     pub fn file(&self) -> Option<PathBuf> {
         let what = self.what.as_deref()?;
         let is_export = self.key.is_some() || self.after.is_some();
-        let is_agent = insula_domain::AgentId::new(what).is_ok();
-        (is_export || !is_agent).then(|| what.into())
+        let is_path = what.contains(['/', '.']);
+        (is_export || is_path).then(|| what.into())
     }
 }
 

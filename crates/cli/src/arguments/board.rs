@@ -15,7 +15,7 @@ pub enum Board {
         #[arg(long)]
         status: Option<String>,
         /// Only cards of this agent or kind of work
-        #[arg(long)]
+        #[arg(long, value_name = "AGENT|WORK")]
         assignee: Option<String>,
     },
     /// Show a card, all that was put on it, and what happened to it
@@ -52,6 +52,7 @@ pub enum Board {
         #[command(flatten)]
         card: OneCard,
         /// The agent or kind of work; without it, nobody
+        #[arg(value_name = "AGENT|WORK")]
         to: Option<String>,
     },
     /// Say that a card can't go on
@@ -87,7 +88,7 @@ pub enum Board {
 pub struct OneCard {
     /// The board
     pub board: String,
-    /// The card's number
+    /// The card's number or title
     pub card: String,
 }
 
@@ -95,6 +96,7 @@ pub struct OneCard {
 #[derive(Debug, Args)]
 pub struct BoardCreate {
     /// Its name
+    #[arg(value_name = "NEW")]
     pub board: String,
     /// What an agent may do on it, such as `coder=work`: see, add, work, review or manage; may be given several times
     #[arg(long = "agent", value_name = "AGENT=MAY")]
@@ -118,14 +120,14 @@ pub struct BoardAdd {
     #[arg(default_value = "")]
     pub body: String,
     /// Who is to do it: an agent, or a kind of work
-    #[arg(long)]
+    #[arg(long, value_name = "AGENT|WORK")]
     pub assignee: Option<String>,
     /// Who looks at it before it is done: an agent, or `person`
-    #[arg(long)]
+    #[arg(long, value_name = "AGENT|WORK")]
     pub reviewer: Option<String>,
-    /// A card that has to be done first; may be given several times
+    /// A card that has to be done first, by its number or title; may be given several times
     #[arg(long = "after", value_name = "CARD")]
-    pub parents: Vec<i64>,
+    pub parents: Vec<String>,
     /// Higher ones go first
     #[arg(long, default_value_t = 0, allow_hyphen_values = true)]
     pub priority: i32,

@@ -24,7 +24,7 @@ pub struct Along {
 /// Pack an agent into one file.
 #[derive(Debug, Args)]
 pub struct ExportAgent {
-    /// The agent's id
+    /// The agent's id or name
     pub agent: String,
     /// The file to make
     pub file: PathBuf,
@@ -43,7 +43,7 @@ pub struct ImportAgent {
     /// The bundle
     pub file: PathBuf,
     /// Its id here, in place of the one it had
-    #[arg(long = "as", value_name = "ID")]
+    #[arg(long = "as", value_name = "NEW")]
     pub id: Option<String>,
     /// Take over programs of hooks too, which run with the daemon's own rights
     #[arg(long)]
@@ -58,18 +58,20 @@ pub struct ImportAgent {
 /// Call an agent otherwise.
 #[derive(Debug, Args)]
 pub struct RenameAgent {
-    /// The agent's id
+    /// The agent's id or name
     pub agent: String,
     /// Its new id
+    #[arg(value_name = "NEW")]
     pub to: String,
 }
 
 /// Make another agent like one that is there.
 #[derive(Debug, Args)]
 pub struct CloneAgent {
-    /// The agent's id
+    /// The agent's id or name
     pub agent: String,
     /// The id of the new one
+    #[arg(value_name = "NEW")]
     pub to: String,
     #[command(flatten)]
     pub along: Along,

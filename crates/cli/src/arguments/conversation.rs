@@ -29,20 +29,21 @@ stopped by Ctrl-C.";
 pub enum Sessions {
     /// List an agent's conversations, the latest first
     List {
-        /// The agent's id
+        /// The agent's id or name
         agent: String,
         /// How many at most
         #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
         limit: usize,
         /// Only those before this one, to go on with a long list
-        #[arg(long, value_name = "ID")]
+        #[arg(long, value_name = "BEFORE")]
         before: Option<u64>,
     },
     /// Show what was said in a conversation
     Show {
-        /// The agent's id
+        /// The agent's id or name
         agent: String,
-        /// The conversation, as `list` names it, or a turn in it, as its chat was told
+        /// The conversation, by its number or title, or a turn in it, as its chat was told
+        #[arg(value_name = "SESSION")]
         id: String,
         /// How many messages at most, the latest ones
         #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
@@ -54,7 +55,7 @@ pub enum Sessions {
     /// Find words in an agent's conversations, or in everybody's
     #[command(override_usage = "insula sessions search [OPTIONS] <AGENT|--all> <WORDS>...")]
     Search {
-        /// The agent's id, and what to look for; with --all, what to look for
+        /// The agent's id or name, and what to look for; with --all, what to look for
         #[arg(required = true, value_name = "AGENT WORDS")]
         words: Vec<String>,
         /// In the conversations of all agents
@@ -69,9 +70,10 @@ pub enum Sessions {
     },
     /// Erase a conversation; it can't be undone
     Forget {
-        /// The agent's id
+        /// The agent's id or name
         agent: String,
-        /// The conversation, as `list` names it
+        /// The conversation, by its number or title
+        #[arg(value_name = "SESSION")]
         id: String,
         /// Do not ask
         #[arg(long, short)]
@@ -84,19 +86,19 @@ pub enum Sessions {
 pub enum Turns {
     /// List an agent's turns, the latest first, and whose words each has read
     List {
-        /// The agent's id
+        /// The agent's id or name
         agent: String,
         /// How many at most
         #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
         limit: usize,
         /// Only those before this one, to go on with a long list
-        #[arg(long, value_name = "ID")]
+        #[arg(long, value_name = "BEFORE")]
         before: Option<String>,
     },
     /// Show what happened in a turn: messages, calls, whose words it had read, and what was
     /// asked or refused because of them
     Show {
-        /// The agent's id
+        /// The agent's id or name
         agent: String,
         /// The turn, as `list` numbers it or as its chat was told
         turn: String,
@@ -106,7 +108,7 @@ pub enum Turns {
     },
     /// Show how a turn goes while it runs: what it waits for, models, calls, delivery
     Follow {
-        /// The agent's id
+        /// The agent's id or name
         agent: String,
         /// The turn; without it the latest, and the one after it, and so on
         turn: Option<String>,
@@ -118,7 +120,7 @@ pub enum Turns {
 pub enum Memory {
     /// List what an agent remembers
     List {
-        /// The agent's id
+        /// The agent's id or name
         agent: String,
         /// Only in this scope, such as `chat:…` or `global`
         #[arg(long)]
@@ -129,19 +131,19 @@ pub enum Memory {
     },
     /// List the contexts that an agent remembers in, each by its name and by its folder
     Contexts {
-        /// The agent's id
+        /// The agent's id or name
         agent: String,
     },
     /// Show one fragment and all it came from
     Show {
-        /// The agent's id
+        /// The agent's id or name
         agent: String,
         /// The fragment, as `list` numbers it
         fragment: i64,
     },
     /// Find words in what an agent remembers
     Search {
-        /// The agent's id
+        /// The agent's id or name
         agent: String,
         /// What to look for
         #[arg(required = true, value_name = "WORDS")]
@@ -155,7 +157,7 @@ pub enum Memory {
     },
     /// Share one fragment with another scope
     Share {
-        /// The agent's id
+        /// The agent's id or name
         agent: String,
         /// The fragment, as `list` numbers it
         fragment: i64,
@@ -167,12 +169,12 @@ pub enum Memory {
     Forget(Forgetting),
     /// Print every list as its file has it
     Export {
-        /// The agent's id
+        /// The agent's id or name
         agent: String,
     },
     /// Check where everything came from; exit code 1 when something was tampered with
     Verify {
-        /// The agent's id
+        /// The agent's id or name
         agent: String,
     },
 }
@@ -181,16 +183,16 @@ pub enum Memory {
 #[derive(Debug, Args)]
 #[command(group(clap::ArgGroup::new("what").required(true)))]
 pub struct Forgetting {
-    /// The agent's id
+    /// The agent's id or name
     pub agent: String,
     /// One fragment, as `list` numbers it
-    #[arg(long, group = "what", value_name = "ID")]
+    #[arg(long, group = "what", value_name = "FRAGMENT")]
     pub fragment: Option<i64>,
-    /// What was learned in this conversation, as `sessions list` numbers it
-    #[arg(long, group = "what", value_name = "ID")]
-    pub session: Option<i64>,
-    /// What was learned from this person, such as `telegram:12345`
-    #[arg(long, group = "what", value_name = "WHO")]
+    /// What was learned in this conversation, by its number in `sessions list` or its title
+    #[arg(long, group = "what", value_name = "SESSION")]
+    pub session: Option<String>,
+    /// What was learned from this person, such as `telegram:12345`, or by what the agent calls them
+    #[arg(long, group = "what", value_name = "PERSON")]
     pub user: Option<String>,
     /// Everything in this scope
     #[arg(long, group = "what")]
@@ -210,7 +212,8 @@ pub enum Approvals {
     },
     /// Allow a call that waits
     Approve {
-        /// The approval, as `list` names it
+        /// The approval, as `list` names it, or the tool where it alone waits
+        #[arg(value_name = "APPROVAL")]
         id: String,
         /// Allow the same invocation for the rest of its session
         #[arg(long, conflicts_with = "always")]
@@ -221,7 +224,8 @@ pub enum Approvals {
     },
     /// Refuse a call that waits
     Deny {
-        /// The approval, as `list` names it
+        /// The approval, as `list` names it, or the tool where it alone waits
+        #[arg(value_name = "APPROVAL")]
         id: String,
         /// Why, which the agent is told
         #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
@@ -229,14 +233,14 @@ pub enum Approvals {
     },
     /// List what an agent may do without asking again, the newest first
     Grants {
-        /// The agent's id
+        /// The agent's id or name
         agent: String,
     },
     /// Take back what an agent may do without asking; the next such call asks again
     Revoke {
-        /// The agent's id
+        /// The agent's id or name
         agent: String,
-        /// The grant, as `grants` names it
+        /// The grant, as `grants` names it, or the tool where it has one grant
         grant: String,
     },
 }
@@ -246,12 +250,12 @@ pub enum Approvals {
 pub enum Files {
     /// List the files, and folders with all below them, that hold words of others
     Foreign {
-        /// The agent's id
+        /// The agent's id or name
         agent: String,
     },
     /// Take what is in a file for the agent's own: whoever reads it asks no more than before
     Trust {
-        /// The agent's id
+        /// The agent's id or name
         agent: String,
         /// The file or folder, as `foreign` names it; without it, all of them
         path: Option<String>,

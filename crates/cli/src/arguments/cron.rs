@@ -29,7 +29,7 @@ pub enum Cron {
 /// Which job.
 #[derive(Debug, Args)]
 pub struct OneJob {
-    /// The agent's id
+    /// The agent's id or name
     pub agent: String,
     /// The job's name
     pub job: String,
@@ -38,7 +38,7 @@ pub struct OneJob {
 /// A job to add.
 #[derive(Debug, Args)]
 pub struct CronAdd {
-    /// The agent's id
+    /// The agent's id or name
     pub agent: String,
     /// When: `30m` (once), `every 2h`, `30 8 * * 1-5`, `@daily`, `2026-12-01T08:30` or words such as `every weekday at 8:30`
     pub schedule: String,

@@ -19,16 +19,19 @@ pub enum Policies {
     /// Show what a policy takes and grants
     Show {
         /// Its name, or a folder that is not installed
+        #[arg(value_name = "POLICY")]
         name: String,
     },
     /// Compare policies with what was installed; exit 1 when one differs
     Verify {
         /// One policy; without it all
+        #[arg(value_name = "POLICY")]
         name: Option<String>,
     },
     /// Remove a policy that no agent applies
     Remove {
         /// Its name
+        #[arg(value_name = "POLICY")]
         name: String,
     },
 }

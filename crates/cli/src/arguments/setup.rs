@@ -19,7 +19,7 @@ pub struct Init {
     #[arg(long)]
     pub template: Option<String>,
     /// The agent's id [default: what it is to begin with]
-    #[arg(long)]
+    #[arg(long, value_name = "NEW")]
     pub agent: Option<String>,
     /// What people see it called
     #[arg(long, allow_hyphen_values = true)]

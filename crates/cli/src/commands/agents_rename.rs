@@ -6,6 +6,7 @@
 use super::ending;
 use crate::arguments::RenameAgent;
 use crate::failure::Failure;
+use crate::names::files::agent_called;
 use crate::output;
 use crate::reach::{Occupied, Reach, occupied};
 use crate::setting::Setting;
@@ -18,8 +19,8 @@ use serde_json::json;
 
 pub async fn run(setting: &Setting, wish: &RenameAgent) -> Result<u8, Failure> {
     let home = &setting.home;
-    let id = |text: &str| AgentId::new(text).map_err(|error| Failure::WrongUse(error.to_string()));
-    let what = Renaming { from: id(&wish.agent)?, to: id(&wish.to)? };
+    let to = AgentId::new(&wish.to).map_err(|error| Failure::WrongUse(error.to_string()))?;
+    let what = Renaming { from: agent_called(setting, &wish.agent)?, to };
     if what.from == what.to {
         return Err(Failure::WrongUse(format!("agent `{}` is called so already", what.from)));
     }

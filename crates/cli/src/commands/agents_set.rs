@@ -3,6 +3,7 @@
 
 use crate::arguments::SetKey;
 use crate::failure::Failure;
+use crate::names::files::agent_called;
 use crate::output;
 use crate::setting::{Answer, Setting};
 use insula_config::authority::{Applied, ConfigChange, diff};
@@ -17,7 +18,6 @@ use std::collections::BTreeMap;
 /// Runs it.
 pub fn run(setting: &Setting, wish: &SetKey) -> Result<u8, Failure> {
     let home = &setting.home;
-    let id = AgentId::new(&wish.agent).map_err(|error| Failure::WrongUse(error.to_string()))?;
     let line = line(wish)?;
     if !home.exists() {
         let path = home.root().display();
@@ -25,6 +25,7 @@ pub fn run(setting: &Setting, wish: &SetKey) -> Result<u8, Failure> {
             "there is no home at {path}; `insula up` creates one"
         )));
     }
+    let id = agent_called(setting, &wish.agent)?;
     let mut snapshot = FilesSnapshot::read(home.root())?;
     let variables = &setting.environment.variables;
     let before = loaded(&snapshot, variables)?;

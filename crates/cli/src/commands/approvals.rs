@@ -3,6 +3,7 @@
 use super::text;
 use crate::arguments::Approvals;
 use crate::failure::Failure;
+use crate::names::things::{self, Meant};
 use crate::output;
 use crate::reach::{Reach, part};
 use crate::setting::Answer;
@@ -28,16 +29,19 @@ pub async fn run(reach: &Reach, answer: Answer, command: Approvals) -> Result<u8
                 (true, false) => "session",
                 (false, false) => "once",
             };
-            let done = decide(reach, &id, json!({ "decision": "approve", "scope": scope })).await?;
+            let body = json!({ "decision": "approve", "scope": scope });
+            let (id, done) = decide(reach, &id, body).await?;
             answer.give(&done, |done| output::line(&approved(&id, scope, &text(done, "scope"))));
         }
         Approvals::Deny { id, reason } => {
-            let done = decide(reach, &id, json!({ "decision": "deny", "reason": reason })).await?;
+            let body = json!({ "decision": "deny", "reason": reason });
+            let (id, done) = decide(reach, &id, body).await?;
             answer.give(&done, |_| output::line(&format!("denied {id}")));
         }
         Approvals::Grants { agent } => {
             let grants = reach.get(&format!("/api/agents/{}/grants", part(&agent))).await?;
-            answer.give(&grants, |grants| granted(grants, &agent));
+            let show = |grants: &Value| granted(grants, &agent);
+            reach.give_of(&agent, answer, &grants, show).await;
         }
         Approvals::Revoke { agent, grant } => {
             let path = format!("/api/agents/{}/grants/{}", part(&agent), part(&grant));
@@ -57,17 +61,26 @@ fn approved(id: &str, asked: &str, scope: &str) -> String {
     format!("approved {id}, {scope}{less}")
 }
 
-/// Answers what waits under this id, whichever agent asked.
-async fn decide(reach: &Reach, id: &str, body: Value) -> Result<Value, Failure> {
+/// Answers what waits under this id, or for this tool alone, whichever agent asked.
+async fn decide(reach: &Reach, said: &str, body: Value) -> Result<(String, Value), Failure> {
     let waiting = reach.get("/api/approvals").await?;
-    let mut all = waiting.as_array().into_iter().flatten();
-    let Some(found) = all.find(|approval| approval["id"] == id) else {
-        let shown = id.escape_debug();
-        return Err(Failure::Failed(format!(
-            "no approval `{shown}` waits; `insula approvals list` shows those that do"
-        )));
+    let id = match things::meant(&waiting, ("id", &["tool"]), said) {
+        Meant::Id => said.to_owned(),
+        Meant::Called(id) => id,
+        Meant::Several(ids) => return Err(Failure::WrongUse(things::several(said, &ids))),
+        Meant::Nothing(near) => {
+            let shown = said.escape_debug();
+            let more = match near {
+                Some(near) => format!("did you mean {near}?"),
+                None => "`insula approvals list` shows those that do".to_owned(),
+            };
+            return Err(Failure::Failed(format!("no approval `{shown}` waits; {more}")));
+        }
     };
-    answer(reach, &text(found, "agent"), id, body).await
+    let mut all = waiting.as_array().into_iter().flatten();
+    let agent = all.find(|it| it["id"] == id.as_str()).map(|it| text(it, "agent"));
+    let done = answer(reach, &agent.unwrap_or_default(), &id, body).await?;
+    Ok((id, done))
 }
 
 /// Answers what waits at an agent.
@@ -111,7 +124,7 @@ fn granted(grants: &Value, agent: &str) {
     let rows = grants.iter().map(|grant| {
         let scope = match &grant["session"] {
             Value::Null => text(grant, "scope"),
-            session => format!("session {session}"),
+            _ => format!("session {}", text(grant, "session")),
         };
         vec![
             text(grant, "id"),

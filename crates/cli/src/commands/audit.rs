@@ -21,8 +21,13 @@ pub async fn run(reach: &Reach, setting: &Setting, command: Audit) -> Result<u8,
     match command {
         Audit::Tail(wish) if wish.follow => follow(reach, setting, &wish).await,
         Audit::Tail(Tail { agent, lines, filters, .. }) => {
-            let path = format!("{}?limit={lines}{}", chain(agent.as_deref()), query(&filters));
-            answer.give(&reach.get(&path).await?, tail);
+            let filters = query(reach, agent.as_deref(), &filters).await?;
+            let path = format!("{}?limit={lines}{filters}", chain(agent.as_deref()));
+            let records = reach.get(&path).await?;
+            match &agent {
+                Some(agent) => reach.give_of(agent, answer, &records, tail).await,
+                None => reach.give(answer, &records, tail).await,
+            }
             Ok(0)
         }
         Audit::Export(wish) => export(reach, answer, &wish).await.map(|()| 0),
@@ -36,12 +41,29 @@ pub async fn run(reach: &Reach, setting: &Setting, command: Audit) -> Result<u8,
 }
 
 /// Filters as parts of a request.
-fn query(filters: &Filters) -> String {
+async fn query(reach: &Reach, agent: Option<&str>, filters: &Filters) -> Result<String, Failure> {
     let Filters { scope, user, session, kind, since } = filters;
+    let user = match (agent, user) {
+        (Some(agent), Some(said)) => match reach.person_called(agent, said).await {
+            Ok(who) => Some(who),
+            // Not everybody who does something is a person.
+            Err(Failure::Failed(_)) => Some(said.clone()),
+            Err(unclear) => return Err(unclear),
+        },
+        (_, said) => said.clone(),
+    };
+    let is_key = |said: &String| said.contains(':');
+    let session = match (agent, session) {
+        (Some(agent), Some(said)) if !is_key(said) => {
+            Some(reach.session_called(agent, said).await?)
+        }
+        (_, said) => said.clone(),
+    };
+    let (user, session) = (&user, &session);
     let parts =
         [("scope", scope), ("user", user), ("session", session), ("kind", kind), ("since", since)];
     let given = parts.iter().filter_map(|(name, value)| Some((name, value.as_deref()?)));
-    given.map(|(name, value)| format!("&{name}={}", part(value))).collect()
+    Ok(given.map(|(name, value)| format!("&{name}={}", part(value))).collect())
 }
 
 /// Shows the newest records and then those that come, until it is interrupted.
@@ -50,7 +72,8 @@ async fn follow(reach: &Reach, setting: &Setting, wish: &Tail) -> Result<u8, Fai
         let why = "no daemon runs in this home, and nothing is recorded meanwhile; start it with `insula up`";
         return Err(Failure::Failed(why.to_owned()));
     }
-    let (chain, filters) = (chain(wish.agent.as_deref()), query(&wish.filters));
+    let agent = wish.agent.as_deref();
+    let (chain, filters) = (chain(agent), query(reach, agent, &wish.filters).await?);
     let last_of = |records: &Value| {
         let last = records.as_array().and_then(|records| records.last());
         last.and_then(|record| record["seq"].as_u64())
@@ -100,7 +123,8 @@ fn row(record: &Value) -> Vec<String> {
 
 /// Of one scope of an agent the proof, otherwise the records.
 async fn export(reach: &Reach, answer: Answer, wish: &Export) -> Result<(), Failure> {
-    let (chain, filters) = (chain(wish.agent.as_deref()), query(&wish.filters));
+    let agent = wish.agent.as_deref();
+    let (chain, filters) = (chain(agent), query(reach, agent, &wish.filters).await?);
     if wish.agent.is_some() && wish.filters.scope.is_some() {
         let path = format!("{chain}/export?{}", filters.trim_start_matches('&'));
         let proof = reach.get_text(&path).await?;
@@ -213,8 +237,8 @@ async fn verify(reach: &Reach, answer: Answer, agent: Option<String>) -> Result<
             chain
         }).collect::<Vec<_>>(),
     });
-    answer.give(&whole, |_| {
-        let rows = chains.iter().map(|(id, report)| {
+    let show = |whole: &Value| {
+        let rows = whole["chains"].as_array().into_iter().flatten().map(|report| {
             let found = match (report["ok"] == true, report["broken_at"].is_null()) {
                 (true, _) => "intact",
                 (false, false) => "broken",
@@ -226,9 +250,11 @@ async fn verify(reach: &Reach, answer: Answer, agent: Option<String>) -> Result<
                 .map(|at| format!("at record {at}: "))
                 .unwrap_or_default();
             let why = report["reason"].as_str().unwrap_or_default();
-            vec![id.clone(), found.to_owned(), text(report, "records"), format!("{at}{why}")]
+            let chain = text(report, "chain");
+            vec![chain, found.to_owned(), text(report, "records"), format!("{at}{why}")]
         });
         output::table(&["chain", "", "records", "details"], rows);
-    });
+    };
+    reach.give(answer, &whole, show).await;
     Ok(if ok { 0 } else { FAILED })
 }

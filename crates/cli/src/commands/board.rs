@@ -30,26 +30,30 @@ pub async fn run(reach: &Reach, setting: &Setting, command: Board) -> Result<u8,
         }
         Board::List { board: None, .. } => {
             let all = reach.get("/api/boards").await?;
-            answer.give(&all, boards);
+            reach.give(answer, &all, boards).await;
         }
         Board::List { board: Some(board), status, assignee } => {
             let mut path = format!("/api/boards/{}/cards?", part(&board));
+            let assignee = match assignee {
+                Some(said) => Some(reach.agent_called(&said).await),
+                None => None,
+            };
             for (key, value) in [("status", &status), ("assignee", &assignee)] {
                 if let Some(value) = value {
                     path.push_str(&format!("{key}={}&", part(value)));
                 }
             }
             let all = reach.get(path.trim_end_matches(['?', '&'])).await?;
-            answer.give(&all, cards);
+            reach.give(answer, &all, cards).await;
         }
         Board::Show(card) => {
             let shown = reach.get(&path(&card)).await?;
-            answer.give(&shown, show);
+            reach.give(answer, &shown, show).await;
         }
         Board::Add(new) => {
             let path = format!("/api/boards/{}/cards", part(&new.board));
-            let added = reach.post(&path, Some(body(&new))).await?;
-            answer.give(&added, stands);
+            let added = reach.post(&path, Some(body(reach, &new).await?)).await?;
+            reach.give(answer, &added, stands).await;
         }
         Board::Move { card, status, why } => {
             let action = json!({ "action": "move", "to": status, "why": why });
@@ -64,13 +68,18 @@ pub async fn run(reach: &Reach, setting: &Setting, command: Board) -> Result<u8,
         Board::Claim { card, renew: None } => {
             let path = path(&card);
             let shown = reach.post(&path, Some(json!({ "action": "claim" }))).await?;
-            answer.give(&shown, |it| {
+            let show = |it: &Value| {
                 stands(it);
                 let (until, run) = (text(it, "lease_until"), text(it, "run"));
                 output::line(&format!("it is yours until {until}; `--renew {run}` keeps it"));
-            });
+            };
+            reach.give(answer, &shown, show).await;
         }
         Board::Assign { card, to } => {
+            let to = match to {
+                Some(said) => Some(reach.agent_called(&said).await),
+                None => None,
+            };
             act(reach, answer, &card, json!({ "action": "assign", "to": to })).await?;
         }
         Board::Block { card, why, kind } => {
@@ -91,7 +100,7 @@ fn path(OneCard { board, card }: &OneCard) -> String {
 
 async fn act(reach: &Reach, answer: Answer, card: &OneCard, action: Value) -> Result<(), Failure> {
     let shown = reach.post(&path(card), Some(action)).await?;
-    answer.give(&shown, stands);
+    reach.give(answer, &shown, stands).await;
     Ok(())
 }
 
@@ -139,12 +148,24 @@ fn create(setting: &Setting, wish: &BoardCreate) -> Result<Value, Failure> {
     Ok(json!({ "name": wish.board, "board": board }))
 }
 
-fn body(new: &BoardAdd) -> Value {
-    json!({
-        "title": new.title, "body": new.body, "assignee": new.assignee,
-        "reviewer": new.reviewer, "parents": new.parents, "priority": new.priority,
+async fn body(reach: &Reach, new: &BoardAdd) -> Result<Value, Failure> {
+    let mut parents = Vec::new();
+    for said in &new.parents {
+        parents.push(reach.card_called(&new.board, said).await?);
+    }
+    let agents = [&new.assignee, &new.reviewer];
+    let mut ids = Vec::new();
+    for said in agents {
+        ids.push(match said {
+            Some(said) => Some(reach.agent_called(said).await),
+            None => None,
+        });
+    }
+    Ok(json!({
+        "title": new.title, "body": new.body, "assignee": ids[0],
+        "reviewer": ids[1], "parents": parents, "priority": new.priority,
         "due": new.due, "start": new.start, "labels": new.labels,
-    })
+    }))
 }
 
 /// How a card stands, in a line.
@@ -228,7 +249,10 @@ fn show(card: &Value) {
     }
     for (key, heading) in [("needs", "waits for"), ("parts", "parts")] {
         let ids = rows(&card[key]).iter().map(|it| match it["id"].as_i64() {
-            Some(id) => format!("{id} ({})", text(it, "status")),
+            Some(id) => match it["title"].as_str() {
+                Some(title) => format!("{id} ({}: {title})", text(it, "status")),
+                None => format!("{id} ({})", text(it, "status")),
+            },
             None => it.to_string(),
         });
         let ids: Vec<String> = ids.collect();

@@ -29,7 +29,7 @@ pub async fn run(reach: &Reach, answer: Answer, command: Cron) -> Result<u8, Fai
         }
         Cron::Show(job) => {
             let shown = reach.get(&path(&job, "")).await?;
-            answer.give(&shown, show);
+            reach.give_of(&job.agent, answer, &shown, show).await;
         }
         Cron::Run(job) => {
             let run = reach.post(&path(&job, "/run"), None).await?;
@@ -60,7 +60,7 @@ pub async fn run(reach: &Reach, answer: Answer, command: Cron) -> Result<u8, Fai
         }
         Cron::History(job) => {
             let runs = reach.get(&path(&job, "/runs")).await?;
-            answer.give(&runs, history);
+            reach.give_of(&job.agent, answer, &runs, history).await;
         }
     }
     Ok(0)

@@ -14,7 +14,7 @@ pub async fn run(reach: &Reach, answer: Answer, command: Deliveries) -> Result<u
         Deliveries::List { agent } => {
             let path = format!("/api/agents/{}/deliveries", part(&agent));
             let found = reach.get(&path).await?;
-            answer.give(&found, |found| table(found, &agent));
+            reach.give_of(&agent, answer, &found, |found| table(found, &agent)).await;
         }
         Deliveries::Resend { agent, delivery } => {
             let path =

@@ -11,7 +11,11 @@ use serde_json::{Value, json};
 /// Runs it.
 pub async fn run(reach: &Reach, answer: Answer, asked: ExplainAgent) -> Result<u8, Failure> {
     let path = format!("/api/agents/{}/explain", part(&asked.agent));
-    let question = json!({ "verb": asked.verb, "what": asked.what, "as": asked.by });
+    let by = match asked.by {
+        Some(said) => Some(reach.person_called(&asked.agent, &said).await?),
+        None => None,
+    };
+    let question = json!({ "verb": asked.verb, "what": asked.what, "as": by });
     let explained = reach.post(&path, Some(question)).await?;
     answer.give(&explained, show);
     Ok(0)

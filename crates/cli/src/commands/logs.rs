@@ -4,6 +4,7 @@
 use super::daemon_log;
 use crate::arguments::Logs;
 use crate::failure::Failure;
+use crate::names::files::agent_called;
 use crate::output;
 use crate::setting::{Answer, Setting};
 use insula_config::rules::duration;
@@ -27,7 +28,12 @@ pub async fn run(setting: &Setting, wish: &Logs) -> Result<u8, Failure> {
         return daemon_log::run(setting, wish, since.as_deref()).await;
     };
     let id = AgentId::new(agent).ok().filter(|id| setting.home.has_agent_folder(id));
-    let Some(id) = id else {
+    // One that is there no more may have a folder still.
+    let id = match id {
+        None => agent_called(setting, agent).ok(),
+        id => id,
+    };
+    let Some(id) = id.filter(|id| setting.home.has_agent_folder(id)) else {
         let told = format!("there is no agent `{}` with a folder here", output::clean(agent));
         return Err(Failure::Failed(told));
     };

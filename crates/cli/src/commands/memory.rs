@@ -33,7 +33,8 @@ pub async fn run(reach: &Reach, answer: Answer, command: Memory) -> Result<u8, F
                 from += &format!("?scope={}", part(scope));
             }
             let found = reach.get(&from).await?;
-            answer.give(&found, |found| table(found, scope.as_deref(), provenance));
+            let show = |found: &Value| table(found, scope.as_deref(), provenance);
+            reach.give_of(&agent, answer, &found, show).await;
             warn(reach, &agent).await?;
         }
         Memory::Contexts { agent } => {
@@ -43,7 +44,7 @@ pub async fn run(reach: &Reach, answer: Answer, command: Memory) -> Result<u8, F
         }
         Memory::Show { agent, fragment } => {
             let found = reach.get(&path(&agent, &format!("memory/{fragment}"))).await?;
-            answer.give(&found, show);
+            reach.give_of(&agent, answer, &found, show).await;
         }
         Memory::Search { agent, words, scope, limit } => {
             let words = part(&words.join(" "));
@@ -148,6 +149,14 @@ async fn warn(reach: &Reach, agent: &str) -> Result<(), Failure> {
 
 async fn forget(reach: &Reach, answer: Answer, asked: Forgetting) -> Result<u8, Failure> {
     let Forgetting { agent, fragment, session, user, scope, yes } = asked;
+    let session = match session {
+        Some(said) => Some(session_number(&reach.session_called(&agent, &said).await?)?),
+        None => None,
+    };
+    let user = match user {
+        Some(said) => Some(reach.person_called(&agent, &said).await?),
+        None => None,
+    };
     let body = json!({ "fragment": fragment, "session": session, "user": user, "scope": scope });
     if !yes {
         confirm(&agent)?;
@@ -171,6 +180,11 @@ async fn forget(reach: &Reach, answer: Answer, asked: Forgetting) -> Result<u8, 
     });
     // Half done is not done.
     Ok(if remains.is_empty() { 0 } else { FAILED })
+}
+
+/// The number of a conversation, as the local admin sees it.
+fn session_number(text: &str) -> Result<i64, Failure> {
+    text.parse().map_err(|_| Failure::WrongUse(format!("`{text}` is no number of a conversation")))
 }
 
 fn table(found: &Value, scope: Option<&str>, with_provenance: bool) {

@@ -3,6 +3,7 @@
 
 use crate::arguments::Policies;
 use crate::failure::Failure;
+use crate::names::files;
 use crate::output;
 use crate::process;
 use crate::setting::{Answer, Setting};
@@ -10,6 +11,7 @@ use insula_config::files::FilesSnapshot;
 use insula_config::policies::{
     LOCK, LockedPolicy, PolicyFiles, PolicyLock, PolicySummary, is_name, read_folder, summary,
 };
+use insula_config::suggest::nearest;
 use insula_config::{AgentOutcome, load};
 use insula_registry::home::{FileMode, Home};
 use serde_json::{Value, json};
@@ -38,7 +40,7 @@ pub fn run(setting: &Setting, command: Policies) -> Result<u8, Failure> {
             let files = match snapshot.policies.get(&name) {
                 Some(files) => files.clone(),
                 None if process::is_folder(path) => read_folder(path),
-                None => return Err(missing(&name)),
+                None => return Err(missing(&name, &snapshot)),
             };
             let told = summary(&name, &files).map_err(Failure::Failed)?;
             setting.answer.give(&as_json(&name, &files, &told), |_| show(&name, &files, &told));
@@ -49,8 +51,10 @@ pub fn run(setting: &Setting, command: Policies) -> Result<u8, Failure> {
     }
 }
 
-fn missing(name: &str) -> Failure {
-    Failure::Failed(format!("there is no policy `{}`", output::clean(name)))
+fn missing(name: &str, snapshot: &FilesSnapshot) -> Failure {
+    let near = nearest(name, snapshot.policies.keys().map(String::as_str));
+    let more = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+    Failure::Failed(format!("there is no policy `{}`{more}", output::clean(name)))
 }
 
 /// Shows what a policy does, asks, and puts it in place of whatever had its name.
@@ -150,11 +154,19 @@ fn list(setting: &Setting, snapshot: &FilesSnapshot, lock: &PolicyLock) {
         })
         .collect();
     setting.answer.give(&json!(rows), |rows| {
+        let known = files::names(setting);
+        let called = |it: &Value| {
+            let id = it.as_str().unwrap_or_default();
+            match known.get(id).filter(|name| *name != id) {
+                Some(name) => format!("{id} ({name})"),
+                None => id.to_owned(),
+            }
+        };
         let rows = rows.as_array().into_iter().flatten().map(|row| {
             vec![
                 super::text(row, "name"),
                 super::text(row, "state"),
-                super::list(&row["agents"]),
+                super::list(&row["agents"].as_array().into_iter().flatten().map(called).collect()),
                 super::text(row, "hash").chars().take(12).collect(),
                 output::clean(&super::text(row, "description")),
             ]
@@ -173,7 +185,7 @@ fn verify(
         && !snapshot.policies.contains_key(name)
         && !lock.policies.contains_key(name)
     {
-        return Err(missing(name));
+        return Err(missing(name, snapshot));
     }
     let all = snapshot.policies.keys().chain(lock.policies.keys());
     let names: std::collections::BTreeSet<&String> =
@@ -204,7 +216,7 @@ fn remove(
 ) -> Result<u8, Failure> {
     let was_locked = lock.policies.remove(name).is_some();
     if !was_locked && !snapshot.policies.contains_key(name) {
-        return Err(missing(name));
+        return Err(missing(name, snapshot));
     }
     let users = users(setting, snapshot, name);
     if !users.is_empty() {

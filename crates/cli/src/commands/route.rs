@@ -27,7 +27,7 @@ pub async fn run(reach: &Reach, answer: Answer, command: Route) -> Result<u8, Fa
         "attachments": explain.attachments,
     });
     let route = reach.post("/api/route/explain", Some(probe)).await?;
-    answer.give(&route, show);
+    reach.give(answer, &route, show).await;
     Ok(0)
 }
 

@@ -5,9 +5,10 @@ use crate::arguments::Sessions;
 use crate::chat::markdown::Renderer;
 use crate::chat::terminal::{self, Screen};
 use crate::failure::Failure;
+use crate::names::short;
 use crate::output;
 use crate::reach::{Reach, part};
-use crate::setting::Setting;
+use crate::setting::{Answer, Setting};
 use insula_world::Timestamp;
 use serde_json::{Value, json};
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
@@ -23,21 +24,23 @@ pub async fn run(reach: &Reach, setting: &Setting, command: Sessions) -> Result<
     match command {
         Sessions::List { agent, limit, before } => {
             let found = list(reach, &agent, limit, before).await?;
-            answer.give(&found, table);
+            match answer {
+                Answer::Json => answer.give(&found, table),
+                Answer::Text => table(&titled(reach, &agent, found).await),
+            }
         }
         Sessions::Show { agent, id, limit, before } => {
-            let id = by_title(reach, &agent, id).await?;
             let mut path = format!("{}/{}?limit={limit}", base(&agent), part(&id));
             if let Some(before) = before {
                 path += &format!("&before={before}");
             }
             let found = reach.get(&path).await?;
-            answer.give(&found, |found| show(found, setting));
+            reach.give_of(&agent, answer, &found, |found| show(found, setting)).await;
         }
         Sessions::Search { words, all: true, limit, .. } => {
             let words = part(&words.join(" "));
             let found = reach.get(&format!("/api/sessions/search?q={words}&limit={limit}")).await?;
-            answer.give(&found, finds);
+            reach.give(answer, &found, finds).await;
         }
         Sessions::Search { words, scope, limit, .. } => {
             let [agent, words @ ..] = words.as_slice() else { return Ok(0) };
@@ -51,10 +54,10 @@ pub async fn run(reach: &Reach, setting: &Setting, command: Sessions) -> Result<
                 path += &format!("&scope={}", part(&scope));
             }
             let found = reach.get(&path).await?;
-            answer.give(&found, finds);
+            reach.give_of(agent, answer, &found, finds).await;
         }
         Sessions::Forget { agent, id, yes } => {
-            let id = by_title(reach, &agent, id).await?;
+            let id = reach.session_called(&agent, &id).await?;
             if !yes {
                 confirm(&agent, &id)?;
             }
@@ -81,37 +84,22 @@ pub async fn list(
     reach.get(&path).await
 }
 
-/// Conversations that are looked through for a title.
-const LOOKED_THROUGH: usize = 500;
-
-/// What names a conversation: what was said, or the id of the only one with that title. An id has no
-/// blank, so what has none is taken for one.
-async fn by_title(reach: &Reach, agent: &str, said: String) -> Result<String, Failure> {
-    if !said.contains(' ') {
-        return Ok(said);
-    }
-    let all = list(reach, agent, LOOKED_THROUGH, None).await?;
-    let is_it = |it: &&Value| {
-        let title = it["title"].as_str().unwrap_or_default();
-        title.trim().to_lowercase() == said.trim().to_lowercase()
-    };
-    let found: Vec<&Value> = all.as_array().into_iter().flatten().filter(is_it).collect();
-    match found.as_slice() {
-        [one] => Ok(text(one, "id")),
-        [] => {
-            let told = format!(
-                "{agent} has no conversation `{said}`; `insula sessions list {agent}` has them"
-            );
-            Err(Failure::Failed(told))
-        }
-        several => {
-            let ids: Vec<String> = several.iter().map(|it| text(it, "id")).collect();
-            let told =
-                format!("several conversations have this title; say the id: {}", ids.join(", "));
-            Err(Failure::WrongUse(told))
+/// Conversations, those without a title by how they begin.
+pub async fn titled(reach: &Reach, agent: &str, mut found: Value) -> Value {
+    let id = reach.agent_called(agent).await;
+    let begins = format!("/api/sessions?agent={}&limit={BEGINNINGS}", part(&id));
+    let begins = reach.get(&begins).await.unwrap_or_default();
+    for row in found.as_array_mut().into_iter().flatten().filter(|row| row["title"].is_null()) {
+        let mut all = begins.as_array().into_iter().flatten();
+        if let Some(it) = all.find(|it| it["id"] == row["id"]) {
+            row["title"] = it["begins"].clone();
         }
     }
+    found
 }
+
+/// Conversations whose beginnings are asked for: as many as one answer has.
+const BEGINNINGS: usize = 200;
 
 fn base(agent: &str) -> String {
     format!("/api/agents/{}/sessions", part(agent))
@@ -256,13 +244,4 @@ pub fn when(value: &Value) -> String {
     };
     let minute: String = text.chars().take("2026-11-15T02:12".len()).collect();
     minute.replace('T', " ")
-}
-
-/// The beginning of a text, on one line.
-fn short(text: &str, chars_max: usize) -> String {
-    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if flat.chars().count() <= chars_max {
-        return flat;
-    }
-    flat.chars().take(chars_max.saturating_sub(1)).chain(['…']).collect()
 }

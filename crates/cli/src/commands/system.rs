@@ -2,7 +2,6 @@
 
 use super::text;
 use crate::failure::{FAILED, Failure};
-use crate::names::Called;
 use crate::output;
 use crate::reach::Reach;
 use crate::setting::Answer;
@@ -17,8 +16,7 @@ pub async fn status(reach: &Reach, answer: Answer) -> Result<u8, Failure> {
         boards.iter().map(|it| json!({ "name": it["name"], "cards": it["cards"] })).collect();
     status["boards"] = boards.into();
     if answer == Answer::Text {
-        let agents = reach.get("/api/agents").await.unwrap_or_default();
-        status["next_runs"] = Called::of(&agents).in_rows(&status["next_runs"]);
+        status["next_runs"] = reach.named(None, &status["next_runs"]).await;
     }
     answer.give(&status, |status| {
         let agents = &status["agents"];

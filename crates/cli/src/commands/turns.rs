@@ -25,7 +25,7 @@ pub async fn run(reach: &Reach, setting: &Setting, command: Turns) -> Result<u8,
                 path += &format!("&before={}", part(&before));
             }
             let found = reach.get(&path).await?;
-            setting.answer.give(&found, list);
+            reach.give_of(&agent, setting.answer, &found, list).await;
         }
         Turns::Show { agent, turn, shown: Some(call) } => {
             super::shown::run(reach, setting, &format!("{}/{}", base(&agent), part(&turn)), call)
@@ -34,7 +34,8 @@ pub async fn run(reach: &Reach, setting: &Setting, command: Turns) -> Result<u8,
         Turns::Show { agent, turn, shown: None } => {
             let found = reach.get(&format!("{}/{}", base(&agent), part(&turn))).await?;
             let screen = terminal::screen(&setting.environment);
-            setting.answer.give(&found, |found| show(found, screen));
+            let show = |found: &Value| show(found, screen);
+            reach.give_of(&agent, setting.answer, &found, show).await;
         }
         Turns::Follow { agent, turn } => follow(reach, setting, &agent, turn).await?,
     }

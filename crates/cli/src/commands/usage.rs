@@ -17,16 +17,17 @@ pub async fn run(reach: &Reach, answer: Answer, command: Usage) -> Result<u8, Fa
     match command.agent {
         None if by_key => {
             let used = reach.get(&format!("/api/usage?days={days}&by=key")).await?;
-            answer.give(&used, keys);
+            reach.give(answer, &used, keys).await;
         }
         None => {
             let used = reach.get(&format!("/api/usage?days={days}")).await?;
-            answer.give(&used, all);
+            reach.give(answer, &used, all).await;
         }
         Some(agent) => {
             let path = format!("/api/agents/{}/usage?days={days}", part(&agent));
             let used = reach.get(&path).await?;
-            answer.give(&used, if by_key { keys } else { one });
+            let show = if by_key { keys } else { one };
+            reach.give_of(&agent, answer, &used, show).await;
         }
     }
     Ok(0)

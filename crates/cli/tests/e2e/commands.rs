@@ -11,7 +11,7 @@ use insula_testkit::{Home, run_bare};
 use serde_json::{Value, json};
 
 /// Every command there is.
-const COMMANDS: [&str; 144] = [
+pub const COMMANDS: [&str; 144] = [
     "",
     "up",
     "stop",
@@ -158,7 +158,7 @@ const COMMANDS: [&str; 144] = [
     "manual",
 ];
 
-fn words(command: &str) -> Vec<&str> {
+pub fn words(command: &str) -> Vec<&str> {
     command.split(' ').filter(|word| !word.is_empty()).collect()
 }
 

@@ -51,6 +51,7 @@ mod mcp_server;
 mod memory;
 mod messages;
 mod model_try;
+mod named;
 mod newcomer;
 mod openai_surface;
 mod policies;

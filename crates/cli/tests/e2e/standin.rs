@@ -81,6 +81,14 @@ pub struct StandIn {
 impl StandIn {
     /// Starts. `script` answers what is not about agents, of which there are two.
     pub fn start(script: impl Fn(&Asked, Reply) + Send + Sync + 'static) -> Self {
+        Self::with_agents(script, [("coder", "coder"), ("family", "family")])
+    }
+
+    /// Starts, with two agents of these ids and names.
+    pub fn with_agents(
+        script: impl Fn(&Asked, Reply) + Send + Sync + 'static,
+        agents: [(&'static str, &'static str); 2],
+    ) -> Self {
         let home = Home::with([("run/admin.token", "local"), ("run/lock", "")]).unwrap();
         let lock = File::options().write(true).open(home.path().join("run/lock")).unwrap();
         lock.lock().unwrap();
@@ -93,7 +101,7 @@ impl StandIn {
         std::thread::spawn(move || {
             for stream in listener.incoming() {
                 let (script, wait, tell) = (script.clone(), wait.clone(), tell.clone());
-                std::thread::spawn(move || answer(stream.unwrap(), &*script, wait, &tell));
+                std::thread::spawn(move || answer(stream.unwrap(), &*script, wait, &tell, agents));
             }
         });
         Self { home, _lock: lock, asked, go }
@@ -120,6 +128,7 @@ fn answer(
     script: &(dyn Fn(&Asked, Reply) + Send + Sync),
     go: Arc<Mutex<Receiver<()>>>,
     tell: &Sender<Asked>,
+    agents: [(&str, &str); 2],
 ) {
     let mut reader = BufReader::new(stream);
     let mut head = String::new();
@@ -136,15 +145,17 @@ fn answer(
     let line = head.lines().next().unwrap().trim_end_matches(" HTTP/1.1").to_owned();
     let asked = Asked { line, body: serde_json::from_slice(&body).unwrap_or_default() };
     let reply = Reply { stream: reader.into_inner(), go };
-    let agent = |id: &str| {
+    let agents = agents.map(|(id, name)| {
         json!({ "id": id, "state": "ready", "generation": 1, "model": "rehearsal/rehearsal",
-            "memory": false, "isolation": "context", "name": id, "reason": null })
-    };
-    match asked.line.as_str() {
-        "GET /api/agents" => reply.json(200, &json!([agent("coder"), agent("family")])),
-        "GET /api/agents/coder" => reply.json(200, &agent("coder")),
-        "GET /api/agents/family" => reply.json(200, &agent("family")),
-        "POST /api/route/explain" => reply.json(200, &json!({ "agent": "coder" })),
+            "memory": false, "isolation": "context", "name": name, "reason": null })
+    });
+    let one = agents
+        .iter()
+        .find(|it| asked.line.strip_prefix("GET /api/agents/").is_some_and(|id| it["id"] == id));
+    match (asked.line.as_str(), one) {
+        (_, Some(one)) => reply.json(200, one),
+        ("GET /api/agents", _) => reply.json(200, &json!(agents)),
+        ("POST /api/route/explain", _) => reply.json(200, &json!({ "agent": "coder" })),
         _ => {
             let _ = tell.send(asked.clone());
             script(&asked, reply);

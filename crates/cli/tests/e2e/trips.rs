@@ -96,30 +96,6 @@ fn an_agent_is_called_by_its_id_or_its_name_and_a_slip_is_understood() {
     }
 }
 
-#[test]
-fn a_conversation_is_shown_by_its_title() {
-    let daemon = StandIn::start(|asked, reply: Reply| {
-        match asked.line.as_str() {
-        "GET /api/agents/coder/sessions?limit=500" => reply.json(
-            200,
-            &value!([{ "id": 3, "title": "Garden plans" }, { "id": 4, "title": "twin it" }, { "id": 5, "title": "Twin it" }]),
-        ),
-        "GET /api/agents/coder/sessions/3?limit=50" => {
-            let session = value!({ "id": 3, "title": "Garden plans", "messages": 0 });
-            reply.json(200, &value!({ "session": session, "messages": [] }));
-        }
-        _ => reply.json(404, &value!({ "error": { "code": "not_found", "message": "no" } })),
-    }
-    });
-    let show = |id: &str| insula(&daemon.home, &["sessions", "show", "coder", "-n", "50", id]);
-    assert!(show("garden Plans").ok().stdout.contains("Garden plans"));
-    let unknown = show("no such title");
-    assert!(unknown.stderr.contains("no conversation `no such title`"), "{unknown:?}");
-    let several = show("twin it");
-    assert_eq!(several.code, Some(2), "{several:?}");
-    assert!(several.stderr.contains("say the id: 4, 5"), "{several:?}");
-}
-
 /// The words of a text that stand in none of the lines of a screen.
 fn broken<'t>(screen: &str, text: &'t str) -> Vec<&'t str> {
     text.split_whitespace().filter(|word| !screen.contains(word)).collect()

@@ -12,6 +12,7 @@ pub use bring_in::import;
 
 use crate::arguments::{Along, CloneAgent, ExportAgent};
 use crate::failure::Failure;
+use crate::names::files::agent_called;
 use crate::output;
 use crate::passphrase;
 use crate::process::absolute;
@@ -79,7 +80,7 @@ fn id_of(text: &str) -> Result<AgentId, Failure> {
 
 /// Packs an agent.
 pub async fn export(setting: &Setting, wish: &ExportAgent) -> Result<u8, Failure> {
-    let id = id_of(&wish.agent)?;
+    let id = agent_called(setting, &wish.agent)?;
     let target = absolute(&wish.file)?;
     let Along { memory, files, sessions, secrets } = wish.along;
     let is_private = memory || files || sessions || secrets;
@@ -106,7 +107,7 @@ pub async fn export(setting: &Setting, wish: &ExportAgent) -> Result<u8, Failure
 
 /// Makes another agent like one: packs it where nobody else reads, and adds what was packed.
 pub async fn clone(setting: &Setting, wish: &CloneAgent) -> Result<u8, Failure> {
-    let (id, to) = (id_of(&wish.agent)?, id_of(&wish.to)?);
+    let (id, to) = (agent_called(setting, &wish.agent)?, id_of(&wish.to)?);
     let taken = pack::look(setting, &id, wish.along).await?;
     setting.home.prepare()?;
     let scratch = setting.home.run().join("clone");

@@ -5,12 +5,12 @@ use super::draft::Draft;
 use super::{Wizard, confirmed};
 use crate::arguments::{ChannelAdd, Channels};
 use crate::failure::{FAILED, Failure};
+use crate::names::files::agent_called;
 use crate::output;
 use crate::reach::Reach;
 use crate::setting::{Answer, Setting};
 use insula_config::files::FilesSnapshot;
 use insula_config::load;
-use insula_domain::AgentId;
 use insula_registry::daemon::Purpose;
 use serde_json::{Value, json};
 
@@ -71,7 +71,7 @@ async fn add(setting: &Setting, wish: &ChannelAdd) -> Result<u8, Failure> {
     let mut draft = Draft::begin(setting)?;
     account.put(&mut draft)?;
     if let Some(agent) = &wish.agent {
-        let id = AgentId::new(agent).map_err(|error| Failure::WrongUse(error.to_string()))?;
+        let id = agent_called(setting, agent)?;
         let NewAccount { platform, name, .. } = &account;
         draft.item("bindings", &format!("{{agent: {id}, {platform}: {{account: {name}}}}}"))?;
     }

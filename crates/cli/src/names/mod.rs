@@ -1,50 +1,19 @@
-//! Agents by what they are called: who says a name instead of an id is understood where one agent
-//! has it, and who mistypes one is told which was probably meant.
+//! Things by what they are called: who says a name instead of an id is understood where one alone
+//! has it, who mistypes one is told which was probably meant, and lists have names beside ids.
+
+mod asking;
+pub mod files;
+mod known;
+pub mod things;
+
+pub use known::short;
 
 use axum::http::StatusCode;
 use insula_config::suggest::nearest;
 use serde_json::Value;
-use std::collections::BTreeMap;
 
 /// Where the paths of one agent begin.
 const OF_AN_AGENT: &str = "/api/agents/";
-
-/// What people see agents called, by id.
-#[derive(Debug, Default)]
-pub struct Called(BTreeMap<String, String>);
-
-impl Called {
-    /// By the list of agents.
-    pub fn of(agents: &Value) -> Self {
-        let all = agents.as_array().into_iter().flatten();
-        let named = all.filter_map(|it| Some((it["id"].as_str()?, it["name"].as_str()?)));
-        let named = named.filter(|(id, name)| !same(id, name));
-        Self(named.map(|(id, name)| (id.to_owned(), name.to_owned())).collect())
-    }
-
-    /// An id, with what its agent is called where that is something else.
-    fn beside(&self, id: &str) -> String {
-        match self.0.get(id) {
-            Some(name) => format!("{id} ({name})"),
-            None => id.to_owned(),
-        }
-    }
-
-    /// A list with names beside the ids of agents in its rows.
-    pub fn in_rows(&self, rows: &Value) -> Value {
-        let mut rows = rows.clone();
-        for row in rows.as_array_mut().into_iter().flatten() {
-            if let Some(id) = row["agent"].as_str() {
-                row["agent"] = self.beside(id).into();
-            }
-            if let Some(ids) = row["agents"].as_array() {
-                let named = ids.iter().map(|it| self.beside(it.as_str().unwrap_or_default()));
-                row["agents"] = named.collect::<Vec<_>>().into();
-            }
-        }
-        rows
-    }
-}
 
 /// The id of the only agent that is called so, where none has that for its id.
 pub fn id_of(agents: &Value, called: &str) -> Option<String> {
@@ -106,14 +75,9 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn names_stand_beside_ids_and_are_found_by_either() {
+    fn an_agent_is_meant_by_its_id_or_by_a_name_that_it_has_alone() {
         let agents = json!([{ "id": "coder", "name": "Ada" }, { "id": "main", "name": "main" },
             { "id": "a", "name": "Twin" }, { "id": "b", "name": "Twin" }]);
-        let rows = json!([{ "agent": "coder", "agents": ["main", "coder"] }, { "agent": null }]);
-        assert_eq!(
-            Called::of(&agents).in_rows(&rows),
-            json!([{ "agent": "coder (Ada)", "agents": ["main", "coder (Ada)"] }, { "agent": null }])
-        );
         assert_eq!(id_of(&agents, "ada").as_deref(), Some("coder"));
         assert_eq!(id_of(&agents, "coder"), None, "it is one already");
         assert_eq!(id_of(&agents, "twin"), None, "two are called so");
