@@ -6,7 +6,7 @@ use insula_registry::{AgentContext, Registry};
 use std::sync::Arc;
 
 /// Agents that one request asks at the same time.
-const AT_ONCE: usize = 8;
+const AT_ONCE: usize = 4;
 
 /// What `look` finds of each of these agents, in their order.
 pub(crate) async fn ask_each<T, E, Look: Future<Output = Result<T, E>>>(

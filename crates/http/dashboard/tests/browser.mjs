@@ -1,5 +1,6 @@
 // The page in a real browser: signing in, rights, talking, what is hostile, breaks, looks.
-// `node browser.mjs [--smoke] [--shots FOLDER]`; `INSULA` names the program, `CHROMIUM` the browser.
+// `node browser.mjs [--smoke] [--only PART] [--shots FOLDER]`; `INSULA` names the program,
+// `CHROMIUM` the browser.
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -7,10 +8,16 @@ import { join } from "node:path";
 import { chromium } from "playwright-core";
 import { many, start } from "./daemon.mjs";
 import { HOSTILE, serve } from "./model.mjs";
+import { hostile } from "./hostile.mjs";
 import { pages1 } from "./pages1.mjs";
 import { pages2 } from "./pages2.mjs";
+import { pages3 } from "./pages3.mjs";
+import { weight } from "./weight.mjs";
 
 const smoke = process.argv.includes("--smoke");
+/** One part alone, by the name of its file; `browser` is this one. */
+const only = process.argv.includes("--only") ? process.argv[process.argv.indexOf("--only") + 1] : null;
+const wants = (part) => !smoke && (only === null || only === part);
 const shots = process.argv.includes("--shots") ? process.argv[process.argv.indexOf("--shots") + 1] : null;
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core"), "utf8");
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-dev-shm-usage"] });
@@ -120,7 +127,7 @@ await check("talking streams, shows Markdown as elements, and stays after a relo
   await page.context().close();
 });
 
-if (!smoke) {
+if (wants("browser")) {
   await check("what a model says runs nowhere", async () => {
     const page = await open();
     await byLink(page, daemon);
@@ -305,7 +312,6 @@ if (!smoke) {
   });
 }
 
-if (!smoke) await (await import("./pages3.mjs")).pages3({ check, open, byLink, signIn, quiet, axeOf, provider });
 
 /** axe in a window of its own world: the page's policy lets in no script of ours. */
 async function axeOf(page, where) {
@@ -324,10 +330,12 @@ async function axeOf(page, where) {
 }
 
 if (shots) mkdirSync(shots, { recursive: true });
-if (!smoke) await pages2({ check, open, byLink, signIn, axeOf, quiet, shots });
-if (!smoke) await pages1({ check, open, byLink, signIn, quiet, axeOf, provider, shots });
+const parts = { pages3, pages2, pages1, hostile, weight };
+for (const [name, part] of Object.entries(parts)) {
+  if (wants(name)) await part({ check, open, byLink, signIn, quiet, axeOf, provider, shots });
+}
 
-if (shots) {
+if (shots && wants("browser")) {
   const small = daemon;
   const large = await start(many(300, provider));
   for (const [size, one] of [["3", small], ["300", large]]) {

@@ -11,7 +11,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Agents that are looked into at once, by whoever it is: enough to keep the disk at work, and few
 /// beside `store.open_max`.
-const VISITS_MAX: usize = 8;
+const VISITS_MAX: usize = 4;
 
 /// Those who look into files in passing.
 pub(crate) struct Visits {

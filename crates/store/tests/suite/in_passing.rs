@@ -34,7 +34,7 @@ async fn what_was_looked_into_is_closed_again_and_few_are_open_at_once() {
         });
     }
     let found = looks.join_all().await;
-    assert!(found.iter().all(|(found, open)| *found == 1 && *open <= 8), "{found:?}");
+    assert!(found.iter().all(|(found, open)| *found == 1 && *open <= 4), "{found:?}");
     assert_eq!(store.open_count(), 0);
 }
 
