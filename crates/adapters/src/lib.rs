@@ -5,13 +5,16 @@
 mod bounded;
 pub mod declared;
 mod factory;
+mod hex;
 mod lines;
 mod markdown;
 pub mod matrix;
 pub mod mattermost;
 mod others;
 mod platforms;
+mod seal;
 pub mod signal;
+mod signs;
 pub mod telegram;
 pub mod webchat;
 pub mod webhook;

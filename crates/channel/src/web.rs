@@ -40,11 +40,21 @@ impl WebRequest {
 
     /// A value of the query, decoded; `None` where its name is not there or it is no text.
     pub fn query(&self, name: &str) -> Option<String> {
-        self.raw_query().split('&').find_map(|pair| {
-            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-            (decoded(key)? == name).then(|| decoded(value).map(Cow::into_owned)).flatten()
-        })
+        value(self.raw_query(), name)
     }
+
+    /// A value of a form that was posted, decoded, as in [`WebRequest::query`].
+    pub fn form(&self, name: &str) -> Option<String> {
+        value(std::str::from_utf8(&self.body).ok()?, name)
+    }
+}
+
+/// A value among pairs, decoded.
+fn value(pairs: &str, name: &str) -> Option<String> {
+    pairs.split('&').find_map(|pair| {
+        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+        (decoded(key)? == name).then(|| decoded(value).map(Cow::into_owned)).flatten()
+    })
 }
 
 /// A part of a query as it was before it was encoded.
@@ -134,5 +144,8 @@ mod tests {
         }
         assert_eq!(asked("/hooks/x/y", "a"), None);
         assert_eq!(asked("/?h%75b=1", "hub").as_deref(), Some("1"));
+        let posted = |body: &'static [u8]| WebRequest::posted(vec![], Bytes::from_static(body));
+        assert_eq!(posted(b"a=1&payload=%7B%7D").form("payload").as_deref(), Some("{}"));
+        assert_eq!(posted(b"a=\xff").form("a"), None);
     }
 }

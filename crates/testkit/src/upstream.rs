@@ -277,6 +277,24 @@ pub fn answer(status: u16, headers: &[(&str, &str)], body: &str) -> Step {
     Step::Write(text.into_bytes())
 }
 
+/// A whole answer.
+pub(crate) fn http(
+    status: u16,
+    media_type: &str,
+    headers: &[(&str, String)],
+    body: &[u8],
+) -> Vec<u8> {
+    let mut head = format!(
+        "HTTP/1.1 {status} Status\r\ncontent-type: {media_type}\r\ncontent-length: {}\r\n",
+        body.len()
+    );
+    for (name, value) in headers {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    head.push_str("\r\n");
+    [head.as_bytes(), body].concat()
+}
+
 /// The head of an answer whose body comes in chunks.
 pub fn head(content_type: &str) -> Step {
     let text = format!(

@@ -7,9 +7,9 @@
 use super::Mattermost;
 use super::reading::Scene;
 use super::types::{Pressed, is_id};
+use crate::seal::Seal;
 use insula_channel::{Button, Inbox, Press, WebAnswer, WebMethod, WebRequest};
 use insula_domain::AccountId;
-use ring::hmac;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -21,36 +21,26 @@ const TOLD_CHARS_MAX: usize = 1000;
 /// Where buttons lead, and what marks them.
 pub(super) struct Hook {
     url: Box<str>,
-    key: hmac::Key,
+    seal: Seal,
 }
 
 impl Hook {
     /// Buttons that lead to `public_url`, marked with `secret`.
     pub(super) fn new(account: &AccountId, public_url: &str, secret: &[u8]) -> Self {
-        let key = blake3::derive_key("insula 2026-11 mattermost buttons", secret);
         Self {
             url: format!("{}/hooks/mattermost/{account}", public_url.trim_end_matches('/')).into(),
-            key: hmac::Key::new(hmac::HMAC_SHA256, &key),
+            seal: Seal::new("insula 2026-11 mattermost buttons", secret),
         }
-    }
-
-    fn marked(account: &AccountId, channel: &str, data: &str) -> Vec<u8> {
-        // No part has a zero byte in it, so no two read alike.
-        [account.as_str(), channel, data].join("\0").into_bytes()
     }
 
     /// The mark of a button.
     fn mark(&self, account: &AccountId, channel: &str, data: &str) -> String {
-        let tag = hmac::sign(&self.key, &Self::marked(account, channel, data));
-        tag.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+        self.seal.mark(&[account.as_str(), channel, data])
     }
 
     fn is_ours(&self, account: &AccountId, pressed: &Pressed) -> bool {
         let Pressed { channel_id, context, .. } = pressed;
-        let Some(mark) = unhexed(&context.mac) else { return false };
-        let marked = Self::marked(account, channel_id, &context.data);
-        // Compared in constant time.
-        hmac::verify(&self.key, &marked, &mark).is_ok()
+        self.seal.is_of(&[account.as_str(), channel_id, &context.data], &context.mac)
     }
 
     /// What a message has besides its words for these buttons.
@@ -79,12 +69,6 @@ impl Hook {
         let actions: Vec<Value> = actions.collect();
         if actions.is_empty() { json!([]) } else { json!([{ "text": "", "actions": actions }]) }
     }
-}
-
-fn unhexed(text: &str) -> Option<Vec<u8>> {
-    let is_hex = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let pairs = (0..text.len()).step_by(2);
-    is_hex.then(|| pairs.map(|at| u8::from_str_radix(&text[at..at + 2], 16).ok()).collect())?
 }
 
 impl Mattermost {

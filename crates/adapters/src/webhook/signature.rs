@@ -1,5 +1,6 @@
 //! Whether a request is from whoever has the secret, and lately.
 
+use crate::hex::{hex, unhexed};
 use insula_world::Timestamp;
 use ring::hmac;
 use std::time::Duration;
@@ -42,8 +43,7 @@ impl Signer {
     /// The signature of a body at a time, as its header has it.
     pub fn sign(&self, timestamp_s: i64, body: &[u8]) -> String {
         let tag = hmac::sign(&self.key, &signed(&timestamp_s.to_string(), body));
-        let hex: String = tag.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
-        format!("sha256={hex}")
+        format!("sha256={}", hex(tag))
     }
 
     /// Checks a request, and tells which signature it carries. Takes the same time wherever a
@@ -62,7 +62,7 @@ impl Signer {
         let found = signatures
             .split(',')
             .take(SIGNATURES_MAX)
-            .filter_map(|text| unhex(text.trim().strip_prefix("sha256=")?))
+            .filter_map(|text| unhexed(text.trim().strip_prefix("sha256=")?))
             .find(|tag| hmac::verify(&self.key, &signed, tag).is_ok());
         let found = found.ok_or(Unsigned::Stranger)?;
         // Ten digits: no sum below overflows.
@@ -80,17 +80,6 @@ impl Signer {
 /// the moment, so nothing can be moved from one to the other.
 fn signed(timestamp: &str, body: &[u8]) -> Vec<u8> {
     [timestamp.as_bytes(), b".", body].concat()
-}
-
-fn unhex(text: &str) -> Option<[u8; 32]> {
-    if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return None;
-    }
-    let mut bytes = [0; 32];
-    for (at, byte) in bytes.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(text.get(at * 2..at * 2 + 2)?, 16).ok()?;
-    }
-    Some(bytes)
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use super::failure::Failure;
 use super::known::Outcome;
 use super::reading::Reader;
 use super::types::{Called, Changed, Status};
+use crate::hex::unhexed;
 use insula_channel::{Cursor, Envelope, Inbox, WebAnswer, WebMethod, WebRequest};
 use ring::hmac;
 use secrecy::ExposeSecret as _;
@@ -81,7 +82,7 @@ impl WhatsApp {
     fn is_signed(&self, request: &WebRequest) -> bool {
         let signature = request.header("x-hub-signature-256");
         let hex = signature.and_then(|it| it.strip_prefix("sha256=")).unwrap_or_default();
-        let Some(tag) = bytes_of(hex) else { return false };
+        let Some(tag) = unhexed(hex) else { return false };
         let key = hmac::Key::new(hmac::HMAC_SHA256, self.secret.expose_secret().as_bytes());
         hmac::verify(&key, &request.body, &tag).is_ok()
     }
@@ -184,12 +185,4 @@ impl WhatsApp {
             tracing::warn!(account = %self.account, message = %insula_wire::excerpt(&status.id), "a message was not delivered: {error}");
         }
     }
-}
-
-/// Bytes written as hexadecimal digits.
-fn bytes_of(hex: &str) -> Option<Vec<u8>> {
-    if hex.len() != 64 || !hex.bytes().all(|it| it.is_ascii_hexdigit()) {
-        return None;
-    }
-    (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).ok()).collect()
 }

@@ -18,5 +18,5 @@ pub fn request(bytes: &[u8]) -> Vec<Envelope> {
 
 /// A text as WhatsApp is given it.
 pub fn marked(markdown: &str) -> String {
-    super::marks::text(markdown, 4096)
+    crate::signs::text(markdown, 4096)
 }

@@ -39,7 +39,6 @@ mod failure;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod known;
-mod marks;
 mod reading;
 mod sending;
 mod types;

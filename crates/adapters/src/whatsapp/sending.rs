@@ -3,7 +3,7 @@
 use super::WhatsApp;
 use super::failure::{Failure, Repeat};
 use super::known::{Outcome, Unconfirmed, Window};
-use super::marks;
+use crate::signs;
 use insula_channel::{Body, Button, File, MessageId, Post, PostError, PostTarget, Posted};
 use insula_domain::ChatType;
 use serde_json::{Value, json};
@@ -195,7 +195,7 @@ impl WhatsApp {
                 })?;
                 let mut about = json!({ "id": id });
                 if !caption.is_empty() && kind != "audio" {
-                    about["caption"] = json!(marks::text(caption, CAPTION_UNITS_MAX));
+                    about["caption"] = json!(signs::text(caption, CAPTION_UNITS_MAX));
                 }
                 if kind == "document" {
                     about["filename"] = json!(&*file.name);
@@ -262,11 +262,11 @@ fn worded(markdown: &str, rows: &[Vec<Button>]) -> Value {
     };
     let buttons: Vec<&Button> = rows.iter().flatten().filter(is_usable).collect();
     let plain = || {
-        let text = marks::text(markdown, TEXT_UNITS_MAX);
+        let text = signs::text(markdown, TEXT_UNITS_MAX);
         json!({ "type": "text", "text": { "body": text, "preview_url": false } })
     };
     let are_short = buttons.iter().all(|it| it.label.chars().count() <= BUTTON_CHARS_MAX);
-    let beside = marks::text(markdown, BESIDE_BUTTONS_UNITS_MAX);
+    let beside = signs::text(markdown, BESIDE_BUTTONS_UNITS_MAX);
     let fits_beside = beside.encode_utf16().count() <= BESIDE_BUTTONS_UNITS_MAX;
     match buttons.len() {
         0 => plain(),
@@ -297,7 +297,7 @@ fn worded(markdown: &str, rows: &[Vec<Button>]) -> Value {
                 "type": "interactive",
                 "interactive": {
                     "type": "list",
-                    "body": { "text": marks::text(markdown, TEXT_UNITS_MAX) },
+                    "body": { "text": signs::text(markdown, TEXT_UNITS_MAX) },
                     "action": {
                         "button": "Choose",
                         "sections": [{ "rows": shown.collect::<Vec<_>>() }],

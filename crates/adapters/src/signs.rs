@@ -1,16 +1,16 @@
-//! From Markdown, as models write it, to the marks that WhatsApp knows: `*bold*`, `_italic_`,
-//! `~struck out~`, `` `code` `` and lines of code between three backticks.
+//! From Markdown, as models write it, to the signs that WhatsApp and Slack know: `*bold*`,
+//! `_italic_`, `~struck out~`, `` `code` `` and lines of code between three backticks.
 //!
-//! A mark counts there only between words and within a line, and nothing can be escaped. What
-//! would not be seen as it is meant is left without its mark.
+//! A sign counts there only between words and within a line, and can't be escaped. What would not
+//! be seen as it is meant is left without its sign.
 
 use crate::lines::{Span, Style, Styled, styled};
 
-/// The text of `markdown` as WhatsApp shows it best, within `units_max` of UTF-16.
-pub(super) fn text(markdown: &str, units_max: usize) -> String {
+/// The text of `markdown` as it is shown best, within `units_max` of UTF-16.
+pub(crate) fn text(markdown: &str, units_max: usize) -> String {
     let fits = |text: &str| text.encode_utf16().count() <= units_max;
     let Styled { text, spans } = styled(markdown);
-    let marked = marked(&text, &spans);
+    let marked = marked(&text, &spans, str::to_owned);
     match () {
         () if fits(&marked) => marked,
         () if fits(&text) => text,
@@ -18,7 +18,13 @@ pub(super) fn text(markdown: &str, units_max: usize) -> String {
     }
 }
 
-fn marked(text: &str, spans: &[Span]) -> String {
+/// The same without a limit, with `written` for what stands between signs.
+pub(crate) fn text_written(markdown: &str, written: fn(&str) -> String) -> String {
+    let Styled { text, spans } = styled(markdown);
+    marked(&text, &spans, written)
+}
+
+fn marked(text: &str, spans: &[Span], written: fn(&str) -> String) -> String {
     let mut signs: Vec<(usize, usize, bool, &'static str)> = vec![];
     for (order, span) in spans.iter().enumerate() {
         for (start, end) in pieces(text, span) {
@@ -37,11 +43,11 @@ fn marked(text: &str, spans: &[Span]) -> String {
     let mut marked = String::with_capacity(text.len() + signs.len() * 3);
     let mut done = 0;
     for (at, _, _, sign) in signs {
-        marked.push_str(text.get(done..at).unwrap_or_default());
+        marked.push_str(&written(text.get(done..at).unwrap_or_default()));
         marked.push_str(sign);
         done = at;
     }
-    marked.push_str(text.get(done..).unwrap_or_default());
+    marked.push_str(&written(text.get(done..).unwrap_or_default()));
     marked
 }
 
@@ -86,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marks_stand_where_whatsapp_sees_them() {
+    fn signs_stand_where_they_are_seen() {
         for (markdown, expected) in [
             ("plain", "plain"),
             ("**bold** _it_ ~~no~~ `x`", "*bold* _it_ ~no~ `x`"),
