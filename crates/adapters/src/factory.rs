@@ -5,6 +5,7 @@ use crate::matrix::{self, Matrix};
 use crate::mattermost::{self, Mattermost};
 use crate::others::{OtherAccounts, needed, wrong};
 use crate::signal::{Signal, SignalSettings};
+use crate::slack::{Slack, SlackSettings};
 use crate::telegram::{Telegram, TelegramSettings};
 use crate::webchat::WebChats;
 use crate::webhook::Webhook;
@@ -72,6 +73,10 @@ impl AdapterFactory for Makers {
                 };
                 Ok(Arc::new(Signal::new(settings, transport)?))
             }
+            "slack" => {
+                let settings = SlackSettings::read(account.name.clone(), |key| account.get(key))?;
+                Ok(Arc::new(Slack::new(settings, transport, &world.clock)?))
+            }
             "telegram" => {
                 let settings =
                     TelegramSettings::read(account.name.clone(), |key| account.get(key))?;
@@ -120,7 +125,7 @@ mod tests {
     async fn what_would_be_refused_is_found_without_asking_anybody() {
         let (world, _handles) = insula_testkit::world(7);
         let makers = Makers::new(world.clone(), Transport::new(&world, &[]).unwrap());
-        let cases: [(&str, Values, Option<&str>, &str); 13] = [
+        let cases: [(&str, Values, Option<&str>, &str); 16] = [
             ("telegram", &[("token", "1:a"), ("mode", "webhook")], None, "`public_url`"),
             ("telegram", &[("token", "a b")], Some("token"), "no bot token"),
             ("telegram", &[("token", "1:a"), ("base_url", "x")], Some("base_url"), "https"),
@@ -137,6 +142,9 @@ mod tests {
             ("mattermost", &[("token", "a b"), ("base_url", "https://x")], Some("token"), "bot"),
             ("mattermost", &[("token", "a"), ("base_url", "x")], Some("base_url"), "https"),
             ("signal", &[("number", "0151 1234")], Some("number"), "country"),
+            ("slack", &[("token", "xapp-1")], Some("token"), "xoxb"),
+            ("slack", &[("token", "xoxb-1")], None, "`app_token`"),
+            ("slack", &[("token", "xoxb-1"), ("mode", "webhook")], None, "`secret`"),
             (
                 "whatsapp",
                 &[
@@ -157,12 +165,13 @@ mod tests {
             assert_eq!(found.key, key, "{}", found.why);
             assert!(found.why.contains(word), "{}", found.why);
         }
-        let fit: [(&str, Values); 5] = [
+        let fit: [(&str, Values); 6] = [
             ("telegram", &[("token", "${secret:T}"), ("base_url", "${env:U}")]),
             ("webhook", &[("secret", "${secret:S}"), ("template", "{{ a }}")]),
             ("matrix", &[("token", "${secret:T}"), ("homeserver", "${env:H}")]),
             ("mattermost", &[("token", "${secret:T}"), ("base_url", "${env:U}")]),
             ("signal", &[("number", "${env:N}"), ("profile_name", "Ada")]),
+            ("slack", &[("token", "${secret:T}"), ("app_token", "${secret:A}")]),
         ];
         for (platform, values) in fit {
             let accounts = [account(platform, values)];

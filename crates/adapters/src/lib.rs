@@ -15,6 +15,7 @@ mod platforms;
 mod seal;
 pub mod signal;
 mod signs;
+pub mod slack;
 pub mod telegram;
 pub mod webchat;
 pub mod webhook;

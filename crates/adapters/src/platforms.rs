@@ -11,6 +11,7 @@ pub static DECLARED: &[&Declared] = &[
     &crate::matrix::DECLARED,
     &crate::mattermost::DECLARED,
     &crate::signal::DECLARED,
+    &crate::slack::DECLARED,
     &crate::telegram::DECLARED,
     &crate::webchat::DECLARED,
     &crate::webhook::DECLARED,

@@ -10,6 +10,7 @@ pub mod home;
 pub mod mattermost;
 pub mod model;
 pub mod signal;
+pub mod slack;
 pub mod socket;
 pub mod strict;
 pub mod synapse;

@@ -14,5 +14,6 @@ mod conformance;
 mod matrix;
 mod mattermost;
 mod signal;
+mod slack;
 mod telegram;
 mod whatsapp;

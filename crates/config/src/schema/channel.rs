@@ -171,6 +171,13 @@ impl AccountKeys {
                 "Link it to your phone with `signal-cli link -n insula` (Signal on the phone: Settings, Linked devices), or give it a number of its own: `signal-cli -a +NUMBER register`, then `signal-cli -a +NUMBER verify CODE`.",
                 "Let its daemon run on this machine: `signal-cli daemon --http 127.0.0.1:8080 --receive-mode on-connection --no-receive-stdout`.",
             ],
+            "slack" => &[
+                "At api.slack.com/apps: Create New App, From a manifest, and paste the one of docs/platforms/slack.md: it has every scope and event.",
+                "Basic Information, App-Level Tokens: make one with connections:write. That is `app_token` (xapp-…).",
+                "Install App: install it to the workspace, and copy the Bot User OAuth Token. That is `token` (xoxb-…).",
+                "Say `/invite @its-name` in each channel it is to hear.",
+                "Without Socket Mode: `--set mode=webhook`, the Signing Secret of Basic Information as `secret`, and https://YOUR_HOST/hooks/slack/ACCOUNT as request URL of Event Subscriptions, Interactivity and the slash command.",
+            ],
             "whatsapp" => &[
                 "At developers.facebook.com make an app of type Business and add WhatsApp to it.",
                 "WhatsApp, API Setup: copy the `phone number ID` below your number (not the number).",
@@ -208,6 +215,12 @@ pub static CONNECTED: &[AccountKeys] = &[
         required: &["number"],
         optional: &["base_url", "profile_name"],
         identity: &["number", "base_url"],
+    },
+    AccountKeys {
+        platform: "slack",
+        required: &["token"],
+        optional: &["app_token", "mode", "secret", "base_url"],
+        identity: &["app_token"],
     },
     AccountKeys {
         platform: "telegram",

@@ -15,6 +15,7 @@ pub mod harness;
 mod matrix;
 mod mattermost;
 mod signal;
+mod slack;
 mod suite;
 mod telegram;
 mod webchat;

@@ -1,0 +1,262 @@
+//! Socket Mode: a socket that is replaced before it ends, and heard until it does.
+//!
+//! Slack ends every socket after some hours, and says so a moment before. The next one is opened then,
+//! and the old one is heard until the next has said hello: Slack gives each event to one of them.
+//!
+//! Slack's protocol has no heartbeat of its own; pings are its proxies'. So a socket by which nothing
+//! was said for a while is replaced as well: the hello of the next is Slack's own word. One that
+//! carries nothing any more, though it is open, has ended with that.
+//!
+//! What is not acknowledged comes again, by whatever socket there is then.
+
+use super::Slack;
+use super::called::app_fault;
+use super::failure::Failure;
+use super::handling::Told;
+use super::types::Frame;
+use insula_channel::{ConnectFault, Inbox};
+use insula_wire::{Heard, Refusal, Socket, SocketFault};
+use serde_json::json;
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// How often Slack is asked who we are where it calls us.
+pub(super) const CHECKED_EVERY: Duration = Duration::from_secs(300);
+/// How long a healthy connection may say nothing.
+pub(super) const SILENCE_MAX: Duration = Duration::from_secs(900);
+/// After how long a silent socket is replaced.
+const QUIET: Duration = Duration::from_secs(600);
+/// How long Slack may take to say hello.
+const HELLO_WITHIN: Duration = Duration::from_secs(20);
+/// How long the old socket is heard after the new one said hello, if Slack does not end it.
+const LINGER: Duration = Duration::from_secs(10);
+/// How soon another socket is tried for where one can't be had and the old one still serves.
+const RETRY: Duration = Duration::from_secs(30);
+/// How long the address of a socket is good. Slack says half a minute.
+const TICKET_LASTS: Duration = Duration::from_secs(10);
+
+/// One socket.
+struct Line {
+    socket: Socket,
+    /// When it is given up: where hello does not come, or another one took its place.
+    until: Option<Duration>,
+    is_greeted: bool,
+}
+
+type Opening<'a> = Pin<Box<dyn Future<Output = Result<Socket, ConnectFault>> + Send + 'a>>;
+
+struct Session<'a> {
+    us: &'a Slack,
+    inbox: &'a dyn Inbox,
+    stop: &'a CancellationToken,
+    /// The oldest first; two at most.
+    lines: Vec<Line>,
+    opening: Option<Opening<'a>>,
+    /// When the newest is replaced.
+    renew_at: Duration,
+}
+
+impl Slack {
+    pub(super) async fn hear(
+        &self,
+        inbox: &dyn Inbox,
+        stop: &CancellationToken,
+    ) -> Result<(), ConnectFault> {
+        self.learn_us(stop).await.map_err(Failure::into_fault)?;
+        let renew_at = self.clock.elapsed() + QUIET;
+        let opening: Option<Opening<'_>> = Some(Box::pin(self.open(stop)));
+        let mut session = Session { us: self, inbox, stop, lines: vec![], opening, renew_at };
+        let ended = session.attend().await;
+        // What failed is dropped: a goodbye would wait for an answer that may never come.
+        if ended.is_ok() {
+            for line in session.lines {
+                line.socket.close(1000, "").await;
+            }
+        }
+        ended
+    }
+
+    async fn open(&self, stop: &CancellationToken) -> Result<Socket, ConnectFault> {
+        let kept = self.known().ticket.take();
+        let now = self.clock.elapsed();
+        let url = match kept.filter(|(at, _)| *at + TICKET_LASTS > now) {
+            Some((_, url)) => url,
+            None => self.api.open(stop).await.map_err(app_fault)?,
+        };
+        let call = self.api.socket(&url).map_err(Failure::into_fault)?;
+        let opened = self.api.transport.socket(call, stop).await;
+        opened.map_err(|refusal| match refusal {
+            Refusal::Answered { wait, .. } => {
+                ConnectFault::Broken { why: refusal.to_string().into(), wait }
+            }
+            Refusal::Wire(fault) => broken(&fault.to_string()),
+        })
+    }
+}
+
+impl Session<'_> {
+    /// Hears until something fails.
+    async fn attend(&mut self) -> Result<(), ConnectFault> {
+        let clock = self.us.clock.clone();
+        loop {
+            let now = clock.elapsed();
+            let renew_at = Some(self.renew_at).filter(|_| self.opening.is_none());
+            let due = self.lines.iter().filter_map(|line| line.until).chain(renew_at).min();
+            tokio::select! {
+                biased;
+                () = self.stop.cancelled() => return Ok(()),
+                (at, heard) = next(&mut self.lines) => match heard {
+                    Ok(Heard::Text(text)) => self.take_in(at, &text).await?,
+                    // That the connection carries something is no word of Slack's.
+                    Ok(_) => {}
+                    Err(fault) => {
+                        drop(self.lines.remove(at));
+                        if self.lines.is_empty() && self.opening.is_none() {
+                            return Err(broken(&fault.to_string()));
+                        }
+                        // The newest broke: the old one serves until there is another.
+                        self.renew();
+                    }
+                },
+                opened = ready(&mut self.opening) => {
+                    self.opening = None;
+                    self.opened(opened)?;
+                }
+                () = clock.sleep(due.unwrap_or(now).saturating_sub(now)), if due.is_some() => {
+                    self.look().await?;
+                }
+            }
+        }
+    }
+
+    /// Begins to open another socket, if that is not under way.
+    fn renew(&mut self) {
+        let is_fresh = self.lines.last().is_some_and(|line| !line.is_greeted);
+        if self.opening.is_none() && !is_fresh {
+            self.opening = Some(Box::pin(self.us.open(self.stop)));
+        }
+    }
+
+    fn opened(&mut self, opened: Result<Socket, ConnectFault>) -> Result<(), ConnectFault> {
+        let now = self.us.clock.elapsed();
+        match opened {
+            Ok(socket) => {
+                self.renew_at = now + QUIET;
+                let until = Some(now + HELLO_WITHIN);
+                self.lines.push(Line { socket, until, is_greeted: false });
+            }
+            Err(fault) if self.lines.is_empty() => return Err(fault),
+            Err(fault) => {
+                tracing::warn!(account = %self.us.account, "no other socket can be had yet: {fault}");
+                self.renew_at = now + RETRY;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives up what is over, and begins what is due.
+    async fn look(&mut self) -> Result<(), ConnectFault> {
+        let now = self.us.clock.elapsed();
+        loop {
+            let is_over = |line: &Line| line.until.is_some_and(|until| until <= now);
+            let at = self.lines.iter().position(is_over);
+            let Some(at) = at else { break };
+            let line = self.lines.remove(at);
+            if line.is_greeted {
+                line.socket.close(1000, "").await;
+            } else if self.lines.is_empty() {
+                return Err(broken("Slack says nothing, though the connection is open"));
+            } else {
+                self.renew_at = now + RETRY;
+            }
+        }
+        if self.renew_at <= now {
+            self.renew();
+        }
+        Ok(())
+    }
+
+    /// Takes in what one of the sockets said.
+    async fn take_in(&mut self, at: usize, text: &str) -> Result<(), ConnectFault> {
+        let now = self.us.clock.elapsed();
+        // What makes no sense would make none the next time.
+        let Ok(frame) = serde_json::from_str::<Frame>(text) else {
+            tracing::debug!(account = %self.us.account, "a frame makes no sense and is left out");
+            return Ok(());
+        };
+        let told = match frame.kind.as_str() {
+            "hello" => {
+                self.inbox.alive();
+                if let Some(line) = self.lines.get_mut(at) {
+                    (line.is_greeted, line.until) = (true, None);
+                }
+                for old in self.lines.iter_mut().take(at) {
+                    old.until = Some(now + LINGER);
+                }
+                return Ok(());
+            }
+            "disconnect" if frame.reason == "link_disabled" => {
+                let why = "Socket Mode was turned off for the app; turn it on at api.slack.com/apps";
+                return Err(ConnectFault::Refused(why.into()));
+            }
+            "disconnect" => {
+                // An old one that ends has its successor.
+                if at + 1 == self.lines.len() {
+                    self.renew();
+                }
+                return Ok(());
+            }
+            "events_api" => Some(Told::Event),
+            "interactive" => Some(Told::Interaction),
+            "slash_commands" => Some(Told::Command),
+            _ => None,
+        };
+        if frame.envelope_id.is_empty() {
+            return Ok(());
+        }
+        self.inbox.alive();
+        if at + 1 == self.lines.len() {
+            self.renew_at = self.renew_at.max(now + QUIET);
+        }
+        if let Some(told) = told {
+            let envelopes = self.us.envelopes(told, &frame.payload).await;
+            if !envelopes.is_empty() {
+                let taken = self.inbox.take(envelopes, None).await;
+                taken.map_err(|error| broken(&error.to_string()))?;
+            }
+        }
+        let answer = json!({ "envelope_id": frame.envelope_id }).to_string();
+        let Some(line) = self.lines.get_mut(at) else { return Ok(()) };
+        if line.socket.text(answer).await.is_err() {
+            // It comes again by another socket, and is recognised; what reads says what broke.
+            tracing::debug!(account = %self.us.account, "an event could not be acknowledged");
+        }
+        Ok(())
+    }
+}
+
+/// What the next socket says that says something.
+async fn next(lines: &mut [Line]) -> (usize, Result<Heard, SocketFault>) {
+    match lines {
+        [] => std::future::pending().await,
+        [one] => (0, one.socket.next().await),
+        [old, new, ..] => tokio::select! {
+            biased;
+            heard = old.socket.next() => (0, heard),
+            heard = new.socket.next() => (1, heard),
+        },
+    }
+}
+
+async fn ready(opening: &mut Option<Opening<'_>>) -> Result<Socket, ConnectFault> {
+    match opening {
+        Some(opening) => opening.await,
+        None => std::future::pending().await,
+    }
+}
+
+pub(super) fn broken(why: &str) -> ConnectFault {
+    ConnectFault::Broken { why: why.into(), wait: None }
+}

@@ -1,0 +1,14 @@
+//! Slack, against the fake workspace.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test"
+)]
+
+mod calling;
+mod hearing;
+mod saying;
+pub mod support;
+mod trouble;
