@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { chromium } from "playwright-core";
 import { many, start } from "./daemon.mjs";
 import { HOSTILE, serve } from "./model.mjs";
+import { clicks } from "./clicks.mjs";
 import { hostile } from "./hostile.mjs";
 import { pages1 } from "./pages1.mjs";
 import { pages2 } from "./pages2.mjs";
@@ -330,7 +331,7 @@ async function axeOf(page, where) {
 }
 
 if (shots) mkdirSync(shots, { recursive: true });
-const parts = { pages3, pages2, pages1, hostile, weight };
+const parts = { pages3, pages2, pages1, hostile, clicks, weight };
 for (const [name, part] of Object.entries(parts)) {
   if (wants(name)) await part({ check, open, byLink, signIn, quiet, axeOf, provider, shots });
 }

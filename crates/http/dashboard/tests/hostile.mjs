@@ -248,18 +248,22 @@ export async function hostile({ check, open, byLink, provider, quiet }) {
       make("x-pwn");
       make("a", "href", runs);
       make("img", "src", "http://evil.example/i.png");
-      make("b", "onclick", "window.pwned=1");
+      try {
+        make("b", "onclick", "window.pwned=1");
+      } catch {
+        // Refused by trusted types, and reported.
+      }
       try {
         document.body.insertAdjacentHTML("beforeend", "<i>as HTML</i>");
       } catch {
-        // Refused by trusted types, and reported.
+        // As above.
       }
       await new Promise((done) => setTimeout(done, 100));
       return window.reported.length;
     }, RUNS);
-    assert.ok(found >= 2, "the policy reports a picture from elsewhere and text as HTML");
+    assert.ok(found >= 3, "the policy reports a picture from elsewhere, a handler and text as HTML");
     const wrong = (await page.evaluate(wrongs)).join("\n");
-    for (const part of ["an element x-pwn", "a has href=javascript", "img loads http://evil", "b has onclick", "require-trusted-types-for", "img-src"]) assert.ok(wrong.includes(part), `${part}: ${wrong}`);
+    for (const part of ["an element x-pwn", "a has href=javascript", "img loads http://evil", "require-trusted-types-for", "img-src"]) assert.ok(wrong.includes(part), `${part}: ${wrong}`);
     await page.context().close();
   });
 

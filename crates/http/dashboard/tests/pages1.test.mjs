@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { summary, together } from "../src/lib/audit.js";
-import { byScope } from "../src/lib/memory.js";
+import { byScope, isOf } from "../src/lib/memory.js";
 import { byTurns, callNames, joined, laidOut, marked, requestSays, size } from "../src/lib/parts.js";
 import { scopeOf, sourcesOf, whereOf } from "../src/lib/where.js";
 
@@ -76,4 +76,11 @@ test("scopes are counted, the global one first", () => {
     { scope: "chat:a", count: 1, blocked: 0 },
     { scope: "chat:b", count: 2, blocked: 0 },
   ]);
+});
+
+test("entries are of the day they were taken in on", () => {
+  const now = new Date(2026, 10, 18, 12).getTime();
+  const at = (day, hour) => ({ provenance: { at: new Date(2026, 10, day, hour).toISOString() } });
+  const of = (day) => [at(18, 0), at(17, 23), at(17, 0), at(16, 23), at(11, 23), { provenance: null }].map((it) => Number(isOf(day, it, now))).join("");
+  assert.deepEqual(["", "today", "yesterday", "week"].map(of), ["111111", "100000", "011000", "111100"]);
 });

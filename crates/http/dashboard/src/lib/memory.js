@@ -1,4 +1,5 @@
 // What an agent remembers, by scope, as people look at it.
+import { dayOf, plusDays } from "./calendar.js";
 
 /** Scopes with how much each has, the global one first: `[{scope, count, blocked}]`. */
 export function byScope(entries) {
@@ -10,6 +11,25 @@ export function byScope(entries) {
     all.set(it.scope, one);
   }
   return [...all.values()].sort((a, b) => (b.scope === "global") - (a.scope === "global") || a.scope.localeCompare(b.scope));
+}
+
+/** Days that entries are asked for by. */
+export const DAYS = [["", "Always"], ["today", "Today"], ["yesterday", "Yesterday"], ["week", "Seven days"]];
+
+/** Whether an entry was taken in on such a day, in this place's time. */
+export function isOf(day, entry, now = Date.now()) {
+  const at = entry.provenance?.at && new Date(entry.provenance.at).getTime();
+  const today = dayOf(now);
+  switch (day) {
+    case "today":
+      return at >= today.getTime();
+    case "yesterday":
+      return at >= plusDays(today, -1).getTime() && at < today.getTime();
+    case "week":
+      return at >= plusDays(today, -6).getTime();
+    default:
+      return true;
+  }
 }
 
 const SOURCES = {

@@ -3,14 +3,14 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { api, at, query } from "../lib/api.js";
 import { isAdmin, me } from "../lib/me.js";
-import { byScope, sourceName } from "../lib/memory.js";
+import { DAYS, byScope, isOf, sourceName } from "../lib/memory.js";
 import { useResource } from "../lib/resource.js";
 import { ask, go, route, to } from "../lib/router.js";
 import { scopeOf } from "../lib/where.js";
 import { ago, many, moment } from "../lib/words.js";
 import { AgentChoice } from "../ui/agent_choice.jsx";
 import { Confirm } from "../ui/confirm.jsx";
-import { Button, Copy, Dialog, Empty, Facts, Field, Loading, Page, Problem, Search, Section, Shown, State } from "../ui/parts.jsx";
+import { Button, Copy, Dialog, Empty, Facts, Field, Loading, Page, Problem, Search, Section, Shown, State, Tabs } from "../ui/parts.jsx";
 import { List } from "../ui/table.jsx";
 import "./memory.css";
 
@@ -253,7 +253,7 @@ function Checks({ agent }) {
 }
 
 function Remembered({ agent }) {
-  const { scope = "", only = "", view = "" } = route.value.query;
+  const { scope = "", only = "", view = "", day = "" } = route.value.query;
   const [text, setText] = useState("");
   const words = useLater(text.trim());
   const [open, setOpen] = useState(null);
@@ -270,7 +270,7 @@ function Remembered({ agent }) {
   const known = useMemo(() => new Map(all.map((it) => [it.id, it])), [of.data]);
   if (of.data === undefined) return of.error ? <Problem error={of.error} retry={of.reload} /> : <Loading />;
   const listed = words ? (found.data ?? []).map((it) => known.get(it.id) ?? it) : all.filter((it) => scope === "" || it.scope === scope);
-  const rows = only === "blocked" ? listed.filter((it) => it.blocked) : listed;
+  const rows = listed.filter((it) => (only !== "blocked" || it.blocked) && isOf(day, it));
   const blocked = all.filter((it) => it.blocked).length;
   if (all.length === 0) {
     return (
@@ -320,9 +320,10 @@ function Remembered({ agent }) {
           <AsThere agent={agent} scope={scope} words={words} />
         ) : (
           <>
+            <Tabs label="When it was taken in" tabs={DAYS} value={day} onChange={(it) => ask({ day: it })} />
             <Problem error={found.error} retry={found.reload} />
             {rows.length === 0 ? (
-              words && found.data === undefined ? <Loading /> : <Empty title={words ? "Nothing that is remembered has these words." : "Nothing here."} />
+              words && found.data === undefined ? <Loading /> : <Empty title={words ? "Nothing that is remembered has these words." : day ? "Nothing was taken in then." : "Nothing here."} />
             ) : (
               <List label="What is remembered" items={rows} itemKey={(it) => `${it.id}/${it.scope}/${it.target}/${it.text}`} height={64} row={(it) => <Row it={it} onOpen={setOpen} />} />
             )}
