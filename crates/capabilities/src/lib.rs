@@ -14,6 +14,7 @@ pub mod programs;
 pub mod sizes;
 pub mod skills;
 pub mod static_models;
+pub mod voice;
 pub mod web;
 
 use insula_registry::daemon::Purpose;

@@ -8,6 +8,7 @@ use crate::model::{ModelRef, Provider};
 use crate::programs::Programs;
 use crate::settings::Setting;
 use crate::skills::SkillSet;
+use crate::voice::VoiceConfig;
 use crate::web::SearchConfig;
 use insula_domain::expr::Expression;
 use insula_domain::{
@@ -60,6 +61,8 @@ pub struct AgentConfig {
     pub search: Option<SearchConfig>,
     /// Who makes its pictures; `None` where nobody is named.
     pub images: Option<ImagesConfig>,
+    /// Who hears what is said to it, and who speaks for it.
+    pub voice: VoiceConfig,
     /// Another folder than the usual one for its files.
     pub workspace_path: Option<Box<str>>,
     /// Whether other agents can write there too.

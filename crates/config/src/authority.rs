@@ -21,6 +21,7 @@ use crate::load::{AgentOutcome, Loaded};
 use crate::rules;
 use crate::sensitive::{HIDDEN, is_sensitive, only_refers};
 use crate::settings::Setting;
+use crate::voice::VoiceBackend;
 use insula_domain::TaintedRule;
 use insula_domain::boundary::{AccessMode, ChildApprovals};
 use insula_domain::policy::Profile;
@@ -208,6 +209,18 @@ impl Authority {
         }
         if let Some(images) = &config.images {
             self.grant("pictures by", images.model.to_string());
+        }
+        let hear = config.voice.hear.iter().map(|it| ("hearing", &it.by));
+        let speak = config.voice.speak.iter().map(|it| ("speaking", &it.by));
+        for (what, by) in hear.chain(speak) {
+            match by {
+                VoiceBackend::Model { model, .. } => {
+                    self.grant(&format!("{what} by"), model.to_string());
+                }
+                VoiceBackend::Command(command) => {
+                    self.grant(&format!("{what} by the program"), &**command);
+                }
+            }
         }
         boundary.secrets.iter().for_each(|name| self.grant("secret", &**name));
         for link in boundary.links.iter() {
@@ -426,6 +439,10 @@ fn is_read_elsewhere(path: &str) -> bool {
         "web.search.base_url",
         "images.model",
         "images.price",
+        "voice.hear.model",
+        "voice.hear.command",
+        "voice.speak.model",
+        "voice.speak.command",
         "secrets",
         "isolation",
         "links",

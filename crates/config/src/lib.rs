@@ -47,6 +47,7 @@ pub mod source;
 pub mod starter;
 pub mod suggest;
 pub mod template;
+pub mod voice;
 mod warnings;
 pub mod way_in;
 pub mod web;

@@ -17,6 +17,7 @@ mod references;
 mod send;
 pub(crate) mod silences;
 mod tools;
+mod voice;
 mod web;
 
 pub use hooks::check_hook;
@@ -133,6 +134,7 @@ pub fn resolve(
     let access = reader.access(&people);
     let search = reader.search();
     let images = reader.images();
+    let voice = reader.voice();
     let messages = reader.send_grants();
     let possible = Possible {
         memory: switch(memory_on),
@@ -228,6 +230,7 @@ pub fn resolve(
         programs: reader.programs(),
         search,
         images,
+        voice,
         workspace_path: reader.text("workspace.path").map(Into::into),
         workspace_is_shared: false,
         mcp_servers,
@@ -298,7 +301,8 @@ fn digest(config: &AgentConfig, providers: &Providers) -> [u8; 32] {
         Some(EmbeddingsConfig::Model(model)) => Some(model),
         _ => None,
     });
-    for model in config.models.iter().chain(&config.model_choices).chain(images).chain(embeddings) {
+    let named = config.models.iter().chain(&config.model_choices);
+    for model in named.chain(images).chain(embeddings).chain(config.voice.models()) {
         part(&model.to_string());
         part(&format!("{:?}", providers.configured.get(&model.provider)));
     }

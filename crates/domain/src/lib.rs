@@ -54,6 +54,7 @@ pub mod scope_rule;
 pub mod selector;
 pub mod send;
 pub mod session_key;
+pub mod sound;
 pub mod tainted;
 pub mod tool;
 pub mod tool_table;

@@ -41,6 +41,8 @@ pub enum WordSource {
     Template,
     /// An answer that the agent itself offered.
     Choice,
+    /// What the sender said by voice, as their platform wrote it down.
+    Transcript,
     /// A message as a hook wrote it anew.
     Rewritten,
     /// Anything else.
@@ -49,7 +51,7 @@ pub enum WordSource {
 
 impl WordSource {
     /// Every source.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Forwarded,
         Self::InlineBot,
         Self::Link,
@@ -65,6 +67,7 @@ impl WordSource {
         Self::Fields,
         Self::Template,
         Self::Choice,
+        Self::Transcript,
         Self::Rewritten,
         Self::Other,
     ];
@@ -87,6 +90,7 @@ impl WordSource {
             Self::Fields => "fields",
             Self::Template => "template",
             Self::Choice => "choice",
+            Self::Transcript => "transcript",
             Self::Rewritten => "rewritten",
             Self::Other => "other",
         }
@@ -121,6 +125,7 @@ impl WordSource {
             Self::Fields => "from a request",
             Self::Template => "from a template",
             Self::Choice => "chosen from the answers you offered",
+            Self::Transcript => "said by voice, as the platform wrote it down",
             Self::Rewritten => "as a hook wrote it anew",
             Self::Other => "not typed by the sender",
         }
@@ -130,7 +135,10 @@ impl WordSource {
 impl WordSource {
     /// Whether somebody else than sender and operator may have written such words.
     pub fn is_others(self) -> bool {
-        !matches!(self, Self::Template | Self::Choice | Self::Sticker | Self::Reaction)
+        !matches!(
+            self,
+            Self::Template | Self::Choice | Self::Transcript | Self::Sticker | Self::Reaction
+        )
     }
 }
 

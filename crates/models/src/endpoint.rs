@@ -8,7 +8,7 @@ use http::header::{
 };
 use http::{Method, Uri};
 use http_body_util::Full;
-use insula_wire::{Body, Timeouts, Transport, excerpt, retry_after};
+use insula_wire::{Body, Form, Timeouts, Transport, excerpt, retry_after};
 use insula_world::Clock;
 use secrecy::{ExposeSecret as _, SecretString};
 use std::sync::Arc;
@@ -171,6 +171,22 @@ impl Endpoint {
         cancel: &CancellationToken,
     ) -> Result<Body, ModelFault> {
         self.send(Method::POST, &self.uri, body.into(), limits, cancel).await
+    }
+
+    /// The same with a form.
+    pub(crate) async fn post_form(
+        &self,
+        form: Form,
+        limits: &Timeouts,
+        cancel: &CancellationToken,
+    ) -> Result<Body, ModelFault> {
+        let (media_type, body) = form.finish();
+        // What a form is called is made of hexadecimal digits.
+        let media_type = HeaderValue::try_from(media_type)
+            .map_err(|error| ModelFault::Unreachable { why: error.to_string() })?;
+        let mut with_form = self.clone();
+        with_form.headers.insert(CONTENT_TYPE, media_type);
+        with_form.post(body, limits, cancel).await
     }
 
     /// How many entries a list has that the server keeps at another path, under `key`; `None`

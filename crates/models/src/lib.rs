@@ -35,6 +35,7 @@ mod repetition;
 mod request;
 pub mod retry;
 mod schema;
+mod sound;
 mod spec;
 mod sse;
 mod static_model;
@@ -66,6 +67,7 @@ pub use request::{
 };
 pub use retry::{RetryPolicy, stream_with_retries};
 pub use secrecy::{ExposeSecret, SecretString};
+pub use sound::{HearRequest, Heard, RECORDING_BYTES_MAX, SPEECH_BYTES_MAX, SpeakRequest};
 pub use spec::{Kind, ProviderSpec};
 pub use static_model::{StaticModel, StaticModelError, TABLE_BYTES_MAX, TOKENIZER_BYTES_MAX};
 pub use text_calls::ToolCalls;

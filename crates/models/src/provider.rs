@@ -5,6 +5,7 @@ use crate::error::{ModelError, ModelFault};
 use crate::event::Event;
 use crate::picture::{Picture, PictureRequest};
 use crate::request::Request;
+use crate::sound::{HearRequest, Heard, SpeakRequest};
 use crate::window::Abilities;
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -59,6 +60,32 @@ pub trait Provider: Send + Sync {
         _cancel: &CancellationToken,
     ) -> Result<Picture, ModelError> {
         let message = "it makes no pictures".to_owned();
+        let fault = ModelFault::Refused { status: 0, message };
+        let (provider, model) = (self.name().into(), (*request.model).into());
+        Err(ModelError { provider, model, fault })
+    }
+
+    /// Writes down what a recording says, where it is one that does.
+    async fn hear(
+        &self,
+        request: &HearRequest,
+        _limits: &Timeouts,
+        _cancel: &CancellationToken,
+    ) -> Result<Heard, ModelError> {
+        let message = "it hears nothing".to_owned();
+        let fault = ModelFault::Refused { status: 0, message };
+        let (provider, model) = (self.name().into(), (*request.model).into());
+        Err(ModelError { provider, model, fault })
+    }
+
+    /// Says something, where it is one that does: the sound as a file.
+    async fn speak(
+        &self,
+        request: &SpeakRequest,
+        _limits: &Timeouts,
+        _cancel: &CancellationToken,
+    ) -> Result<Bytes, ModelError> {
+        let message = "it does not speak".to_owned();
         let fault = ModelFault::Refused { status: 0, message };
         let (provider, model) = (self.name().into(), (*request.model).into());
         Err(ModelError { provider, model, fault })

@@ -16,7 +16,7 @@ use crate::shown::ShownCall;
 use crate::turn::{Accept, AcceptChild, Accepted, Conclude, Join, NewStep};
 use crate::usage::Usage;
 use crate::vectors::{Vector, VectorKind, VectorModel};
-use insula_domain::{Integrity, ScopeName};
+use insula_domain::{Actor, Integrity, ScopeName};
 use insula_world::Timestamp;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -34,6 +34,17 @@ pub struct PutVectors {
     pub rows: Vec<(i64, Vector)>,
     /// How far sessions were looked through, as the backlog said.
     pub looked_through: Vec<(i64, i64)>,
+}
+
+/// What was used for somebody outside any turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsedAside {
+    pub principal: Actor,
+    pub scope: ScopeName,
+    /// The ways in by which they came, by name.
+    pub ways: Vec<Box<str>>,
+    pub usage: Usage,
+    pub at: Timestamp,
 }
 
 /// One change to an agent's state.
@@ -103,6 +114,8 @@ pub enum AgentCommand {
     /// Counts what one call of a model took under the model's name, and under that of the key that
     /// paid for it where one did, beside what its step or the end of its turn counts.
     CountCall { model: Arc<str>, key: Option<Arc<str>>, usage: Usage, at: Timestamp },
+    /// Counts what was used for somebody outside any turn, as to hear what they say.
+    CountAside(Box<UsedAside>),
     /// Notes how a turn went, in words of whoever runs it: never what was said.
     NoteTurn { turn: TurnId, at: Timestamp, note: Box<str> },
     /// Keeps what a model was shown.

@@ -170,6 +170,15 @@ pub enum IngressCommand {
         /// What it says from now on.
         content: String,
     },
+    /// Changes what is kept of a message while it is in no turn, if it still reads as it did.
+    Amend {
+        /// The message.
+        row: i64,
+        /// How it read.
+        was: String,
+        /// How it reads from now on.
+        content: String,
+    },
     /// Drops a message that was taken back while it is in no turn.
     Withdraw { chat: Box<str>, message: Box<str> },
     /// Notes that an event was dealt with.
@@ -208,6 +217,7 @@ impl IngressCommand {
             Self::Edit { chat, message, content, .. } => {
                 (chat.len().max(message.len()), content.len())
             }
+            Self::Amend { was, content, .. } => (0, content.len().max(was.len())),
             Self::Withdraw { chat, message } => (chat.len().max(message.len()), 0),
             Self::Note { event, .. } => (event.who.len().max(event.key.len()), 0),
             Self::Drop(_) | Self::PrunePairings { .. } | Self::PruneEvents { .. } => (0, 0),

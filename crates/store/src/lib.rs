@@ -57,7 +57,7 @@ pub mod turn;
 pub mod usage;
 pub mod vectors;
 
-pub use agent::{AgentCommand, CommandOutcome, Committed, PutVectors};
+pub use agent::{AgentCommand, CommandOutcome, Committed, PutVectors, UsedAside};
 pub use approval::{Approval, ApprovalDecision, Grant};
 pub use audit::{
     About, AuditEntry, AuditFilter, AuditPart, AuditRecord, AuditReport, KindFilter, ScopeFilter,

@@ -144,6 +144,12 @@ fn command(command: &AgentCommand) -> Result<()> {
             within("the name of a key", key, NAME_BYTES_MAX)?;
             usage(took)
         }
+        AgentCommand::CountAside(aside) => {
+            within("a name", aside.principal.as_str().len(), NAME_BYTES_MAX)?;
+            let ways = aside.ways.iter().map(|way| way.len() + 1).sum();
+            within("the ways of a message", ways, NAME_BYTES_MAX)?;
+            usage(&aside.usage)
+        }
         AgentCommand::NoteTurn { note, .. } => {
             within("a note on a turn", note.len(), TURN_NOTE_BYTES_MAX)
         }

@@ -12,6 +12,7 @@ pub mod model;
 pub mod signal;
 pub mod slack;
 pub mod socket;
+pub mod sounds;
 pub mod strict;
 pub mod synapse;
 pub mod telegram;

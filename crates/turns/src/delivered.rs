@@ -5,6 +5,7 @@ use crate::current::was_taken_away;
 use crate::messages::text_of;
 use crate::restarted;
 use insula_capabilities::failures::cause;
+use insula_domain::sound::SoundKind;
 use insula_domain::{FailureCause, SessionKey};
 use insula_registry::context::AgentContext;
 use insula_registry::events::BudgetRefusal;
@@ -76,8 +77,10 @@ impl Engine {
                     return Ok(None);
                 };
                 let text = text_of(&message.parts);
+                let said = message.parts.iter().filter_map(file);
                 let choices = self.offered(agent, delivery, &text).await?;
-                let files = self.made(agent, delivery, (session, *seq)).await?;
+                let mut files = self.made(agent, delivery, (session, *seq)).await?;
+                files.extend(said);
                 Ok(Some(DeliveryText { text: self.told(agent, text), choices, files }))
             }
             (Content::TurnEnd, _, Some(turn)) => {
@@ -122,13 +125,6 @@ impl Engine {
         }
         let before = agent.store.messages_before(session, reply, TURN_LOOKED_BACK).await?;
         let own = before.iter().filter(|it| it.turn == delivery.turn && it.role == Role::Tool);
-        let file = |part: &Part| match part {
-            Part::Attachment { hash, name, media_type, .. } => {
-                let (name, media_type) = (name.clone(), media_type.clone());
-                Some(DeliveryFile { name, media_type, hash: *hash })
-            }
-            _ => None,
-        };
         let made: Vec<_> = own.flat_map(|it| it.parts.iter().filter_map(file)).collect();
         Ok(made.into_iter().take(FILES_MAX).collect())
     }
@@ -145,11 +141,14 @@ impl Engine {
         let known = agent.store.session(SessionRef::Id(session)).await;
         let known = known.map_err(|error| error.to_string())?.ok_or_else(gone)?;
         let key: SessionKey = known.key.parse().map_err(|_| gone())?;
-        let kind = PictureKind::from_media_type(&file.media_type);
-        let kind = kind.ok_or_else(|| "this version does not know what it is".to_owned())?;
+        let kind = PictureKind::from_media_type(&file.media_type).map(PictureKind::ending);
+        let sound = || SoundKind::from_media_type(&file.media_type).map(SoundKind::ending);
+        let ending = kind
+            .or_else(sound)
+            .ok_or_else(|| "this version does not know what it is".to_owned())?;
         let seals = agent.store.seals();
         let files = agent.workspace.files(&key, session, &seals, &self.shop.world);
-        let content = files.kept_attachment(file.hash, kind.ending()).await;
+        let content = files.kept_attachment(file.hash, ending).await;
         content.map_err(|error| error.to_string())
     }
 
@@ -187,5 +186,16 @@ impl Engine {
             return Ok(Vec::new());
         }
         Ok(choices.into_iter().map(|choice| self.told(agent, choice)).collect())
+    }
+}
+
+/// A part of a message that goes along with it.
+fn file(part: &Part) -> Option<DeliveryFile> {
+    match part {
+        Part::Attachment { hash, name, media_type, .. } => {
+            let (name, media_type) = (name.clone(), media_type.clone());
+            Some(DeliveryFile { name, media_type, hash: *hash })
+        }
+        _ => None,
     }
 }

@@ -8,6 +8,7 @@ pub const LOG: &str = "insula::turn";
 
 pub mod acts;
 pub(crate) mod admitted;
+mod aloud;
 mod amend;
 pub mod approvals;
 mod ask;
@@ -87,6 +88,7 @@ pub(crate) mod turn;
 mod turn_slots;
 pub(crate) mod untrusted;
 mod verify;
+pub mod voice;
 
 pub use chosen::Wished;
 pub use cleaned::cleaned;

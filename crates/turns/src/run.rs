@@ -148,7 +148,8 @@ impl Turn<'_> {
                 self.object(&objection, &mut history).await?;
             } else if self.close().await {
                 let text = self.transformed(answer.text()).await?;
-                let message = self.replied(message, &answer, &text);
+                let mut message = self.replied(message, &answer, &text);
+                message.parts.extend(self.aloud(&text, &history).await);
                 let cut = ask::cut(&answer.stop);
                 let concluded = self.reply(vec![message.clone()], usage, cut).await?;
                 history.push(self.placed(&message, concluded));

@@ -43,7 +43,7 @@ impl Form {
     }
 
     /// The type and the bytes of the body.
-    pub(crate) fn finish(self) -> (String, Bytes) {
+    pub fn finish(self) -> (String, Bytes) {
         // What separates the parts must stand in none of them. A hash of all of them does not:
         // nobody can write a file that holds the hash of itself.
         let mut hasher = blake3::Hasher::new();

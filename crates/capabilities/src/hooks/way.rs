@@ -45,6 +45,7 @@ pub(super) async fn command(
         folder: folder.as_deref(),
         command,
         timeout: hook.timeout,
+        answer_max: crate::programs::ANSWER_BYTES_MAX,
     };
     program.run(caps, text(payload)).await
 }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Longest answer, in bytes.
-const ANSWER_BYTES_MAX: usize = 512 * 1024;
+pub(crate) const ANSWER_BYTES_MAX: usize = 512 * 1024;
 /// How much of what a program complains about is kept, in bytes.
 const COMPLAINT_BYTES_MAX: usize = 300;
 
@@ -30,6 +30,8 @@ pub(crate) struct HookProgram<'h> {
     pub(crate) folder: Option<&'h Path>,
     pub(crate) command: &'h str,
     pub(crate) timeout: Duration,
+    /// Longest answer, in bytes.
+    pub(crate) answer_max: usize,
 }
 
 impl HookProgram<'_> {
@@ -45,7 +47,7 @@ impl HookProgram<'_> {
         spec.args = ["-c", self.command].into_iter().map(Into::into).collect();
         spec.stdin = Stdin::Bytes(input);
         spec.limits.wall_clock = Some(self.timeout);
-        spec.limits.output_bytes = ANSWER_BYTES_MAX;
+        spec.limits.output_bytes = self.answer_max;
         let principal = Principal::Person { name: self.principal, session: self.session };
         let spawned = spawn(caps, self.agent, &principal, spec).await;
         let (child, proxy) = spawned.map_err(|error| error.to_string())?;
@@ -53,8 +55,8 @@ impl HookProgram<'_> {
         drop(proxy);
         let Finished { exit, stdout, stderr } = finished.map_err(|error| error.to_string())?;
         match exit.outcome {
-            ExitOutcome::Exited(0) if stdout.total > ANSWER_BYTES_MAX as u64 => {
-                Err(format!("the answer has more than {ANSWER_BYTES_MAX} bytes"))
+            ExitOutcome::Exited(0) if stdout.total > self.answer_max as u64 => {
+                Err(format!("the answer has more than {} bytes", self.answer_max))
             }
             ExitOutcome::Exited(0) => Ok(stdout.bytes()),
             ExitOutcome::Exited(status) => {
@@ -80,9 +82,39 @@ impl Capabilities {
         files: &Files,
         (command, timeout): (&str, Duration),
     ) -> Result<Vec<u8>, String> {
-        let program =
-            HookProgram { agent, session, principal, files, folder: None, command, timeout };
+        let program = HookProgram {
+            agent,
+            session,
+            principal,
+            files,
+            folder: None,
+            command,
+            timeout,
+            answer_max: ANSWER_BYTES_MAX,
+        };
         program.run(self, Vec::new()).await
+    }
+
+    /// The same with something to read.
+    pub(crate) async fn script_reading(
+        &self,
+        agent: &AgentContext,
+        (principal, session): (&Actor, SessionId),
+        files: &Files,
+        (command, timeout, answer_max): (&str, Duration, usize),
+        input: Vec<u8>,
+    ) -> Result<Vec<u8>, String> {
+        let program = HookProgram {
+            agent,
+            session,
+            principal,
+            files,
+            folder: None,
+            command,
+            timeout,
+            answer_max,
+        };
+        program.run(self, input).await
     }
 }
 

@@ -10,6 +10,7 @@ use super::outside::{IMAGES, MCP_SERVER, NETWORK, WEB};
 use super::provider::PROVIDER_OF_AGENT;
 use super::timezone::{TIMEZONE, zone_alone};
 use super::tools::{PROFILES, TOOLS, expand_tools};
+use super::voice::VOICE;
 use crate::rules;
 use crate::shape::{Field, Object, Shape, Shape::*};
 use crate::yaml::{Node, Value};
@@ -111,6 +112,11 @@ pub static AGENT: Object = Object {
             "Who makes pictures for it. Naming a model gives it `image_generate`.",
         )
         .default("none, and so no `image_generate`"),
+        Field::new(
+            "voice",
+            Object(&VOICE),
+            "Who hears voice memos for it, and whether and by whom it answers aloud.",
+        ),
         Field::new(
             "secrets",
             List(&Text(&rules::IDENTIFIER)),

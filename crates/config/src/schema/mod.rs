@@ -15,6 +15,7 @@ mod policy;
 mod provider;
 mod timezone;
 mod tools;
+mod voice;
 mod way_in;
 
 pub use agent::AGENT;

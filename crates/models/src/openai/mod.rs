@@ -8,6 +8,7 @@ mod encode;
 mod encode_tests;
 mod images;
 mod messages;
+mod sound;
 
 pub(crate) use encode::Tools;
 
@@ -20,11 +21,13 @@ use crate::picture::{Picture, PictureRequest};
 use crate::provider::{AnswerStream, Provider};
 use crate::reading::{Framing, read};
 use crate::request::Request;
+use crate::sound::{HearRequest, Heard, SpeakRequest};
 use crate::spec::ProviderSpec;
 use crate::text_calls::{Listening, SeenThinking};
 use crate::told::{self, Further, Teller, Told};
 use crate::window::Abilities;
 use async_trait::async_trait;
+use bytes::Bytes;
 use dialect::Dialect;
 use insula_wire::{Timeouts, Transport};
 use secrecy::{ExposeSecret as _, SecretString};
@@ -164,6 +167,26 @@ impl Provider for OpenAi {
     ) -> Result<Picture, ModelError> {
         let Model { endpoint, options } = self.models.of(&request.model);
         images::picture(endpoint, request, &options.timeouts.over(limits), cancel).await
+    }
+
+    async fn hear(
+        &self,
+        request: &HearRequest,
+        limits: &Timeouts,
+        cancel: &CancellationToken,
+    ) -> Result<Heard, ModelError> {
+        let Model { endpoint, options } = self.models.of(&request.model);
+        sound::hear(endpoint, request, &options.timeouts.over(limits), cancel).await
+    }
+
+    async fn speak(
+        &self,
+        request: &SpeakRequest,
+        limits: &Timeouts,
+        cancel: &CancellationToken,
+    ) -> Result<Bytes, ModelError> {
+        let Model { endpoint, options } = self.models.of(&request.model);
+        sound::speak(endpoint, request, &options.timeouts.over(limits), cancel).await
     }
 
     async fn embed(

@@ -14,6 +14,7 @@ mod ollama;
 mod openai;
 mod retrying;
 mod settings;
+mod sound;
 mod support;
 mod text_calls;
 mod tls;

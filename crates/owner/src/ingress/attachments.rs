@@ -3,7 +3,8 @@
 
 use super::Ingress;
 use super::stored::StoredMessage;
-use super::words::{name, note};
+use super::words::{name, note, size};
+use super::{hearing, stored};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
@@ -59,7 +60,7 @@ fn picture(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-fn ending(media_type: &str) -> &'static str {
+pub(super) fn ending(media_type: &str) -> &'static str {
     let plain = media_type.split(';').next().unwrap_or_default().trim();
     ENDINGS.iter().find(|(known, _)| plain.eq_ignore_ascii_case(known)).map_or("bin", |it| it.1)
 }
@@ -74,13 +75,10 @@ fn kind(kind: AttachmentKind) -> &'static str {
     }
 }
 
-/// How large a file is, for people.
-fn size(bytes: u64) -> String {
-    match bytes {
-        0..1_000 => format!("{bytes} bytes"),
-        1_000..1_000_000 => format!("{} KB", bytes / 1_000),
-        _ => format!("{} MB", bytes / 1_000_000),
-    }
+/// The parts that tell the model of something said by voice.
+fn heard(heard: &stored::StoredHeard) -> impl Iterator<Item = Part> {
+    let file = hearing::told_of_file(heard).map(|it| note(&it));
+    std::iter::once(hearing::told(heard)).chain(file).map(Part::Beside)
 }
 
 impl Ingress {
@@ -91,16 +89,19 @@ impl Ingress {
         inbound: &Inbound,
         messages: &[StoredMessage],
     ) -> Result<Vec<Part>, StoreError> {
+        let all = || messages.iter().flat_map(|it| &it.attachments);
+        let mut parts: Vec<Part> =
+            all().filter_map(|it| it.heard.as_ref()).flat_map(heard).collect();
         let all: Vec<Attachment> =
-            messages.iter().flat_map(|it| &it.attachments).map(|it| it.attachment()).collect();
+            all().filter(|it| it.heard.is_none()).map(|it| it.attachment()).collect();
         if all.is_empty() {
-            return Ok(Vec::new());
+            return Ok(parts);
         }
         let key = &inbound.session;
         let session = self.engine.open_session(inbound).await?;
         let files = agent.workspace.files(key, session, &agent.store.seals(), &self.world);
         let sees = agent.models.see_pictures();
-        let (mut parts, mut shown) = (Vec::new(), (0, 0));
+        let mut shown = (0, 0);
         for attachment in all {
             let what = format!("{} named \"{}\"", kind(attachment.kind), name(&attachment.name));
             let fetched = self.fetch(agent, key, &attachment).await;
@@ -148,7 +149,7 @@ impl Ingress {
         }
     }
 
-    async fn fetch(
+    pub(super) async fn fetch(
         &self,
         agent: &AgentContext,
         at: &SessionKey,

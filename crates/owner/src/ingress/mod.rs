@@ -17,6 +17,7 @@ mod commands;
 mod cron;
 mod dispatch;
 mod happenings;
+mod hearing;
 mod lately;
 mod looking;
 mod queue;
@@ -36,6 +37,7 @@ use admission::{Admitted, Concern};
 use amend::LastSaid;
 use asleep::Asleep;
 use dispatch::Dispatched;
+use hearing::HearingAside;
 use insula_capabilities::Opened;
 use insula_channel::{
     Accounts, Arrival, Body, Envelope, EventKey, Happening, Ledger, NotTaken, Path, Taken, Tenant,
@@ -107,6 +109,8 @@ pub struct Inner {
     used_up: Lately,
     /// Which strangers were told lately that too many wait.
     crowded: Lately,
+    /// What was said by voice to others and is being heard.
+    hearing: HearingAside,
     /// What messages said that may wait for their turn.
     last_said: LastSaid,
     /// Room for lines of the gateway's own that are on their way, by agent.
@@ -203,6 +207,7 @@ impl Ingress {
             lately: Lately::new(REFUSED_EVERY),
             used_up: Lately::new(USED_UP_EVERY),
             crowded: Lately::new(FULL_EVERY),
+            hearing: HearingAside::default(),
             last_said: LastSaid::default(),
             lines_out: Mutex::default(),
             tidied: Mutex::default(),

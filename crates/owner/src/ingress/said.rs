@@ -90,6 +90,9 @@ impl Ingress {
             return Ok(());
         };
         tracing::debug!(agent = %cx.agent.id, kept, "reading along");
+        let stored = StoredMessage::of(cx.envelope, message, &cx.caller.principal.user);
+        let stored = stored.led_by(&self.registry.snapshot());
+        self.hear_aside(cx.agent, &cx.session, (kept, stored));
         self.inbound.count(InboundOutcome::Observed);
         Ok(())
     }

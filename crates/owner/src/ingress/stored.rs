@@ -121,6 +121,24 @@ pub(super) struct StoredAttachment {
     media_type: String,
     size: Option<u64>,
     handle: String,
+    /// What became of it where it was said by voice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) heard: Option<StoredHeard>,
+}
+
+/// What became of a recording.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(super) struct StoredHeard {
+    /// How long it is, as it says.
+    pub(super) seconds: Option<u64>,
+    /// What it says.
+    pub(super) text: Option<String>,
+    /// Why that is not known.
+    pub(super) why: Option<String>,
+    /// Where it is kept.
+    pub(super) path: Option<String>,
+    pub(super) media_type: String,
+    pub(super) bytes: u64,
 }
 
 const KINDS: [(AttachmentKind, &str); 5] = [
@@ -137,11 +155,15 @@ impl StoredAttachment {
         &self.name
     }
 
+    pub(super) fn kind(&self) -> AttachmentKind {
+        let kind = KINDS.iter().find(|(_, name)| *name == self.kind);
+        kind.map_or(AttachmentKind::File, |(kind, _)| *kind)
+    }
+
     /// As an adapter takes it.
     pub(super) fn attachment(&self) -> Attachment {
-        let kind = KINDS.iter().find(|(_, name)| *name == self.kind);
         Attachment {
-            kind: kind.map_or(AttachmentKind::File, |(kind, _)| *kind),
+            kind: self.kind(),
             name: self.name.as_str().into(),
             media_type: self.media_type.as_str().into(),
             size: self.size,
@@ -159,6 +181,7 @@ impl From<&Attachment> for StoredAttachment {
             media_type: attachment.media_type.to_string(),
             size: attachment.size,
             handle: attachment.handle.to_string(),
+            heard: None,
         }
     }
 }
@@ -214,6 +237,12 @@ impl StoredMessage {
     /// Where it was said, by the id that the platform gave its sender.
     pub(super) fn address(&self) -> Option<Address> {
         self.place.address()
+    }
+
+    /// Whether its platform wrote down what was said by voice.
+    pub(super) fn has_transcript(&self) -> bool {
+        let is_one = |piece: &Piece| matches!(piece, Piece::Foreign(it) if it.source == WordSource::Transcript);
+        self.words.pieces().iter().any(is_one)
     }
 
     /// Whether it is a sign that somebody put on a message, and nothing they said.

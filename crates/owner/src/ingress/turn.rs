@@ -199,8 +199,13 @@ impl Ingress {
         // As they read now: somebody may have changed or taken back what they said.
         let mut waiting = agent.store.inbox_waiting().await.map_err(NoTurn::Store)?;
         waiting.retain(|row| rows.contains(&row.id));
-        let kept: Vec<StoredMessage> =
-            waiting.iter().filter_map(|row| StoredMessage::read(&row.content)).collect();
+        let mut kept = Vec::with_capacity(waiting.len());
+        for row in &waiting {
+            let Some(mut message) = StoredMessage::read(&row.content) else { continue };
+            let heard = self.hear((agent, session), (row.id, &mut message)).await;
+            heard.map_err(NoTurn::Store)?;
+            kept.push(message);
+        }
         if kept.is_empty() {
             return Ok(());
         }
@@ -269,6 +274,20 @@ impl Ingress {
             self.tell(agent.clone(), place, told).await;
         }
         Ok(())
+    }
+
+    /// Whether who sent a message may still talk to an agent that serves.
+    pub(super) async fn may_still_talk(
+        &self,
+        agent: &AgentContext,
+        message: &StoredMessage,
+        inbound: &Inbound,
+    ) -> Result<bool, StoreError> {
+        match self.is_still_let_in(agent, message, inbound).await {
+            Ok(is_let_in) => Ok(is_let_in),
+            Err(NoTurn::Store(error)) => Err(error),
+            Err(NoTurn::Full | NoTurn::Asleep) => Ok(false),
+        }
     }
 
     /// Whether who sent messages may still talk to the agent that is there now, and their chat
@@ -368,6 +387,7 @@ impl Ingress {
         let is_group = session.kind != ChatType::Dm;
         let observes = is_group && self.access.group_rule(agent, address).observe;
         if observes || agent.access.reactions {
+            self.heard_out(agent, session).await;
             let rows = agent.store.inbox_context(&session.to_string(), CONTEXT_MAX).await?;
             let mut heard = Vec::new();
             for row in rows {

@@ -4,7 +4,9 @@
 //! people or platforms wrote by the time it stands here, so nobody can put words into our
 //! mouth: no text and no display name can pass for another sender.
 
+use super::hearing;
 use super::stored::StoredMessage;
+use insula_channel::AttachmentKind;
 use insula_domain::marks::{CLOSE, OPEN};
 pub(super) use insula_domain::marks::{note, plain};
 use insula_domain::words::{Foreign, Piece, WordSource};
@@ -19,6 +21,15 @@ const CONTEXT_BYTES_MAX: usize = 16 * 1024;
 /// A name on one line, without what hides or turns letters around.
 pub(super) fn name(text: &str) -> String {
     plain(text).chars().filter(is_shown).take(NAME_CHARS_MAX).collect::<String>().trim().to_owned()
+}
+
+/// How large a file is, for people.
+pub(super) fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} bytes"),
+        1_000..1_000_000 => format!("{} KB", bytes / 1_000),
+        _ => format!("{} MB", bytes / 1_000_000),
+    }
 }
 
 fn is_shown(it: &char) -> bool {
@@ -82,7 +93,11 @@ fn foreign(it: &Foreign) -> String {
     let by = it.by.as_deref().map(name).filter(|by| !by.is_empty());
     let from = by.map(|by| format!(" from \"{by}\"")).unwrap_or_default();
     if has_lines(it.source) {
-        let head = note(&format!("{what}{from}; not the sender's own words:"));
+        let whose = match it.source {
+            WordSource::Transcript => "",
+            _ => "; not the sender's own words",
+        };
+        let head = note(&format!("{what}{from}{whose}:"));
         format!("{head}\n{}\n{}", plain(&it.text), note("end of that"))
     } else {
         note(&format!("{what} \"{}\"", line(&it.text)))
@@ -99,6 +114,7 @@ fn has_lines(source: WordSource) -> bool {
         | WordSource::Fields
         | WordSource::Template
         | WordSource::Choice
+        | WordSource::Transcript
         | WordSource::Rewritten
         | WordSource::Other => true,
         WordSource::Link
@@ -124,16 +140,19 @@ fn line(text: &str) -> String {
 
 /// All that messages say, for a model that is only told of it.
 fn whole(message: &StoredMessage) -> String {
-    message
-        .words
-        .pieces()
-        .iter()
-        .map(|piece| match piece {
-            Piece::Typed(text) => plain(text),
-            Piece::Foreign(it) => foreign(it),
-        })
-        .collect::<Vec<_>>()
-        .join("\n")
+    let pieces = message.words.pieces().iter().map(|piece| match piece {
+        Piece::Typed(text) => plain(text),
+        Piece::Foreign(it) => foreign(it),
+    });
+    let has_transcript = message.has_transcript();
+    let spoken = message.attachments.iter().filter_map(|it| match &it.heard {
+        Some(heard) => Some(hearing::told(heard)),
+        None if it.kind() == AttachmentKind::Voice && !has_transcript => {
+            Some(hearing::told_unheard())
+        }
+        None => None,
+    });
+    pieces.chain(spoken).collect::<Vec<_>>().join("\n")
 }
 
 /// Whose words messages are made of: those of others that they pass on, quote or bring along.
@@ -142,7 +161,10 @@ pub(super) fn integrity(platform: &str, messages: &[StoredMessage]) -> Integrity
         let quoted = message.quoted.as_ref().filter(|it| !it.is_ours);
         let quoted =
             quoted.and_then(|it| Source::quoted(platform, it.author.as_deref(), &message.known));
-        let attached = message.attachments.iter().map(|it| Source::attachment(it.name()));
+        // What they say by voice is theirs as what they type is; what was passed on is no memo.
+        let attached = message.attachments.iter();
+        let attached = attached.filter(|it| it.kind() != AttachmentKind::Voice);
+        let attached = attached.map(|it| Source::attachment(it.name()));
         let all = all.join(&message.words.integrity());
         quoted.into_iter().chain(attached).fold(all, |all, it| all.join(&Integrity::of(it)))
     })
@@ -195,9 +217,9 @@ pub(super) fn overheard(platform: &str, heard: &[StoredMessage]) -> Option<Strin
     let mut lines: Vec<String> = Vec::new();
     let mut bytes = 0;
     for kept in heard.iter().rev() {
-        let text = match kept.words.is_empty() {
-            true => note("something without words"),
-            false => whole(kept),
+        let text = match whole(kept) {
+            text if text.trim().is_empty() => note("something without words"),
+            text => text,
         };
         let line = format!(
             "{}\n{text}",

@@ -33,6 +33,7 @@ use insula_config::job::Job;
 use insula_config::model::ModelRef;
 use insula_config::programs::Programs;
 use insula_config::settings::Setting;
+use insula_config::voice::VoiceConfig;
 use insula_config::web::SearchConfig;
 use insula_domain::disk::Floor;
 use insula_domain::{
@@ -107,6 +108,8 @@ pub struct Parts {
     pub search: Option<SearchConfig>,
     /// Who makes its pictures.
     pub images: Option<ImagesConfig>,
+    /// Who hears what is said to it, and who speaks for it.
+    pub voice: Arc<VoiceConfig>,
     /// How it remembers; `None` for agents that do not.
     pub memory: Option<Memory>,
     /// What was ever remembered: its operator may see and erase that also where memory is off.
@@ -332,6 +335,7 @@ impl AgentContext {
             programs: config.programs,
             search: config.search,
             images: config.images,
+            voice: Arc::new(config.voice),
             memory: config
                 .memory
                 .map(|memory| Memory::new(memory, &remembered, |path| around.full(path))),
@@ -394,6 +398,7 @@ impl AgentContext {
             programs: self.programs.clone(),
             search: self.search.clone(),
             images: self.images.clone(),
+            voice: self.voice.clone(),
             memory: None,
             remembered: self.remembered.clone(),
             skills: self.skills.clone(),

@@ -75,6 +75,7 @@ impl AgentContext {
             programs: own.programs.clone(),
             search: own.search.clone(),
             images: own.images.clone(),
+            voice: own.voice.clone(),
             memory: own.memory.clone(),
             remembered: own.remembered.clone(),
             workspace: own.workspace.clone(),

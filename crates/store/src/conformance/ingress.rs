@@ -164,6 +164,15 @@ async fn a_message_waits_once_and_survives(opener: &dyn Opener) {
     let waiting = a.inbox_waiting().await.unwrap();
     let texts: Vec<&str> = waiting.iter().map(|row| row.content.as_str()).collect();
     assert_eq!(texts, ["edited by telegram:1", "content of 2"]);
+    let amend = |was: &str, content: &str| IngressCommand::Amend {
+        row: two,
+        was: was.into(),
+        content: content.into(),
+    };
+    commit(&a, amend("content of 1", "wrong")).await;
+    commit(&a, amend("content of 2", "heard")).await;
+    commit(&a, amend("content of 2", "heard again")).await;
+    assert_eq!(&*a.inbox_waiting().await.unwrap()[1].content, "heard", "as long as it reads so");
     let (chat, message) = ("c".into(), "2".into());
     commit(&a, IngressCommand::Withdraw { chat, message }).await;
     commit(&a, IngressCommand::Drop(vec![one, 99])).await;

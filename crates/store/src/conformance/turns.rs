@@ -5,7 +5,7 @@ use super::{Opener, agent, audit, entry};
 use crate::{
     AcceptChild, Accepted, AgentCommand, Arrival, CommandOutcome, Conclude, Join, MessageSeq,
     NewStep, Part, Role, StepKind, StoreError, Totals, TurnId, TurnOutcome, TurnStatus, Usage,
-    UsageBy, UsageOf,
+    UsageBy, UsageOf, UsedAside,
 };
 
 /// Runs every check.
@@ -383,6 +383,19 @@ async fn usage_adds_up(opener: &dyn Opener) {
     assert_eq!(of(UsageOf::Scope("custom:1".parse().unwrap()), -3_000 * day).await, totals(4, 15));
     assert_eq!(of(UsageOf::Scope("custom:2".parse().unwrap()), 0).await, Totals::default());
     assert_eq!(of(UsageOf::Agent, 9 * day).await, Totals::default());
+    let aside = UsedAside {
+        principal: "telegram:2".into(),
+        scope: "custom:2".parse().unwrap(),
+        ways: vec!["binding:1".into()],
+        usage: usage(5),
+        at: at(9 * day),
+    };
+    a.commit(vec![AgentCommand::CountAside(Box::new(aside))]).await.unwrap();
+    let ways = UsageOf::Way("binding:1".into());
+    let scope = UsageOf::Scope("custom:2".parse().unwrap());
+    for who in [UsageOf::Agent, UsageOf::Principal("telegram:2".into()), scope, ways] {
+        assert_eq!(of(who, 9 * day).await, totals(0, 5), "what is used beside turns is no turn");
+    }
     store.shutdown().await;
 }
 

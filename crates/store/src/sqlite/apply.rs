@@ -99,6 +99,7 @@ impl Traits {
                 | AgentCommand::SettleApproval { .. }
                 | AgentCommand::RevokeGrant { .. }
                 | AgentCommand::CountCall { .. }
+                | AgentCommand::CountAside(_)
                 | AgentCommand::NoteTurn { .. }
                 | AgentCommand::NoteShown(_)
                 | AgentCommand::PutVectors(_)
@@ -234,6 +235,12 @@ fn one(
         }
         AgentCommand::CountCall { model, key, usage, at } => {
             usage::count_call(sql, (model, key.as_deref()), *at, *usage)?;
+        }
+        AgentCommand::CountAside(aside) => {
+            let ways = (!aside.ways.is_empty()).then(|| aside.ways.join("\n"));
+            let (principal, scope) = (aside.principal.as_str(), aside.scope.as_str());
+            let payer = usage::Payer { principal, scope, ways: ways.as_deref() };
+            usage::add(sql, payer, aside.at, 0, aside.usage)?;
         }
         AgentCommand::NoteTurn { turn, at, note } => course::note(sql, *turn, *at, note)?,
         AgentCommand::NoteShown(call) => shown::note(sql, call)?,

@@ -74,6 +74,10 @@ pub(crate) fn apply(
             )?
             .execute((chat, message, sender.as_str(), content))?;
         }
+        IngressCommand::Amend { row, was, content } => {
+            sql.prepare_cached("UPDATE inbox SET content = ?3 WHERE id = ?1 AND content = ?2")?
+                .execute((row, was, content))?;
+        }
         IngressCommand::Withdraw { chat, message } => {
             sql.prepare_cached("DELETE FROM inbox WHERE chat = ?1 AND message = ?2")?
                 .execute((chat, message))?;

@@ -4,11 +4,13 @@
 mod anthropic;
 mod chat;
 mod ollama;
+mod sound;
 mod templates;
 
 pub use anthropic::anthropic;
 pub use chat::{compatible, google, mistral, openai};
 pub use ollama::ollama;
+pub use sound::{answer_sound, sound_server};
 pub use templates::Template;
 
 use serde_json::Value;

@@ -172,6 +172,44 @@ pub fn texts_usage(
     Usage { input, cost_micros, ..Usage::default() }
 }
 
+/// What hearing or saying something takes: what it costs, where its operator said that, and tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SoundCost {
+    pub micros: Option<u64>,
+    pub input: u64,
+    pub output: u64,
+}
+
+/// What sound may come to. The name of the model besides, where nobody knows its price.
+pub fn of_sound(
+    of: (&DaemonConfig, &OwnProviders),
+    model: &ModelRef,
+    cost: SoundCost,
+) -> (Estimate, Option<String>) {
+    let priced = sound_price(of, model, cost);
+    let tokens = cost.input.saturating_add(cost.output).max(1);
+    let all = Amounts { tokens, micros: priced.unwrap_or_default() };
+    (Estimate { least: all, usual: all }, priced.is_none().then(|| model.to_string()))
+}
+
+/// What it took.
+pub fn sound_usage(of: (&DaemonConfig, &OwnProviders), model: &ModelRef, cost: SoundCost) -> Usage {
+    let cost_micros = sound_price(of, model, cost).unwrap_or_default();
+    Usage { input: cost.input, output: cost.output, cost_micros, ..Usage::default() }
+}
+
+fn sound_price(
+    (daemon, own): (&DaemonConfig, &OwnProviders),
+    model: &ModelRef,
+    SoundCost { micros, input, output }: SoundCost,
+) -> Option<u64> {
+    let by_tokens = || {
+        let price = price_of(daemon, own, &model.provider, &model.name)?;
+        Some(price::cost(&insula_models::Usage { input, output, ..Default::default() }, &price))
+    };
+    micros.or_else(by_tokens)
+}
+
 /// What a picture took.
 pub fn picture_usage(
     (daemon, own): (&DaemonConfig, &OwnProviders),

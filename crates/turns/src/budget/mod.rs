@@ -18,6 +18,7 @@ mod ledger_tests;
 
 pub use insula_registry::events::{BudgetLevel, BudgetRefusal, Dimension};
 
+pub use estimate::SoundCost;
 use insula_config::DaemonConfig;
 use insula_config::images::ImagesConfig;
 use insula_config::model::ModelRef;
@@ -151,6 +152,18 @@ impl Budgets {
     ) -> Result<Reservation<'_>, BudgetError> {
         let (daemon, own) = (self.registry.snapshot().daemon.clone(), &payer.agent.providers);
         let (estimate, without_price) = estimate::of_texts((&daemon, own), model, bytes);
+        self.reserve_estimate(payer, daemon, estimate, without_price).await
+    }
+
+    /// The same for sound that is heard or made.
+    pub async fn reserve_sound(
+        &self,
+        payer: Payer<'_>,
+        model: &ModelRef,
+        cost: SoundCost,
+    ) -> Result<Reservation<'_>, BudgetError> {
+        let (daemon, own) = (self.registry.snapshot().daemon.clone(), &payer.agent.providers);
+        let (estimate, without_price) = estimate::of_sound((&daemon, own), model, cost);
         self.reserve_estimate(payer, daemon, estimate, without_price).await
     }
 
@@ -314,6 +327,15 @@ impl Reservation<'_> {
     pub fn settle_texts(self, model: &ModelRef, told: Option<insula_models::Usage>) -> Usage {
         let of = (&*self.daemon, &*self.own);
         let usage = estimate::texts_usage(of, model, self.prompt, told);
+        self.reserved.settle(amounts(usage), self.budgets.clock.now());
+        usage
+    }
+}
+
+impl Reservation<'_> {
+    /// The same for sound.
+    pub fn settle_sound(self, model: &ModelRef, cost: SoundCost) -> Usage {
+        let usage = estimate::sound_usage((&self.daemon, &self.own), model, cost);
         self.reserved.settle(amounts(usage), self.budgets.clock.now());
         usage
     }

@@ -29,5 +29,6 @@ mod routes;
 mod shared;
 mod support;
 mod tenants;
+mod voice;
 mod waiting;
 mod ways;
