@@ -6,6 +6,7 @@
 pub mod attempts;
 pub mod daemon;
 pub mod editor;
+pub mod form;
 pub mod home;
 pub mod mattermost;
 pub mod model;

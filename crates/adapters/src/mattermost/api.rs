@@ -1,11 +1,11 @@
-//! Requests to a server, and the one table of what its refusals mean for us.
+//! Requests to a server, and which of the troubles of [`crate::trouble`] its refusals are.
 
 use super::types::Refusal;
+use crate::trouble::Trouble;
 use bytes::Bytes;
-use insula_channel::{ConnectFault, PostError, WaitScope};
+use insula_channel::{ConnectFault, WaitScope};
 use insula_wire::{
-    Form, HttpCall, Method, Reply, SocketCall, SocketLimits, Timeouts, Transport, Uri, WireFault,
-    excerpt,
+    Form, HttpCall, Method, Reply, SocketCall, SocketLimits, Timeouts, Transport, Uri, excerpt,
 };
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::de::DeserializeOwned;
@@ -31,23 +31,6 @@ pub(super) struct Server {
     base: Box<str>,
     token: SecretString,
     pub(super) transport: Transport,
-}
-
-/// Why a request did not do what it was to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Trouble {
-    /// The server does not take our token.
-    Token { why: String },
-    /// We ask too often.
-    Limited { wait: Option<Duration> },
-    /// The server understood and said no: asking again changes nothing.
-    No { status: u16, why: String },
-    /// The server says that it is in trouble, and did not do it.
-    Ill { why: String, wait: Option<Duration> },
-    /// Something else answers, and it is not known for what.
-    Foreign { status: u16, why: String },
-    /// The exchange failed below.
-    Wire(WireFault),
 }
 
 impl Server {
@@ -119,7 +102,7 @@ impl Server {
         let text = format!(
             "{base}/api/v4/websocket?connection_id={connection}&sequence_number={sequence}"
         );
-        let uri = text.parse().map_err(|_| no_address())?;
+        let uri = text.parse().map_err(|_| Trouble::no_address())?;
         let limits = SocketLimits {
             frame_len_max: FRAME_LEN_MAX,
             message_len_max: FRAME_LEN_MAX,
@@ -134,7 +117,8 @@ impl Server {
     }
 
     fn prepare(&self, method: Method, path: &str) -> Result<HttpCall, Trouble> {
-        let uri = format!("{}/api/v4{path}", self.base).parse().map_err(|_| no_address())?;
+        let uri =
+            format!("{}/api/v4{path}", self.base).parse().map_err(|_| Trouble::no_address())?;
         Ok(HttpCall::new(method, uri).limits(LIMITS).bearer(self.token.expose_secret()))
     }
 
@@ -142,10 +126,6 @@ impl Server {
         let reply = self.transport.call(call, cancel).await.map_err(Trouble::Wire)?;
         if reply.is_success() { Ok(reply) } else { Err(trouble(&reply)) }
     }
-}
-
-fn no_address() -> Trouble {
-    Trouble::No { status: 0, why: "an id that no address can hold".to_owned() }
 }
 
 fn read<T: DeserializeOwned>(reply: &Reply) -> Result<T, Trouble> {
@@ -158,7 +138,7 @@ fn trouble(reply: &Reply) -> Trouble {
     let said: Option<Refusal> = serde_json::from_slice(&reply.body).ok();
     let Some(Refusal { id, message }) = said else {
         return match status {
-            429 => Trouble::Limited { wait: wait(reply) },
+            429 => Trouble::Limited { wait: wait(reply), reach: WaitScope::Account },
             503 => Trouble::Ill { why: reply.excerpt(), wait: reply.retry_after },
             _ => Trouble::Foreign { status, why: reply.excerpt() },
         };
@@ -166,7 +146,7 @@ fn trouble(reply: &Reply) -> Trouble {
     let why = excerpt(&message);
     match status {
         401 => Trouble::Token { why },
-        429 => Trouble::Limited { wait: wait(reply) },
+        429 => Trouble::Limited { wait: wait(reply), reach: WaitScope::Account },
         _ if id.ends_with(PENDING) => Trouble::Ill { why, wait: None },
         500.. => Trouble::Ill { why, wait: reply.retry_after },
         _ => Trouble::No { status, why },
@@ -180,69 +160,10 @@ fn wait(reply: &Reply) -> Option<Duration> {
     reply.retry_after.max(reset.map(Duration::from_secs))
 }
 
-impl Trouble {
-    /// Whether the server has no such thing, or does not show it to us.
-    pub(super) fn is_no(&self) -> bool {
-        matches!(self, Self::No { .. })
-    }
-
-    fn words(&self) -> String {
-        match self {
-            Self::Token { why } | Self::Ill { why, .. } => why.clone(),
-            Self::Limited { .. } => "the server is asked too often".to_owned(),
-            Self::No { status: 0, why } => why.clone(),
-            Self::No { status, why } => format!("the server refuses ({status}): {why}"),
-            Self::Foreign { status, why } => format!("something answers {status}: {why}"),
-            Self::Wire(fault) => fault.to_string(),
-        }
-    }
-
-    /// What it means for the connection.
-    pub(super) fn into_fault(self) -> ConnectFault {
-        let why = self.words().into();
-        match self {
-            Self::Token { .. } => ConnectFault::Refused(why),
-            Self::Limited { wait } | Self::Ill { wait, .. } => ConnectFault::Broken { why, wait },
-            Self::No { .. } | Self::Foreign { .. } | Self::Wire(_) => {
-                ConnectFault::Broken { why, wait: None }
-            }
-        }
-    }
-
-    /// What it means for a message.
-    pub(super) fn into_post_error(self) -> PostError {
-        let why: Box<str> = self.words().into();
-        let later = |why, wait| PostError::Later { why, wait, reach: WaitScope::Account };
-        match self {
-            Self::Token { .. } => PostError::Account { why },
-            Self::Limited { wait } => later(why, wait.or(Some(Duration::from_secs(1)))),
-            Self::Ill { wait, .. } => later(why, wait),
-            Self::No { .. } => PostError::Never { why },
-            Self::Foreign { .. } => PostError::Uncertain { why },
-            Self::Wire(fault) if fault.may_have_arrived() => PostError::Uncertain { why },
-            Self::Wire(_) => later(why, None),
-        }
-    }
-
-    /// The same for what can be repeated without harm.
-    pub(super) fn into_harmless(self) -> PostError {
-        match self.into_post_error() {
-            PostError::Uncertain { why } => {
-                PostError::Later { why, wait: None, reach: WaitScope::Account }
-            }
-            other => other,
-        }
-    }
-
-    /// Whether more came than may be taken.
-    pub(super) fn is_too_much(&self) -> bool {
-        matches!(self, Self::Wire(WireFault::TooMuch { .. }))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use insula_channel::PostError;
     use insula_wire::HeaderMap;
 
     fn reply(status: u16, headers: &[(&'static str, &str)], body: &str) -> Reply {

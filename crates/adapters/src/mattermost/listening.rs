@@ -5,10 +5,10 @@
 //! read from the moment up to which all was taken. Our note is all three: name, number, moment.
 
 use super::Mattermost;
-use super::api::Trouble;
 use super::known::Note;
 use super::reading::{Scene, Telling, added, is_in_anothers_name};
 use super::types::{Channel, Entries, Entry, Frame, Person, RemoteReaction, is_id};
+use crate::trouble::Trouble;
 use insula_channel::{ConnectFault, Cursor, Envelope, Happening, Inbox, ReactionChange};
 use insula_wire::{Heard, Refusal, Socket, SocketFault};
 use serde::{Deserialize, Serialize};

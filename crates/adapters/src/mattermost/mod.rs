@@ -45,7 +45,8 @@ mod sending;
 mod types;
 
 use crate::declared::{Declared, REQUEST_LEN_MAX, Support};
-use api::{Server, Trouble};
+use crate::trouble::Trouble;
+use api::Server;
 use async_trait::async_trait;
 use buttons::Hook;
 use bytes::Bytes;

@@ -1,8 +1,8 @@
 //! What we say: messages, files, changes.
 
 use super::Mattermost;
-use super::api::Trouble;
 use super::types::{Entry, Uploaded, is_id};
+use crate::trouble::Trouble;
 use insula_channel::{Body, File, MessageId, Post, PostError, PostTarget, Posted};
 use insula_wire::{Form, Method};
 use serde_json::{Value, json};

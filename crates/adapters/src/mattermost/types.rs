@@ -1,6 +1,7 @@
 //! What a server sends, as far as we read it. Whatever else it says is skipped.
 
-use serde::{Deserialize, Deserializer};
+use crate::nullable::or_default;
+use serde::Deserialize;
 use serde_json::Value;
 
 /// The longest id we take, in bytes. The server's own have 26.
@@ -210,11 +211,4 @@ pub(super) struct PressedContext {
 /// Whether a text can be an id, and stand in an address as it is.
 pub(super) fn is_id(id: &str) -> bool {
     !id.is_empty() && id.len() <= ID_LEN_MAX && id.bytes().all(|b| b.is_ascii_alphanumeric())
-}
-
-/// A field that may be `null`.
-fn or_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
-    from: D,
-) -> Result<T, D::Error> {
-    Ok(Option::<T>::deserialize(from)?.unwrap_or_default())
 }

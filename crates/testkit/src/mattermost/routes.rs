@@ -3,6 +3,7 @@
 use super::Shared;
 use super::answers::{error, http};
 use super::state::{Refusal, State, TEXT_CHARS_MAX, refusal};
+use crate::form::parts;
 use crate::upstream::Seen;
 use crate::world::locked;
 use serde_json::{Value, json};
@@ -252,39 +253,8 @@ fn create(state: &mut State, now: i64, me: &str, asked: Value) -> Result<(u16, V
 
 /// The file of a form.
 fn file(seen: &Seen) -> Option<(String, String, Vec<u8>)> {
-    let kind = seen.header("content-type")?;
-    let boundary = kind.split_once("boundary=")?.1.trim_matches('"');
-    let mark = format!("--{boundary}");
-    let parts = split(&seen.body, mark.as_bytes());
-    parts.into_iter().find_map(|part| {
-        let at = find(part, b"\r\n\r\n")?;
-        let head = String::from_utf8_lossy(&part[..at]).into_owned();
-        let name = head.split_once("filename=\"")?.1.split('"').next()?.to_owned();
-        let mime = head
-            .lines()
-            .find_map(|line| {
-                line.split_once(": ").filter(|(key, _)| key.eq_ignore_ascii_case("content-type"))
-            })
-            .map_or("application/octet-stream", |(_, value)| value)
-            .trim()
-            .to_owned();
-        let content = part[at + 4..].strip_suffix(b"\r\n").unwrap_or(&part[at + 4..]);
-        Some((name, mime, content.to_vec()))
-    })
-}
-
-fn split<'b>(bytes: &'b [u8], mark: &[u8]) -> Vec<&'b [u8]> {
-    let mut parts = vec![];
-    let mut rest = bytes;
-    while let Some(at) = find(rest, mark) {
-        parts.push(&rest[..at]);
-        rest = &rest[at + mark.len()..];
-    }
-    parts
-}
-
-fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
-    bytes.windows(wanted.len()).position(|window| window == wanted)
+    let found = parts(seen)?.into_iter().find(|part| part.file_name.is_some())?;
+    Some((found.file_name?, found.media_type, found.content))
 }
 
 /// Calls the address of a button for somebody who pressed it.
