@@ -1,6 +1,7 @@
 //! Makes the adapter of an account from its settings: the one place that knows which platforms
 //! there are.
 
+use crate::discord::{self, Discord};
 use crate::matrix::{self, Matrix};
 use crate::mattermost::{self, Mattermost};
 use crate::others::{OtherAccounts, needed, wrong};
@@ -45,6 +46,14 @@ impl AdapterFactory for Makers {
     fn make(&self, account: &AccountSettings) -> Result<Arc<dyn Adapter>, ConnectFault> {
         let Self { world, transport, webchats, accounts } = self;
         match account.platform.as_str() {
+            "discord" => {
+                let settings = discord::Settings {
+                    account: account.name.clone(),
+                    token: needed(account, "token")?.into(),
+                    base_url: account.get("base_url").map(str::to_owned),
+                };
+                Ok(Arc::new(Discord::new(settings, transport, world)?))
+            }
             "matrix" => {
                 let settings = matrix::Settings {
                     account: account.name.clone(),
@@ -125,7 +134,9 @@ mod tests {
     async fn what_would_be_refused_is_found_without_asking_anybody() {
         let (world, _handles) = insula_testkit::world(7);
         let makers = Makers::new(world.clone(), Transport::new(&world, &[]).unwrap());
-        let cases: [(&str, Values, Option<&str>, &str); 16] = [
+        let cases: [(&str, Values, Option<&str>, &str); 18] = [
+            ("discord", &[("token", "Bot a.b")], Some("token"), "no bot token"),
+            ("discord", &[("token", "a.b"), ("base_url", "x")], Some("base_url"), "https"),
             ("telegram", &[("token", "1:a"), ("mode", "webhook")], None, "`public_url`"),
             ("telegram", &[("token", "a b")], Some("token"), "no bot token"),
             ("telegram", &[("token", "1:a"), ("base_url", "x")], Some("base_url"), "https"),
@@ -165,7 +176,8 @@ mod tests {
             assert_eq!(found.key, key, "{}", found.why);
             assert!(found.why.contains(word), "{}", found.why);
         }
-        let fit: [(&str, Values); 6] = [
+        let fit: [(&str, Values); 7] = [
+            ("discord", &[("token", "${secret:T}"), ("base_url", "${env:U}")]),
             ("telegram", &[("token", "${secret:T}"), ("base_url", "${env:U}")]),
             ("webhook", &[("secret", "${secret:S}"), ("template", "{{ a }}")]),
             ("matrix", &[("token", "${secret:T}"), ("homeserver", "${env:H}")]),

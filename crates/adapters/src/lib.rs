@@ -4,6 +4,7 @@
 
 mod bounded;
 pub mod declared;
+pub mod discord;
 mod factory;
 mod hex;
 mod lines;

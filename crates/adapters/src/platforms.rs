@@ -8,6 +8,7 @@ use std::time::Duration;
 
 /// Every platform that this version connects to, by name.
 pub static DECLARED: &[&Declared] = &[
+    &crate::discord::DECLARED,
     &crate::matrix::DECLARED,
     &crate::mattermost::DECLARED,
     &crate::signal::DECLARED,

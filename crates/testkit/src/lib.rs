@@ -5,6 +5,7 @@
 
 pub mod attempts;
 pub mod daemon;
+pub mod discord;
 pub mod editor;
 pub mod form;
 pub mod home;

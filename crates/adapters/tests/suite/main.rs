@@ -11,6 +11,7 @@
 
 mod called;
 mod conformance;
+mod discord;
 mod matrix;
 mod mattermost;
 mod signal;

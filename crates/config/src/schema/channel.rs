@@ -152,6 +152,11 @@ impl AccountKeys {
     /// What is done on the platform's side before an account can be connected, in order.
     pub fn steps(&self) -> &'static [&'static str] {
         match self.platform {
+            "discord" => &[
+                "At discord.com/developers/applications make an application; on its page Bot, Reset Token, and copy the token it shows once.",
+                "On the same page turn on Message Content Intent, or the bot hears only what mentions it.",
+                "On the page OAuth2, URL Generator, choose `bot` and `applications.commands`, and of permissions View Channels, Send Messages, Send Messages in Threads, Read Message History, Attach Files and Add Reactions; open the address it makes and add the bot to your server.",
+            ],
             "telegram" => &[
                 "Talk to @BotFather in Telegram, send /newbot, and copy the token it gives you.",
                 "For groups also send /setprivacy and turn it off, if the agent should hear more than commands.",
@@ -198,6 +203,12 @@ pub const EVERY_ACCOUNT: [&str; 9] =
 
 /// The platforms that this version connects to.
 pub static CONNECTED: &[AccountKeys] = &[
+    AccountKeys {
+        platform: "discord",
+        required: &["token"],
+        optional: &["base_url"],
+        identity: &["token"],
+    },
     AccountKeys {
         platform: "matrix",
         required: &["homeserver", "token"],

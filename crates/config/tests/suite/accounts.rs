@@ -64,12 +64,12 @@ fn what_is_wrong_in_one_account_is_its_own_and_says_where() {
 #[test]
 fn what_is_missing_or_not_built_is_a_warning() {
     let (report, accounts) = accounts(
-        "  discord: {accounts: {main: {token: \"${secret:D}\"}}}\n  webhook: {accounts: {ci: {secret: \"${env:NOT_SET}\", deliver: \"telegram:main:1\"}}}\n",
+        "  irc: {accounts: {main: {token: \"${secret:D}\"}}}\n  webhook: {accounts: {ci: {secret: \"${env:NOT_SET}\", deliver: \"telegram:main:1\"}}}\n",
     );
     assert!(accounts.iter().all(|account| account.problem.is_none()));
     assert!(report.diagnostics.iter().all(|found| found.severity == Severity::Warning));
     for word in [
-        "does not connect to discord",
+        "does not connect to irc",
         "secret `D` of the daemon is not set",
         "`NOT_SET` is not in the environment",
         "`telegram.main`, which does not exist",

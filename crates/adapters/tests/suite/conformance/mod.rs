@@ -11,6 +11,7 @@
 )]
 
 mod called;
+mod discord;
 pub mod harness;
 mod matrix;
 mod mattermost;

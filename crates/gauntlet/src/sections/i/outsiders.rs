@@ -74,7 +74,8 @@ const WORDLESS: [&str; 10] = [
 ];
 
 /// Platforms, and where their fields are tried.
-const PLATFORMS: [(&str, &str); 7] = [
+const PLATFORMS: [(&str, &str); 8] = [
+    ("discord", "the same envelope; its fields are tested as tables (adapters' reading_tests.rs)"),
     ("telegram", "every field of its messages, here"),
     ("web", "names of files, here; frames are I2"),
     ("matrix", "the same envelope; its fields are tested with a homeserver (scripts/test)"),
