@@ -64,7 +64,9 @@ pub(super) fn answer(
     let (token, kind) = match (method, parts) {
         ("POST", ["interactions", _, token, "callback"]) => (*token, "callback"),
         ("POST", ["webhooks", _, token]) => (*token, "follow-up"),
-        ("PATCH", ["webhooks", _, token, "messages", "@original"]) => (*token, "edit"),
+        ("PATCH", ["webhooks", _, token, "messages", "@original" | "%40original"]) => {
+            (*token, "edit")
+        }
         _ => return None,
     };
     let Some(interaction) = state.interactions.get_mut(token) else { return Some(Err(UNKNOWN)) };

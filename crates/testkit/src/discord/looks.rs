@@ -139,6 +139,17 @@ impl Discord {
         self.with(|state, _| state.sessions.clear());
     }
 
+    /// What was sent and asked so far is kept no longer.
+    pub fn forget_the_past(&self) {
+        self.with(|state, _| {
+            state.requests.clear();
+            state.answers.clear();
+            for session in state.sessions.values_mut() {
+                session.kept.clear();
+            }
+        });
+    }
+
     /// Sockets stay open, and nothing goes by them, or goes again.
     pub fn deafen(&self, is_deaf: bool) {
         self.with(|state, _| state.is_deaf = is_deaf);

@@ -310,13 +310,20 @@ fn create(
         fields["nonce"] = asked["nonce"].clone();
     }
     let reference = &asked["message_reference"];
-    if let Some(earlier) = reference["message_id"].as_str() {
-        let is_there = earlier.parse().is_ok_and(|id: u64| state.messages.contains_key(&id));
+    // Clients write ids as texts or as numbers.
+    let earlier = match &reference["message_id"] {
+        Value::String(text) => text.parse::<u64>().ok(),
+        other => other.as_u64(),
+    };
+    if !reference["message_id"].is_null() {
+        let is_there = earlier.is_some_and(|id| state.messages.contains_key(&id));
         if !is_there && reference["fail_if_not_exists"] != false {
             return Err(No(400, 50035));
         }
         if is_there {
             fields["message_reference"] = reference.clone();
+            fields["message_reference"]["message_id"] =
+                earlier.unwrap_or_default().to_string().into();
         }
     }
     let id = state.say(now, &fields);

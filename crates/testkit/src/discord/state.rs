@@ -326,10 +326,19 @@ impl State {
         let Some(id) = message.parse::<u64>().ok() else { return };
         let Some(found) = self.messages.get_mut(&id) else { return };
         let mut all = found["reactions"].as_array().cloned().unwrap_or_default();
-        let it = json!({ "user": user, "emoji": { "id": null, "name": sign } });
-        all.retain(|known| *known != it);
+        let known = all.iter().position(|it| it["emoji"]["name"] == sign);
+        let mut by: Vec<Value> =
+            known.and_then(|at| all.remove(at)["by"].as_array().cloned()).unwrap_or_default();
+        by.retain(|it| it != user);
         if on {
-            all.push(it);
+            by.push(user.into());
+        }
+        if !by.is_empty() {
+            all.push(json!({
+                "emoji": { "id": null, "name": sign }, "by": by, "count": by.len(), "me": false,
+                "me_burst": false, "burst_colors": [],
+                "count_details": { "burst": 0, "normal": by.len() },
+            }));
         }
         found["reactions"] = all.into();
         let (channel, author) = (found["channel_id"].clone(), found["author"]["id"].clone());

@@ -7,6 +7,8 @@
     reason = "a test"
 )]
 
+mod client;
+mod fuzz;
 mod hearing;
 mod saying;
 mod sessions;
