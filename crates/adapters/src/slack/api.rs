@@ -4,9 +4,7 @@ use super::failure::Failure;
 use super::types::RemoteFile;
 use bytes::Bytes;
 use insula_channel::ConnectFault;
-use insula_wire::{
-    HttpCall, Reply, SocketCall, SocketLimits, Timeouts, Transport, Uri, WireFault,
-};
+use insula_wire::{HttpCall, Reply, SocketCall, SocketLimits, Timeouts, Transport, Uri, WireFault};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;

@@ -85,7 +85,10 @@ impl Slack {
     }
 
     /// The address of a new socket, kept for who opens it at once.
-    pub(super) async fn ask_for_ticket(&self, stop: &CancellationToken) -> Result<(), ConnectFault> {
+    pub(super) async fn ask_for_ticket(
+        &self,
+        stop: &CancellationToken,
+    ) -> Result<(), ConnectFault> {
         let url = self.api.open(stop).await.map_err(app_fault)?;
         self.known().ticket = Some((self.clock.elapsed(), url));
         Ok(())

@@ -264,7 +264,8 @@ mod tests {
     #[test]
     fn a_scope_that_is_missing_is_named_and_stops_only_what_needs_it() {
         let reply = |method| {
-            let body = r#"{"ok":false,"error":"missing_scope","needed":"files:read","provided":"x"}"#;
+            let body =
+                r#"{"ok":false,"error":"missing_scope","needed":"files:read","provided":"x"}"#;
             let (headers, body) = (HeaderMap::new(), Bytes::from_static(body.as_bytes()));
             Failure::of(method, &Reply { status: 200, headers, retry_after: None, body }).unwrap()
         };

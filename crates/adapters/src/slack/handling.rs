@@ -4,7 +4,7 @@
 use super::Slack;
 use super::api::Patience;
 use super::known::{Note, Us};
-use super::reading::{Reader, Scene, Telling, is_by_program, is_ours, is_said};
+use super::reading::{Reader, Scene, Telling, is_by_program, is_ours, is_said, short};
 use super::text::named;
 use super::types::{Callback, Commanded, Entry, Person, is_id, is_ts};
 use insula_channel::{Envelope, Happening, ReactionChange};
@@ -40,9 +40,8 @@ impl Slack {
             return None;
         };
         let Callback { team_id, event, authorizations, .. } = &callback;
-        let is_of_us = |it: &super::types::Authorization| {
-            *it.team_id == *us.team || *it.user_id == *us.user
-        };
+        let is_of_us =
+            |it: &super::types::Authorization| *it.team_id == *us.team || *it.user_id == *us.user;
         let is_here = match authorizations.as_slice() {
             [] => *team_id == *us.team,
             for_whom => for_whom.iter().any(is_of_us),
@@ -162,7 +161,8 @@ impl Slack {
         event: &Value,
         change: ReactionChange,
     ) -> Option<Envelope> {
-        let text = |pointer: &str| event.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+        let text =
+            |pointer: &str| event.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
         let (user, channel, ts) = (text("/user"), text("/item/channel"), text("/item/ts"));
         let is_sound = is_id(user) && is_id(channel) && is_ts(ts) && is_ts(text("/event_ts"));
         if !is_sound || *user == *us.user {
@@ -206,7 +206,8 @@ impl Slack {
         let person = self.person_if(Some(user)).await;
         self.learn_names(us, &said.text).await;
         let (team, channel) = (said.team_id.as_str(), said.channel_id.as_str());
-        let scene = Scene { team, channel, thread: None, user: Some(user), person: person.as_ref() };
+        let scene =
+            Scene { team, channel, thread: None, user: Some(user), person: person.as_ref() };
         let commands = self.known().commands.clone();
         let (name, now) = (|id: &str| self.name_of(id), self.clock.now());
         let is_offered = |word: &str| commands.contains(word);
@@ -250,7 +251,7 @@ impl Slack {
 
     fn name_of(&self, id: &str) -> Option<String> {
         let known = self.known();
-        known.people.get(id).map(|it| it.shown().to_owned()).filter(|name| !name.is_empty())
+        known.people.get(id).map(|it| short(it.shown()).into_string()).filter(|it| !it.is_empty())
     }
 
     /// Whose a message is, and where it stands.
@@ -262,10 +263,22 @@ impl Slack {
         struct Found {
             messages: Vec<Entry>,
         }
-        let about = [("channel", channel), ("ts", ts), ("limit", "1"), ("inclusive", "true")];
-        let found: Found = self.api.ask("conversations.replies", &about, Patience::Aside).await.ok()?;
-        let entry = found.messages.into_iter().find(|entry| entry.ts == ts)?;
-        Some(self.keep_note(channel, &entry))
+        let about = [
+            ("channel", channel),
+            ("ts", ts),
+            ("oldest", ts),
+            ("latest", ts),
+            ("inclusive", "true"),
+            ("limit", "10"),
+        ];
+        let found: Found =
+            self.api.ask("conversations.replies", &about, Patience::Aside).await.ok()?;
+        if let Some(entry) = found.messages.iter().find(|entry| entry.ts == ts) {
+            return Some(self.keep_note(channel, entry));
+        }
+        // The first message of the thread, and not the one that was asked for.
+        let root = found.messages.first().filter(|root| is_ts(&root.ts))?;
+        Some(Note { user: "".into(), thread: Some(root.ts.as_str().into()) })
     }
 
     pub(super) fn keep_note(&self, channel: &str, entry: &Entry) -> Note {

@@ -198,7 +198,8 @@ impl Session<'_> {
                 return Ok(());
             }
             "disconnect" if frame.reason == "link_disabled" => {
-                let why = "Socket Mode was turned off for the app; turn it on at api.slack.com/apps";
+                let why =
+                    "Socket Mode was turned off for the app; turn it on at api.slack.com/apps";
                 return Err(ConnectFault::Refused(why.into()));
             }
             "disconnect" => {

@@ -343,8 +343,7 @@ impl Outbound for Slack {
         }
         if is_ts(&message.0) {
             let method = if on { "reactions.add" } else { "reactions.remove" };
-            let about =
-                json!({"channel": channel, "timestamp": &*message.0, "name": sign.name()});
+            let about = json!({"channel": channel, "timestamp": &*message.0, "name": sign.name()});
             let _: Result<Value, Failure> = self.api.tell(method, &about).await;
         }
     }

@@ -114,7 +114,8 @@ impl Reader<'_> {
         if entry.subtype == "me_message" {
             words.push_foreign(WordSource::Name, None, person.map_or("", Person::shown));
         }
-        let of_blocks = if entry.text.is_empty() { of_blocks(&entry.blocks) } else { String::new() };
+        let of_blocks =
+            if entry.text.is_empty() { of_blocks(&entry.blocks) } else { String::new() };
         let text = if entry.text.is_empty() { &of_blocks } else { &entry.text };
         let mut links = vec![];
         for (is_quoted, run) in quoted_runs(text) {
@@ -157,9 +158,13 @@ impl Reader<'_> {
         let cards = cards.as_array().into_iter().flatten().take(CARDS_MAX);
         let card = |card: &Value| {
             let part = |key: &str| card[key].as_str().map(str::trim).unwrap_or_default();
-            let parts: Vec<&str> =
-                ["pretext", "title", "text"].into_iter().map(part).filter(|it| !it.is_empty()).collect();
-            let said = if parts.is_empty() { part("fallback").to_owned() } else { parts.join("\n") };
+            let parts: Vec<&str> = ["pretext", "title", "text"]
+                .into_iter()
+                .map(part)
+                .filter(|it| !it.is_empty())
+                .collect();
+            let said =
+                if parts.is_empty() { part("fallback").to_owned() } else { parts.join("\n") };
             let said = read(&said, "", self.name).text;
             let said: String = said.chars().take(CARD_CHARS_MAX).collect();
             let is_shared = ["is_share", "is_msg_unfurl"].iter().any(|key| card[key] == true);
@@ -291,7 +296,7 @@ impl Reader<'_> {
 }
 
 /// A name on one line and of some length at most.
-fn short(name: &str) -> Box<str> {
+pub(super) fn short(name: &str) -> Box<str> {
     let line: Vec<&str> = name.split_whitespace().collect();
     line.join(" ").chars().take(NAME_CHARS_MAX).collect::<String>().into()
 }

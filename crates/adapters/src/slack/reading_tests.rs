@@ -126,9 +126,7 @@ fn words_of_others_are_not_typed() {
 
 #[test]
 fn a_mention_in_blocks_alone_is_one() {
-    let section = |elements: Value| {
-        json!([{"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": elements}]}])
-    };
+    let section = |elements: Value| json!([{"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": elements}]}]);
     let mention = json!([{"type": "user", "user_id": "U0BOT"}, {"type": "text", "text": " hi"}]);
     let alone = message(&json!({"text": "", "blocks": section(mention.clone())}));
     assert!(alone.mentions_us && alone.words.said() == "hi");

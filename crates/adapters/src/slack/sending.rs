@@ -17,7 +17,9 @@ const BAD_BLOCKS: [&str; 3] = ["invalid_blocks", "invalid_blocks_format", "msg_b
 impl Slack {
     pub(super) async fn send(&self, post: &Post) -> Result<Posted, PostError> {
         let Post { target, body, .. } = post;
-        if !is_id(target.chat.as_str()) || target.topic.as_ref().is_some_and(|it| !is_ts(it.as_str())) {
+        if !is_id(target.chat.as_str())
+            || target.topic.as_ref().is_some_and(|it| !is_ts(it.as_str()))
+        {
             return Err(PostError::Never { why: "that is no place of Slack's".into() });
         }
         match body.files.is_empty() {

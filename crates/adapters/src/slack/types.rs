@@ -258,7 +258,8 @@ pub(super) fn is_ts(ts: &str) -> bool {
     let is_number = |part: &str, most: usize| {
         (1..=most).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_digit())
     };
-    ts.split_once('.').is_some_and(|(whole, part)| is_number(whole, 12) && part.len() == 6 && is_number(part, 6))
+    ts.split_once('.')
+        .is_some_and(|(whole, part)| is_number(whole, 12) && part.len() == 6 && is_number(part, 6))
 }
 
 /// The moment in the name of a message, in microseconds.
@@ -281,7 +282,16 @@ mod tests {
     #[test]
     fn a_message_is_named_by_a_moment() {
         assert_eq!(micros("1700000000.000100"), Some(1_700_000_000_000_100));
-        for bad in ["", "1", "1.1", ".000001", "1.0000001", "-1.000000", "1.00000a", "9999999999999.000000"] {
+        for bad in [
+            "",
+            "1",
+            "1.1",
+            ".000001",
+            "1.0000001",
+            "-1.000000",
+            "1.00000a",
+            "9999999999999.000000",
+        ] {
             assert_eq!(micros(bad), None, "{bad}");
         }
     }

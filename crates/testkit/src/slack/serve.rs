@@ -67,7 +67,7 @@ fn method_answer(
     seen: &Seen,
 ) -> (Vec<u8>, Option<Trouble>) {
     let about = arguments(target, seen);
-    state.requests.push((method.to_owned(), about.clone()));
+    state.note_request(method, &about);
     let at = state.troubles.iter().position(|(known, _)| known == method);
     let trouble = at.map(|at| state.troubles.remove(at).1);
     let refused = |error: &str| json!({ "ok": false, "error": error });
@@ -173,9 +173,9 @@ fn other(state: &mut State, path: &str, seen: &Seen) -> Vec<u8> {
     if let Some(id) = path.strip_prefix("/upload/") {
         return match state.files.get_mut(id) {
             Some(stored) => {
-                stored.content.clone_from(&seen.body);
-                let len = seen.body.len();
-                http(200, "text/plain", &[], format!("OK - {len}").as_bytes())
+                stored.content = uploaded(seen);
+                let told = format!("OK - {}", stored.content.len());
+                http(200, "text/plain", &[], told.as_bytes())
             }
             None => http(404, "text/plain", &[], b"no such file"),
         };
@@ -193,6 +193,21 @@ fn other(state: &mut State, path: &str, seen: &Seen) -> Vec<u8> {
         return http(200, "text/plain", &[], b"ok");
     }
     http(404, "text/html", &[], b"<html>not found</html>")
+}
+
+/// The content of a file that is given, alone or in a form of parts.
+fn uploaded(seen: &Seen) -> Vec<u8> {
+    let media_type = seen.header("content-type").unwrap_or_default();
+    let boundary = media_type.split("boundary=").nth(1).map(|it| it.trim_matches('"'));
+    let Some(boundary) = boundary.filter(|_| media_type.starts_with("multipart/")) else {
+        return seen.body.clone();
+    };
+    let find = |what: &[u8], from: usize| {
+        seen.body[from..].windows(what.len()).position(|it| it == what).map(|at| from + at)
+    };
+    let begin = find(b"\r\n\r\n", 0).map_or(0, |at| at + 4);
+    let end = find(format!("\r\n--{boundary}").as_bytes(), begin).unwrap_or(seen.body.len());
+    seen.body[begin..end].to_vec()
 }
 
 /// Makes a socket of a request for one, if its ticket is good.

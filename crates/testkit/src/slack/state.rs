@@ -7,6 +7,8 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 pub(super) const TEXT_CHARS_MAX: usize = 40_000;
 /// The longest text of a block.
 const SECTION_CHARS_MAX: usize = 3000;
+/// Requests that are kept.
+const REQUESTS_MAX: usize = 2000;
 /// Blocks of one message.
 const BLOCKS_MAX: usize = 50;
 
@@ -122,6 +124,14 @@ impl State {
         let bot = json!({"id": "U0BOT", "name": "ada", "real_name": "Ada", "is_bot": true, "profile": {"display_name": ""}});
         state.users.insert("U0BOT".to_owned(), bot);
         state
+    }
+
+    /// Keeps what was asked, the last of it.
+    pub fn note_request(&mut self, method: &str, about: &Value) {
+        if self.requests.len() >= REQUESTS_MAX {
+            self.requests.drain(..REQUESTS_MAX / 2);
+        }
+        self.requests.push((method.to_owned(), about.clone()));
     }
 
     /// An id as Slack makes them.

@@ -8,6 +8,8 @@
 )]
 
 mod calling;
+mod clients;
+mod fuzz;
 mod hearing;
 mod saying;
 pub mod support;

@@ -74,7 +74,7 @@ const WORDLESS: [&str; 10] = [
 ];
 
 /// Platforms, and where their fields are tried.
-const PLATFORMS: [(&str, &str); 8] = [
+const PLATFORMS: [(&str, &str); 9] = [
     ("discord", "the same envelope; its fields are tested as tables (adapters' reading_tests.rs)"),
     ("telegram", "every field of its messages, here"),
     ("web", "names of files, here; frames are I2"),
@@ -84,6 +84,7 @@ const PLATFORMS: [(&str, &str); 8] = [
         "the same envelope; its fields are tested as tables (adapters' reading_tests.rs)",
     ),
     ("signal", "the same envelope; its fields are tested as tables (adapters' reading_tests.rs)"),
+    ("slack", "the same envelope; its fields are tested as tables (adapters' reading_tests.rs)"),
     ("whatsapp", "the same envelope; its fields are tested as tables (adapters' reading_tests.rs)"),
     ("webhook", "a program's words: its template is the operator's, C10"),
 ];
