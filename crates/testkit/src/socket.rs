@@ -76,6 +76,8 @@ impl FakeSocket {
                 Some(Ok(Message::Close(frame))) => {
                     let code = frame.as_ref().map(|frame| u16::from(frame.code));
                     let reason = frame.map(|frame| frame.reason.as_str().to_owned());
+                    // The protocol's own part answered it; that has to go out.
+                    let _ = self.stream.flush().await;
                     FromClient::Closed(code, reason.unwrap_or_default())
                 }
                 Some(Ok(Message::Frame(_))) => continue,

@@ -8,7 +8,8 @@ const { WebClient, LogLevel } = require('@slack/web-api');
 
 const [url, token, appToken, channel] = process.argv.slice(2);
 const fail = (why) => { console.error(`FAILED: ${why}`); process.exit(1); };
-setTimeout(() => fail('it took too long'), 60000).unref();
+const heard = [];
+setTimeout(() => fail(`it took too long: ${JSON.stringify(heard)}`), 60000).unref();
 const check = (holds, what) => { if (!holds) fail(what); };
 const slackApiUrl = `${url}/`;
 
@@ -40,7 +41,6 @@ const slackApiUrl = `${url}/`;
     const refusal = await web.users.info({ user: 'UNOBODY' }).catch((error) => error);
     check(refusal.data && refusal.data.error === 'user_not_found', `a refusal: ${refusal}`);
 
-    const heard = [];
     const socket = new SocketModeClient({ appToken, logLevel: LogLevel.ERROR, clientOptions: { slackApiUrl } });
     const over = new Promise((done) => {
         const take = (kind) => async ({ body, ack }) => {
@@ -49,7 +49,7 @@ const slackApiUrl = `${url}/`;
             heard.push(`${kind}: ${event.text || event.command || body.type}`);
             if (event.text === 'that was all') done();
         };
-        for (const kind of ['message', 'app_mention', 'reaction_added']) socket.on(kind, take(kind));
+        for (const kind of ['message', 'app_mention', 'reaction_added', 'reaction_removed']) socket.on(kind, take(kind));
         socket.on('interactive', take('interactive'));
         socket.on('slash_commands', take('slash_commands'));
     });
