@@ -132,7 +132,7 @@ pub async fn show(
     Ok(Json(ConversationText { conversation: view(&numbers, &session, name), messages }))
 }
 
-async fn find(
+pub(crate) async fn find(
     caller: &Caller,
     agent: &AgentContext,
     numbers: &Numbers,

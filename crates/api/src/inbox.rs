@@ -16,7 +16,7 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{OriginalUri, Query, State};
 use axum::response::{IntoResponse as _, Response};
 use insula_domain::AgentId;
-use insula_domain::command::CommandFinding;
+use insula_domain::command::{CommandFinding, DangerRule};
 use insula_registry::AgentContext;
 use insula_registry::tokens::Verb;
 use insula_store::{AuditFilter, AuditPart, AuditRecord, KindFilter, MessageSeq, SessionRef};
@@ -88,6 +88,9 @@ pub struct AnsweredView {
     by: String,
     tool: String,
     rule: String,
+    /// What a call that the rule is about does: “it …”, and what could be done instead.
+    says: Option<&'static str>,
+    instead: Option<&'static str>,
     /// For how long, where it was allowed.
     scope: Option<String>,
     asked_by: Option<String>,
@@ -130,6 +133,7 @@ impl AnsweredView {
         let mut content: Value = serde_json::from_str(content).unwrap_or_default();
         numbers.details(&mut content);
         let text = |name: &str| content[name].as_str().map(str::to_owned);
+        let rule = DangerRule::ALL.iter().find(|it| content["rule"] == it.as_str()).copied();
         let number = |name: &str| match &content[name] {
             Value::Number(it) => it.as_i64().map(Number::Plain),
             Value::String(it) => Some(Number::Sealed(it.clone())),
@@ -142,6 +146,8 @@ impl AnsweredView {
             outcome,
             by: record.actor.to_string(),
             tool: text("tool").unwrap_or_default(),
+            says: rule.map(DangerRule::says),
+            instead: rule.map(DangerRule::instead),
             rule: text("rule").unwrap_or_default(),
             scope: text("scope"),
             asked_by: text("asked_by"),

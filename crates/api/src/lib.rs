@@ -30,6 +30,7 @@ mod id;
 mod inbox;
 mod integrity;
 mod jobs;
+mod kept_files;
 mod local;
 mod matrix;
 mod mcp;
@@ -177,6 +178,10 @@ pub fn router(state: Api) -> Router {
         .route("/agents/{id}/sessions/{session}", get(sessions::show))
         .route("/agents/{id}/sessions/{session}", delete(sessions::forget))
         .route("/agents/{id}/sessions/{session}/parts", get(parts::parts))
+        .route(
+            "/agents/{id}/sessions/{session}/files/{message}/{part}",
+            get(kept_files::of_session),
+        )
         .route("/sessions/search", get(sessions::search_all))
         .route("/agents/{id}/turns", get(turns::list))
         .route("/agents/{id}/turns/{turn}", get(turns::show))
@@ -185,6 +190,10 @@ pub fn router(state: Api) -> Router {
         .route("/agents/{id}/turns/{turn}/stop", post(now::stop))
         .route("/agents/{id}/conversations", get(conversations::list))
         .route("/agents/{id}/conversations/{conversation}", get(conversations::show))
+        .route(
+            "/agents/{id}/conversations/{conversation}/files/{message}/{part}",
+            get(kept_files::of_conversation),
+        )
         .route("/agents/{id}/skills", get(skills::list).merge(post(skills::install)))
         .route("/agents/{id}/skills/{name}", get(skills::show).merge(delete(skills::remove)))
         .route("/agents/{id}/skills-verify", get(skills::verify))

@@ -6,6 +6,7 @@ use crate::caller::Caller;
 use crate::error::{ApiError, ErrorBody};
 use crate::id::kept;
 use crate::integrity::IntegrityView;
+use crate::kept_files::picture;
 use crate::numbers::{Number, Numbers};
 use crate::sessions::{Page, SessionView, find};
 use crate::turns::{TurnSummary, integrity_of, summaries_of};
@@ -68,7 +69,7 @@ pub enum PartView {
     Result { call: String, text: String, is_error: bool, untrusted: bool },
     /// A file that came along.
     Attachment { name: String, media_type: String, bytes: u64, sha256: String },
-    /// A picture that is kept elsewhere.
+    /// A picture; what it is, where it stands in its message.
     Image { media_type: String },
 }
 
@@ -83,7 +84,12 @@ impl PartView {
                 bytes: *bytes,
                 sha256: hash.iter().map(|byte| format!("{byte:02x}")).collect(),
             },
-            Part::Image { media_type, .. } => Self::Image { media_type: media_type.to_string() },
+            Part::Image { media_type, source } => Self::Image {
+                media_type: match picture(source) {
+                    Some((kind, _)) => kind.media_type().to_owned(),
+                    None => media_type.to_string(),
+                },
+            },
             Part::ToolCall { id, name, arguments } => Self::Call {
                 call: id.to_string(),
                 tool: name.to_string(),

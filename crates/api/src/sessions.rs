@@ -4,6 +4,7 @@ use crate::Api;
 use crate::caller::{Caller, Within};
 use crate::error::{ApiError, ErrorBody};
 use crate::id::{Id, kept};
+use crate::kept_files::FileView;
 use crate::numbers::{Number, Numbers};
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
@@ -78,6 +79,9 @@ pub struct MessageView {
     tools: Vec<String>,
     /// Whether some of it is text from outside that may say anything.
     untrusted: bool,
+    /// What came along or was made, which can be asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    files: Vec<FileView>,
 }
 
 /// A session and the end of what was said in it.
@@ -157,12 +161,14 @@ impl MessageView {
                 .parts
                 .iter()
                 .any(|part| matches!(part, Part::ToolResult { untrusted: true, .. })),
+            files: FileView::all(message),
         }
     }
 
     /// The same, told by who takes secrets out.
-    pub(crate) fn without_secrets(self, told: impl FnOnce(String) -> String) -> Self {
-        Self { text: told(self.text), ..self }
+    pub(crate) fn without_secrets(self, told: impl Fn(String) -> String) -> Self {
+        let files = self.files.into_iter().map(|file| file.told(&told)).collect();
+        Self { text: told(self.text), files, ..self }
     }
 }
 

@@ -99,6 +99,8 @@ pub struct TurnMessage {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct CallView {
     tool: String,
+    /// What it was called with, as the model wrote it.
+    arguments: String,
     /// What became of it because of words that the turn had read.
     ruling: Option<RulingView>,
 }
@@ -284,13 +286,15 @@ impl Shown<'_> {
     }
 
     fn message(&self, message: &Message, rulings: &BTreeMap<String, RulingView>) -> TurnMessage {
+        let secrets = self.api.secrets.known();
         let calls = message.parts.iter().filter_map(|part| match part {
-            Part::ToolCall { id, name, .. } => {
-                Some(CallView { tool: name.to_string(), ruling: rulings.get(&**id).cloned() })
-            }
+            Part::ToolCall { id, name, arguments } => Some(CallView {
+                tool: name.to_string(),
+                arguments: secrets.told(&self.agent.id, arguments.to_string()),
+                ruling: rulings.get(&**id).cloned(),
+            }),
             _ => None,
         });
-        let secrets = self.api.secrets.known();
         TurnMessage {
             message: MessageView::of(&self.numbers, message)
                 .without_secrets(|text| secrets.told(&self.agent.id, text)),

@@ -183,6 +183,21 @@ if (wants("browser")) {
     await say(page, "look at these");
     await page.locator(".theirs strong", { hasText: "the word is kiwi" }).waitFor();
     assert.equal(await page.locator(".said b").count(), 0);
+    // Both are had back, by whoever sent them and by who reads the agent.
+    const saved = async (from, name) => {
+      const [download] = await Promise.all([page.waitForEvent("download"), from.getByRole("button", { name: `Save ${name}`, exact: true }).click()]);
+      return readFileSync(await download.path());
+    };
+    await page.reload();
+    const picture = page.locator(".kept-file", { has: page.locator("img") });
+    await picture.waitFor();
+    const name = await picture.locator(".name").innerText();
+    assert.deepEqual(await saved(picture, name), dot);
+    assert.equal(String(await saved(page.locator(".said"), "<b>note</b>.txt")), "the word is kiwi");
+    await page.goto(`${daemon.url}/#/sessions/main`);
+    await page.getByRole("link", { name: "look at these" }).click();
+    await page.locator(".kept-file img").waitFor();
+    assert.equal(String(await saved(page.locator(".transcript"), "<b>note</b>.txt")), "the word is kiwi");
     assert.deepEqual(quiet(page), []);
     await page.context().close();
   });

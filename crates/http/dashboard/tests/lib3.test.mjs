@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { about, complete, placeAt } from "../src/lib/complete.js";
+import { hookOf, hooksOf } from "../src/lib/hooks.js";
 import { folded, lines } from "../src/lib/line_diff.js";
 
 const schema = JSON.parse(readFileSync(new URL("../../../../docs/config.schema.json", import.meta.url), "utf8"));
@@ -83,4 +84,15 @@ test("a difference takes one text to the other, and is no longer than it has to 
   const long = Array.from({ length: 50 }, (_, n) => `line ${n}`);
   const fold = folded(long.join("\n"), long.with(25, "other").join("\n"));
   assert.deepEqual(fold.map((it) => it.kind), ["gap", "same", "same", "same", "out", "in", "same", "same", "same", "gap"]);
+});
+
+test("hooks are told in order, and written without what was not said", () => {
+  const value = { pre_tool_call: [{ matcher: "terminal", command: "./guard.sh" }, { expr: "admin" }], post_llm_call: null, odd: ["x"] };
+  assert.deepEqual(hooksOf(value), [
+    { event: "pre_tool_call", at: 0, text: "command ./guard.sh, matcher terminal" },
+    { event: "pre_tool_call", at: 1, text: "expr admin" },
+    { event: "odd", at: 0, text: "x" },
+  ]);
+  assert.deepEqual([null, undefined, 3, []].map(hooksOf), [[], [], [], []]);
+  assert.deepEqual(hookOf({ event: "e", kind: "http", text: " http://x ", matcher: " ", timeout: "5s", on_failure: "" }), { timeout: "5s", http: "http://x" });
 });

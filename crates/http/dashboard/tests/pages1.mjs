@@ -101,6 +101,10 @@ export async function pages1({ check, open, byLink, signIn, quiet, axeOf, provid
     await page.getByRole("tab", { name: "Answered" }).click();
     await page.locator("tbody tr", { hasText: "approved" }).first().click();
     await page.getByRole("dialog").getByText("Answered by").waitFor();
+    // All of the command, what stood against it, and whose words the turn had read.
+    await page.getByRole("dialog").locator("pre", { hasText: "rm -rf build one" }).waitFor();
+    await page.getByRole("dialog").getByText("it deletes many files").waitFor();
+    await page.getByRole("dialog").getByText("nobody else’s words").waitFor();
     assert.deepEqual(quiet(page), []);
     await page.context().close();
   });

@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { summary, together } from "../src/lib/audit.js";
 import { byScope, isOf } from "../src/lib/memory.js";
-import { byTurns, callNames, joined, laidOut, marked, requestSays, size } from "../src/lib/parts.js";
+import { byTurns, callNames, calledWith, joined, laidOut, marked, requestSays, size } from "../src/lib/parts.js";
+import { textsOf } from "../src/lib/transcript.js";
 import { scopeOf, sourcesOf, whereOf } from "../src/lib/where.js";
 
 test("keys of conversations are called as people call them", () => {
@@ -60,6 +61,7 @@ test("a request to a model is read message by message, of either form", () => {
   assert.deepEqual(anthropic, [{ who: "system", text: "be kind" }, { who: "user", text: "42" }]);
   assert.equal(laidOut('{"a":1}'), '{\n  "a": 1\n}');
   assert.equal(laidOut("{broken"), "{broken");
+  assert.deepEqual(['{"command":"rm -rf x"}', '{"command":"ls","cwd":"a"}', '{"path":"a"}', "null", "{broken"].map(calledWith), ["rm -rf x", 'ls\n\n{\n  "cwd": "a"\n}', '{\n  "path": "a"\n}', "null", "{broken"]);
   assert.deepEqual([10, 2048, 3 * 1024 * 1024].map(size), ["10 B", "2.0 KB", "3.0 MB"]);
 });
 
@@ -83,4 +85,10 @@ test("entries are of the day they were taken in on", () => {
   const at = (day, hour) => ({ provenance: { at: new Date(2026, 10, day, hour).toISOString() } });
   const of = (day) => [at(18, 0), at(17, 23), at(17, 0), at(16, 23), at(11, 23), { provenance: null }].map((it) => Number(isOf(day, it, now))).join("");
   assert.deepEqual(["", "today", "yesterday", "week"].map(of), ["111111", "100000", "011000", "111100"]);
+});
+
+test("texts that came along are files again", () => {
+  const beside = '⟦sent along: a file named "a.txt", text/plain; it says:⟧\none\ntwo\n⟦sent along: a file named "b.bin", 3 bytes; it is in x⟧\n⟦sent along: a file named "c.md"; it says:⟧\nthree';
+  assert.deepEqual(textsOf(beside), [{ name: "a.txt", text: "one\ntwo" }, { name: "c.md", text: "three" }]);
+  assert.deepEqual(textsOf(null), []);
 });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { columns, matches, request, targets, warning } from "../src/lib/board.js";
 import { dayKey, daysOf, happenings, lateness, ofKey, plusDays, stepped } from "../src/lib/calendar.js";
-import { command, isName, secretName, yaml } from "../src/lib/channel.js";
+import { accountsOf, command, edits, isName, secretName, yaml } from "../src/lib/channel.js";
 import { asked, budgetBars, drawn, from, nearness, since, stacked } from "../src/lib/costs.js";
 import { bandsOf, cellOf, columnsOf, rowsOf, span, stepped as walked } from "../src/lib/matrix.js";
 
@@ -104,5 +104,14 @@ test("what an account needs is written so that it is read back", () => {
   assert.equal(secretName(whatsapp, "shop", "secret"), "WHATSAPP_SHOP_SECRET");
   assert.equal(yaml(telegram, "main", { base_url: 'https://x/"' }, "coder"), 'channels:\n  telegram:\n    accounts:\n      main: {base_url: "https://x/\\"", token: "${secret:TELEGRAM_MAIN}"}\nbindings:\n  - {agent: coder, telegram: {account: main}}');
   assert.equal(command(telegram, "main", { base_url: "https://x/y z'" }, ""), "insula channels add telegram --account main --set 'base_url=https://x/y z'\\'''");
+  assert.deepEqual(edits(telegram, "main", { base_url: "https://x" }, "coder", { bindings: [{}] }), [
+    { path: ["channels", "telegram", "accounts", "main"], value: { base_url: "https://x", token: "${secret:TELEGRAM_MAIN}" } },
+    { path: ["bindings", 1], value: { agent: "coder", telegram: { account: "main" } } },
+  ]);
+  assert.deepEqual(accountsOf({ channels: { telegram: { accounts: { main: { mode: "polling" }, odd: null } }, matrix: null } }), [
+    { platform: "telegram", account: "main", settings: { mode: "polling" } },
+    { platform: "telegram", account: "odd", settings: {} },
+  ]);
+  assert.deepEqual([null, [], { channels: 3 }].map(accountsOf), [[], [], []]);
   assert.ok(isName("main") && !isName("Main") && !isName("") && !isName("a b"));
 });

@@ -130,6 +130,65 @@ export async function pages3({ check, open, byLink, signIn, quiet, axeOf, provid
     assert.ok(config.includes("  secretive: {personality: \"quiet\"}\n"), config);
   });
 
+  await check("hooks are added and taken out by a form, and nothing else of the text changes", async () => {
+    await to("agents/coder?tab=change");
+    const hooks = page.locator("fieldset.hooks");
+    await hooks.getByLabel("When", { exact: true }).last().selectOption("pre_tool_call");
+    await hooks.getByLabel("Who is asked").last().selectOption("expr");
+    await hooks.getByLabel(/^Which/).fill("tool_name != 'terminal' || admin");
+    await hooks.getByRole("button", { name: "Add the hook" }).click();
+    await hooks.locator("li", { hasText: "expr tool_name != 'terminal' || admin" }).waitFor();
+    await hooks.getByLabel("Who is asked").last().selectOption("http");
+    await hooks.getByLabel(/^Which/).fill("http://127.0.0.1:9/hook");
+    await hooks.getByLabel(/^Tools/).last().fill("write_*");
+    await hooks.getByLabel(/^How long/).fill("2s");
+    await hooks.getByRole("button", { name: "Add the hook" }).click();
+    await hooks.locator("li", { hasText: "http http://127.0.0.1:9/hook, matcher write_*, timeout 2s" }).waitFor();
+    await hooks.getByRole("button", { name: "Take out hook 1 of pre_tool_call" }).click();
+    await hooks.locator("li", { hasText: "expr" }).waitFor({ state: "detached" });
+    await bar.getByText("it would load").waitFor();
+    const dialog = await review();
+    await dialog.getByRole("button", { name: "Apply" }).click();
+    await page.getByText("Applied: changed coder").waitFor();
+    const config = onDisk("config.yaml");
+    assert.match(config, /coder: \{tools: coding, approvals: \{mode: manual\}, hooks: .*http:\/\/127.0.0.1:9\/hook/);
+    assert.ok(!config.includes("expr") && config.includes("# the first one"), config);
+    // The last one takes its event along.
+    await to("agents/coder?tab=change");
+    await hooks.getByRole("button", { name: "Take out hook 1 of pre_tool_call" }).click();
+    await bar.getByText("it would load").waitFor();
+    await (await review()).getByRole("button", { name: "Apply" }).click();
+    await page.getByText("Applied: changed coder").waitFor();
+    assert.ok(!onDisk("config.yaml").includes("pre_tool_call"));
+  });
+
+  await check("an account is connected and changed by a form", async () => {
+    await to("channels");
+    await page.getByRole("button", { name: "Connect a platform" }).first().click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("What it is called here").fill("second");
+    await dialog.getByLabel("Who answers there").fill("coder");
+    await dialog.getByRole("button", { name: "Write it, and look at what it does" }).click();
+    const account = page.getByRole("region", { name: "Settings of telegram second" });
+    await account.getByLabel("base_url").fill("http://127.0.0.1:9");
+    await account.getByLabel("base_url").press("Enter");
+    await bar.getByText("it would load").waitFor();
+    await (await review()).getByRole("button", { name: "Apply" }).click();
+    await page.getByText(/^Applied/).waitFor();
+    const config = onDisk("config.yaml");
+    assert.match(config, /second:[^\n]*/);
+    for (const part of ["${secret:TELEGRAM_SECOND}", "http://127.0.0.1:9", "account: second"]) assert.ok(config.includes(part), `${part}: ${config}`);
+    await to("config?file=form");
+    await account.getByRole("button", { name: "Take out telegram second" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Take it out of the text" }).click();
+    await account.waitFor({ state: "detached" });
+    await bar.getByText("it would load").waitFor();
+    await (await review()).getByRole("button", { name: "Apply" }).click();
+    await page.getByText(/^Applied/).waitFor();
+    assert.ok(!onDisk("config.yaml").includes("TELEGRAM_SECOND"));
+    assert.deepEqual(quiet(page), []);
+  });
+
   await check("what changed meanwhile is shown, and nothing of either is lost", async () => {
     const soul = "agents/smith/SOUL.md";
     await to("agents/smith?tab=change&view=soul");

@@ -11,6 +11,7 @@
 
 mod at_rest;
 mod configuration;
+mod files_of_talks;
 mod gauntlet;
 mod hooks;
 mod own_agents;

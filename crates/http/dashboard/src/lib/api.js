@@ -97,8 +97,9 @@ export const api = {
   /** Sends a file as it is. */
   upload: (path, file, options) => json("POST", path, file, options),
   /** A file, as an address that only this page can open. Give it to `URL.revokeObjectURL` when done. */
-  async blob(path, options) {
-    return URL.createObjectURL(await (await ask("GET", path, undefined, options)).blob());
+  async blob(path, { type = "application/octet-stream", ...options } = {}) {
+    const answer = await ask("GET", path, undefined, options);
+    return URL.createObjectURL(new Blob([await answer.arrayBuffer()], { type }));
   },
   /** Tells every event of a stream until it ends. */
   async stream(method, path, body, tell, options = {}) {

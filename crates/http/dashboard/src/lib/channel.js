@@ -17,6 +17,22 @@ function settings(platform, account, values) {
   return [...rest, ...platform.secrets.map((key) => [key, quoted(`\${secret:${secretName(platform, account, key)}}`)])];
 }
 
+/** Every account that stands in config.yaml: `[{platform, account, settings}]`. */
+export function accountsOf(value) {
+  const isMap = (it) => it !== null && typeof it === "object" && !Array.isArray(it);
+  const all = isMap(value?.channels) ? Object.entries(value.channels) : [];
+  return all.flatMap(([platform, of]) => (isMap(of?.accounts) ? Object.entries(of.accounts) : []).map(([account, settings]) => ({ platform, account, settings: isMap(settings) ? settings : {} })));
+}
+
+/** What writes an account into config.yaml, which says `value` by then. */
+export function edits(platform, account, values, agent, value) {
+  const named = Object.fromEntries([...platform.required, ...platform.optional].filter((key) => !platform.secrets.includes(key) && values[key]).map((key) => [key, values[key]]));
+  const secrets = Object.fromEntries(platform.secrets.map((key) => [key, `\${secret:${secretName(platform, account, key)}}`]));
+  const all = [{ path: ["channels", platform.platform, "accounts", account], value: { ...named, ...secrets } }];
+  if (agent) all.push({ path: ["bindings", Array.isArray(value?.bindings) ? value.bindings.length : 0], value: { agent, [platform.platform]: { account } } });
+  return all;
+}
+
 /** The lines to write into config.yaml. */
 export function yaml(platform, account, values, agent) {
   const inside = settings(platform, account, values).map(([key, value]) => `${key}: ${value}`).join(", ");

@@ -20,6 +20,17 @@ export function callNames(messages) {
   return names;
 }
 
+/** What a tool was called with, for people: a command as it is, the rest laid out. */
+export function calledWith(text) {
+  try {
+    const { command, ...rest } = JSON.parse(text);
+    if (typeof command !== "string") return laidOut(text);
+    return Object.keys(rest).length === 0 ? command : `${command}\n\n${JSON.stringify(rest, null, 2)}`;
+  } catch {
+    return text;
+  }
+}
+
 /** JSON laid out line by line; any other text as it is. */
 export function laidOut(text) {
   try {

@@ -12,21 +12,29 @@ export function apart(text) {
   return at < 0 ? { words: text, beside: null } : { words: text.slice(0, at), beside: text.slice(at + 1) };
 }
 
+/** The texts that came along as files, in what was told beside a message: `[{name, text}]`. */
+export function textsOf(beside) {
+  // No text that came along has such brackets: the daemon takes them out.
+  const all = (beside ?? "").matchAll(/⟦sent along: a file named "([^"]*)"[^⟧]*; it says:⟧\n([^⟦]*)/g);
+  return [...all].map(([, name, text]) => ({ name, text: text.replace(/\n$/, "") }));
+}
+
 /** The message, the steps on the way and the reply of each turn. */
 export function byTurn(messages) {
   const turns = [];
   let last = null;
   for (const it of messages) {
     if (it.role === "user") {
-      last = { key: it.seq, turn: it.turn, said: it, steps: [], reply: null };
+      last = { key: it.seq, turn: it.turn, said: it, steps: [], reply: null, made: [] };
       turns.push(last);
     } else if (last === null) {
-      last = { key: it.seq, turn: it.turn, said: null, steps: [], reply: it.role === "assistant" ? it : null };
+      last = { key: it.seq, turn: it.turn, said: null, steps: [], reply: it.role === "assistant" ? it : null, made: [] };
       turns.push(last);
     } else if (it.role === "assistant" && it.tools.length > 0) {
       if (it.text) last.steps.push({ kind: "text", text: it.text });
       for (const name of it.tools) last.steps.push({ kind: "call", name, about: "", state: "done", result: null });
     } else if (it.role === "tool") {
+      last.made.push(...(it.files ?? []).map((file) => ({ ...file, message: it.seq })));
       const open = last.steps.find((step) => step.kind === "call" && step.result === null);
       if (open) open.result = unmarked(it.text);
     } else if (it.role === "assistant") {

@@ -5,13 +5,14 @@ import { api, at, query } from "../lib/api.js";
 import { useClock } from "../lib/clock.js";
 import { read, trouble, waiting } from "../lib/inbox.js";
 import { may, mayAny, me } from "../lib/me.js";
+import { calledWith } from "../lib/parts.js";
 import { useResource } from "../lib/resource.js";
 import { ask, route, to } from "../lib/router.js";
 import { sourcesOf, whereOf } from "../lib/where.js";
 import { many, moment, took } from "../lib/words.js";
 import { AgentChoice } from "../ui/agent_choice.jsx";
 import { Confirm } from "../ui/confirm.jsx";
-import { Button, Code, Dialog, Empty, Facts, Loading, Page, Problem, Search, Shown, State, Tabs, When } from "../ui/parts.jsx";
+import { Button, Code, Dialog, Empty, Facts, Loading, Page, Problem, Search, Section, Shown, State, Tabs, When } from "../ui/parts.jsx";
 import { Table } from "../ui/table.jsx";
 import { Turn } from "../ui/turn.jsx";
 import "./approvals.css";
@@ -172,6 +173,32 @@ function Waiting({ text }) {
 
 const isAnswer = ({ event }) => event === "approval.done";
 
+/** What was asked for, as its turn has it: the calls of that tool, whole, and whose words the turn had read by then. */
+function Asked({ of }) {
+  const turn = useResource(({ signal }) => api.get(at("agents", of.agent, "turns", String(of.turn)), { signal }), [of.agent, of.turn]);
+  return (
+    <Section title="What it was about">
+      <Shown of={turn}>
+        {({ messages, more }) => {
+          const calls = messages.flatMap((it) => it.calls.filter((call) => call.tool === of.tool).map((call) => ({ ...call, integrity: it.integrity })));
+          return (
+            <div class="stack">
+              {calls.length > 1 && <p class="quiet small">The turn called {of.tool} {calls.length} times; one of these was asked about.</p>}
+              {calls.map((it, index) => (
+                <div key={index} class="stack">
+                  <Code text={calledWith(it.arguments)} />
+                  <p class="small quiet">{it.integrity.own ? "The turn had read nobody else’s words by then." : `The turn had read words of ${sourcesOf(it.integrity).join(", ")} by then.`}</p>
+                </div>
+              ))}
+              {calls.length === 0 && <p class="quiet">{more ? "The turn is longer than is shown here; its conversation has the call." : "Its conversation does not have the call any more."}</p>}
+            </div>
+          );
+        }}
+      </Shown>
+    </Section>
+  );
+}
+
 function Answered({ text }) {
   const of = useResource(({ signal }) => api.get(query("/api/inbox/answered", { limit: 300 }), { signal }), [], isAnswer);
   const [open, setOpen] = useState(null);
@@ -204,12 +231,14 @@ function Answered({ text }) {
                     ["Answered by", open.by],
                     ["When", moment(open.at)],
                     ["For", SCOPES[open.scope] ?? open.scope],
-                    ["Rule", open.rule],
+                    ["Rule", open.says ? `${open.rule}: it ${open.says}` : open.rule],
+                    ["Instead", open.instead],
                     ["Asked by", open.asked_by],
                     ["Where", open.conversation && (open.session !== null ? <a href={to("sessions", [open.agent, String(open.session)], { turn: open.turn === null ? "" : String(open.turn) })}>{whereOf(open.conversation)}</a> : whereOf(open.conversation))],
                     ["Record", <a href={to("audit", [open.agent], { kind: "approval.*" })}>{open.record} of the audit chain</a>],
                   ]}
                 />
+                {open.turn !== null && <Asked key={open.record} of={open} />}
                 {open.turn !== null && <Turn agent={open.agent} turn={open.turn} />}
               </div>
             </Dialog>

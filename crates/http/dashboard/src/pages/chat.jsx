@@ -6,9 +6,10 @@ import { may, me } from "../lib/me.js";
 import { useResource } from "../lib/resource.js";
 import { go, route, to } from "../lib/router.js";
 import { ended, retry, say, talk } from "../lib/talk.js";
-import { apart, byTurn } from "../lib/transcript.js";
+import { apart, byTurn, textsOf } from "../lib/transcript.js";
 import { ago } from "../lib/words.js";
 import { Approval } from "../ui/approval.jsx";
+import { File, TextFile } from "../ui/files.jsx";
 import { Markdown } from "../ui/markdown.jsx";
 import { Button, Choice, Copy, Dialog, Empty, Loading, Page, Problem, Search, Shown, State } from "../ui/parts.jsx";
 import { List } from "../ui/table.jsx";
@@ -34,13 +35,14 @@ function Step({ step }) {
   );
 }
 
-function Reply({ agent, session, it, isLast, onLook }) {
+function Reply({ agent, session, where, it, isLast, onLook }) {
   return (
     <div class="theirs">
       {it.steps.map((step, index) => (
         <Step key={index} step={step} />
       ))}
       {it.reply && <Markdown text={it.reply.text} />}
+      <Files where={where} of={it.made} />
       <div class="foot">
         {it.reply && <span>{ago(it.reply.at)}</span>}
         {it.reply && <Copy text={it.reply.text} />}
@@ -59,18 +61,36 @@ function Reply({ agent, session, it, isLast, onLook }) {
   );
 }
 
-function Own({ text }) {
-  const { words, beside } = apart(text);
+/** Files of a conversation, each by its message. */
+function Files({ where, of, texts = [] }) {
+  if (of.length + texts.length === 0) return null;
   return (
-    <div class="own">
-      {words}
-      {beside && (
-        <details class="small">
-          <summary>What came along</summary>
-          {beside}
-        </details>
-      )}
+    <div class="kept-files">
+      {texts.map((it, index) => (
+        <TextFile key={`text${index}`} of={it} />
+      ))}
+      {of.map((it) => (
+        <File key={`${it.message}/${it.part}`} of={it} path={`${where}/files/${it.message}/${it.part}`} />
+      ))}
     </div>
+  );
+}
+
+function Own({ said, where }) {
+  const { words, beside } = apart(said.text);
+  return (
+    <>
+      <div class="own">
+        {words}
+        {beside && (
+          <details class="small">
+            <summary>What came along</summary>
+            {beside}
+          </details>
+        )}
+      </div>
+      <Files where={where} of={(said.files ?? []).map((it) => ({ ...it, message: said.seq }))} texts={textsOf(beside)} />
+    </>
   );
 }
 
@@ -262,6 +282,7 @@ function Conversation({ agent, name, known, onTold }) {
     addEventListener("scroll", look, { passive: true });
     return () => removeEventListener("scroll", look);
   }, []);
+  const where = at("agents", agent, "conversations", String(id));
   const turns = byTurn(of.data?.messages ?? []);
   // A turn under way has its message in the journal already.
   const shown = now && turns.length > 0 && isSaid(turns.at(-1), now) && (busy || now.state !== "replied") ? turns.slice(0, -1) : turns;
@@ -273,8 +294,8 @@ function Conversation({ agent, name, known, onTold }) {
         {shown.length === 0 && now === null && id === undefined && <Empty title={`Say something to ${agent}.`}>What you say stays in this conversation.</Empty>}
         {shown.map((it, index) => (
           <div key={it.key} class="stack">
-            {it.said && <Own text={it.said.text} />}
-            <Reply agent={agent} session={name} it={it} isLast={index === shown.length - 1 && now === null} onLook={setLook} />
+            {it.said && <Own said={it.said} where={where} />}
+            <Reply agent={agent} session={name} where={where} it={it} isLast={index === shown.length - 1 && now === null} onLook={setLook} />
           </div>
         ))}
         {now !== null && !(now.state === "replied" && isSaid(turns.at(-1), now)) && <Live agent={agent} of={now} />}

@@ -131,7 +131,7 @@ function firstWords(group) {
   return said?.text.trim().split("\n", 1)[0] ?? ago(group.summary.accepted);
 }
 
-function Group({ of, names, session, labels, meant, message, onLook, onShown }) {
+function Group({ of, names, session, agent, labels, meant, message, onLook, onShown }) {
   const { summary } = of;
   return (
     <section class={meant ? "turn-of is-meant" : "turn-of"} id={of.turn === null ? undefined : `turn-${of.turn}`} aria-label={of.turn === null ? "Between turns" : `Turn ${of.turn}`}>
@@ -158,7 +158,7 @@ function Group({ of, names, session, labels, meant, message, onLook, onShown }) 
         </p>
       )}
       {of.messages.map((it) => (
-        <Message key={it.seq} of={it} names={names} session={session} labels={labels} isMeant={String(it.seq) === message} />
+        <Message key={it.seq} of={it} names={names} session={session} agent={agent} labels={labels} isMeant={String(it.seq) === message} />
       ))}
     </section>
   );
@@ -240,6 +240,7 @@ function Transcript({ agent, id }) {
                   of={it}
                   names={names}
                   session={session}
+                  agent={agent}
                   labels={labels}
                   meant={it.turn !== null && it.turn === turn}
                   message={message}

@@ -1,12 +1,12 @@
 // One of our accounts on a platform, and one more: what it takes there and here.
 import { useState } from "preact/hooks";
 import { api, at } from "../lib/api.js";
-import { command, isName, secretName, yaml } from "../lib/channel.js";
-import { me } from "../lib/me.js";
+import { command, edits, isName, secretName, yaml } from "../lib/channel.js";
+import { useDrafts, write } from "../lib/drafts.js";
+import { isAdmin, me } from "../lib/me.js";
 import { useResource } from "../lib/resource.js";
-import { to } from "../lib/router.js";
+import { go, to } from "../lib/router.js";
 import { many } from "../lib/words.js";
-import { pages } from "../pages/index.js";
 import { Button, Choice, Code, Dialog, Facts, Field, Problem, Shown, State, When } from "./parts.jsx";
 
 const FOUND = { good: ["works", "good"], notice: ["works, but", "warn"], bad: ["does not work", "bad"], off: ["is off", "calm"] };
@@ -166,6 +166,31 @@ function Steps({ platform, account, setAccount, values, setValues, agent, setAge
   );
 }
 
+/** Writes an account into the draft of config.yaml, and goes to look at what it would do. */
+function WriteIt({ platform, account, values, agent }) {
+  const { error, ready } = useDrafts(["config.yaml"]);
+  const [fault, setFault] = useState(null);
+  async function writeIt() {
+    setFault(null);
+    try {
+      await write("config.yaml", (value) => edits(platform, account, values, agent, value));
+      go(to("config", [], { file: "form" }));
+    } catch (wrong) {
+      setFault(wrong);
+    }
+  }
+  return (
+    <>
+      <div class="row">
+        <Button kind="main" disabled={!ready} onClick={writeIt}>
+          Write it, and look at what it does
+        </Button>
+      </div>
+      <Problem error={error ?? fault} />
+    </>
+  );
+}
+
 export function NewAccount({ onClose, onChange }) {
   const of = useResource(({ signal }) => api.get("/api/platforms", { signal }), []);
   const [name, setName] = useState("telegram");
@@ -202,11 +227,8 @@ export function NewAccount({ onClose, onChange }) {
               {ready ? (
                 <>
                   <Code label="config.yaml" text={yaml(platform, account, values, agent)} />
-                  {pages.some((it) => it.path === "config") && (
-                    <p>
-                      <a href={to("config")}>Edit the configuration here</a>, or let the command line write it:
-                    </p>
-                  )}
+                  {isAdmin() && me.value.changes && <WriteIt platform={platform} account={account} values={values} agent={agent} />}
+                  <p>Or let the command line write it:</p>
                   <Code label="The same by the command line" text={command(platform, account, values, agent)} />
                   <p class="quiet">The daemon connects as soon as that is written. Who may talk there is said by `access.allow` of the agent; who asks to be let in stands under pairing.</p>
                 </>

@@ -3,6 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { drafts, useValue, write } from "../lib/drafts.js";
 import { me } from "../lib/me.js";
+import { HooksForm } from "./hooks_form.jsx";
 import { Button, Choice, Field, Loading, Problem } from "./parts.jsx";
 import "./agent_form.css";
 
@@ -27,7 +28,7 @@ export function placeOf(agent, own, shared, key) {
 }
 
 /** A line of text that is taken when it is left, or by Enter. What is being typed stays until it was. */
-function Line({ label, value, hint, placeholder, onTake, type = "text", multi }) {
+export function Line({ label, value, hint, placeholder, onTake, type = "text", multi }) {
   const [typed, setTyped] = useState(null);
   useEffect(() => setTyped(null), [value]);
   const shared = {
@@ -157,6 +158,7 @@ export function AgentForm({ agent, settings }) {
         </ul>
         <AddBinding agent={agent} onError={setError} />
       </fieldset>
+      <HooksForm file={at("hooks").file} path={[...at("hooks").path, "hooks"]} value={get("hooks")} title="Its hooks" hint="What is asked before this agent does something, or told after it did. Those of config.yaml’s top are asked first." onError={setError} />
     </div>
   );
 }

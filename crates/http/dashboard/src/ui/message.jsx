@@ -1,8 +1,10 @@
 // A message of a transcript in all its parts.
+import { at } from "../lib/api.js";
 import { laidOut, size } from "../lib/parts.js";
-import { unmarked } from "../lib/transcript.js";
+import { textsOf, unmarked } from "../lib/transcript.js";
 import { sourcesOf } from "../lib/where.js";
 import { moment } from "../lib/words.js";
+import { File, TextFile } from "./files.jsx";
 import { Markdown } from "./markdown.jsx";
 import { Copy, State } from "./parts.jsx";
 
@@ -27,12 +29,19 @@ function Folded({ name, state, tone, about, text, open, children }) {
   );
 }
 
-function Part({ of, role, names }) {
+function Part({ of, role, names, path }) {
   switch (of.kind) {
     case "text":
       return role === "assistant" ? <Markdown text={of.text} /> : <div class="plain">{of.text}</div>;
     case "beside":
-      return <Folded state="told beside it" about={firstLine(of.text)} text={of.text} />;
+      return (
+        <>
+          <Folded state="told beside it" about={firstLine(of.text)} text={of.text} />
+          {textsOf(of.text).map((it, index) => (
+            <TextFile key={index} of={it} />
+          ))}
+        </>
+      );
     case "reasoning":
       return of.text ? <Folded state="thought" about={firstLine(of.text)} text={of.text} /> : <State state="thought, kept by its provider" />;
     case "call":
@@ -55,10 +64,11 @@ function Part({ of, role, names }) {
           <span class="mono" title={`SHA-256 ${of.sha256}`}>
             {of.sha256}
           </span>
+          <File of={of} path={path} />
         </span>
       );
     case "image":
-      return <span class="filed">A picture, {of.media_type}</span>;
+      return <File of={{ name: `picture.${of.media_type.replace(/^.*\//, "")}`, media_type: of.media_type }} path={path} />;
     default:
       return <pre class="plain">{JSON.stringify(of)}</pre>;
   }
@@ -70,7 +80,7 @@ const WHO = { user: "said", assistant: "agent", tool: "tool", system: "runtime" 
 const heardBy = (label) => label.split(";", 1)[0];
 
 /** With `labels` all that is noted of it; else what is not the same for the whole conversation. */
-export function Message({ of, names, isMeant, session, labels }) {
+export function Message({ of, names, isMeant, session, agent, labels }) {
   const { integrity } = of;
   const notes = [
     labels && of.role !== "user" && `on behalf of ${of.principal}`,
@@ -89,7 +99,7 @@ export function Message({ of, names, isMeant, session, labels }) {
       </div>
       <div class="parts">
         {of.parts.map((part, index) => (
-          <Part key={index} of={part} role={of.role} names={names} />
+          <Part key={index} of={part} role={of.role} names={names} path={at("agents", agent, "sessions", String(session.id), "files", String(of.seq), String(index))} />
         ))}
       </div>
       {(notes.length > 0 || !integrity.own) && (
