@@ -9,6 +9,7 @@ import { chromium } from "playwright-core";
 import { many, start } from "./daemon.mjs";
 import { HOSTILE, serve } from "./model.mjs";
 import { clicks } from "./clicks.mjs";
+import { controls } from "./controls.mjs";
 import { hostile } from "./hostile.mjs";
 import { pages1 } from "./pages1.mjs";
 import { pages2 } from "./pages2.mjs";
@@ -346,7 +347,7 @@ async function axeOf(page, where) {
 }
 
 if (shots) mkdirSync(shots, { recursive: true });
-const parts = { pages3, pages2, pages1, hostile, clicks, weight };
+const parts = { pages3, pages2, pages1, hostile, clicks, controls, weight };
 for (const [name, part] of Object.entries(parts)) {
   if (wants(name)) await part({ check, open, byLink, signIn, quiet, axeOf, provider, shots });
 }

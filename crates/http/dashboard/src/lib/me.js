@@ -24,6 +24,11 @@ export function isAdmin() {
   return me.value?.admin ?? false;
 }
 
+/** Whether what an operator set up can be changed over HTTP at all (`api.changes`); what of it, rights say. */
+export function changes() {
+  return me.value?.changes ?? false;
+}
+
 /** Asks who signed in. False where nobody is. */
 export async function whoAmI() {
   try {

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { api, at, query } from "../lib/api.js";
 import { useClock } from "../lib/clock.js";
 import { read, trouble, waiting } from "../lib/inbox.js";
-import { may, mayAny, me } from "../lib/me.js";
+import { changes, may, mayAny, me } from "../lib/me.js";
 import { calledWith } from "../lib/parts.js";
 import { useResource } from "../lib/resource.js";
 import { ask, route, to } from "../lib/router.js";
@@ -274,11 +274,12 @@ function Grants({ text }) {
               {
                 key: "end",
                 title: "",
-                cell: (it) => (
-                  <Button class="button small danger" onClick={() => setEnding(it)} aria-label={`Take back ${it.tool} of ${it.agent}`}>
-                    Take back
-                  </Button>
-                ),
+                cell: (it) =>
+                  changes() && (
+                    <Button class="button small danger" onClick={() => setEnding(it)} aria-label={`Take back ${it.tool} of ${it.agent}`}>
+                      Take back
+                    </Button>
+                  ),
               },
             ]}
           />
@@ -317,7 +318,7 @@ function Foreign({ agent }) {
       <p class="quiet">Files in which an agent put down words of others: pages, mails, results of tools. Whatever reads them has read those words. Trust one when you looked at it.</p>
       <div class="row">
         <AgentChoice verb="approve" value={agent} onChange={(id) => ask({ agent: id })} />
-        {of.data?.length > 1 && <Button onClick={() => setTrusting({ path: null })}>Trust all</Button>}
+        {changes() && of.data?.length > 1 && <Button onClick={() => setTrusting({ path: null })}>Trust all</Button>}
       </div>
       <Shown of={of} empty={<Empty title={`No file of ${agent} holds words of others.`} />}>
         {(files) => (
@@ -331,11 +332,12 @@ function Foreign({ agent }) {
               {
                 key: "trust",
                 title: "",
-                cell: (it) => (
-                  <Button class="button small" onClick={() => setTrusting(it)} aria-label={`Trust ${it.path}`}>
-                    Trust
-                  </Button>
-                ),
+                cell: (it) =>
+                  changes() && (
+                    <Button class="button small" onClick={() => setTrusting(it)} aria-label={`Trust ${it.path}`}>
+                      Trust
+                    </Button>
+                  ),
               },
             ]}
           />

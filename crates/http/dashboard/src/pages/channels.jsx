@@ -1,7 +1,7 @@
 // Channels: our accounts on platforms and how they stand, and who asks to be let in.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { api, at } from "../lib/api.js";
-import { isAdmin, me } from "../lib/me.js";
+import { changes, isAdmin, me } from "../lib/me.js";
 import { useResource } from "../lib/resource.js";
 import { to } from "../lib/router.js";
 import { Account, NewAccount } from "../ui/account.jsx";
@@ -155,7 +155,7 @@ function Pairing() {
       }
     >
       <p class="quiet">Who is not known yet and writes to an agent directly is given a code. Let them in here, or leave them out.</p>
-      {mine().length > 0 && <ByCode agents={mine()} onDone={(it) => (setSaid(`${it.name || it.who} may talk to ${it.agent} now.`), of.reload())} />}
+      {changes() && mine().length > 0 && <ByCode agents={mine()} onDone={(it) => (setSaid(`${it.name || it.who} may talk to ${it.agent} now.`), of.reload())} />}
       <Problem error={error} />
       <p class="told" role="status">
         {said}
@@ -189,7 +189,7 @@ function Pairing() {
                 {
                   key: "do",
                   title: "",
-                  cell: (it) => (
+                  cell: (it) => changes() && (
                     <span class="row">
                       {it.state === "waiting" && (
                         <Button kind="main small" onClick={() => approve(it)} aria-label={`Let in ${it.name || it.who} at ${it.agent}`}>

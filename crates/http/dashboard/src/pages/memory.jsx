@@ -2,7 +2,7 @@
 // see of it, sharing, forgetting, and whether all of it is as it was written.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { api, at, query } from "../lib/api.js";
-import { isAdmin, me } from "../lib/me.js";
+import { changes, isAdmin, me } from "../lib/me.js";
 import { DAYS, byScope, isOf, sourceName } from "../lib/memory.js";
 import { useResource } from "../lib/resource.js";
 import { ask, go, route, to } from "../lib/router.js";
@@ -118,7 +118,7 @@ function Entry({ agent, of, scopes, onClose, onChanged }) {
         <div class="quoted">{of.text}</div>
         <div class="row">
           <Copy text={of.text} />
-          {isAdmin() && of.id !== null && (
+          {changes() && isAdmin() && of.id !== null && (
             <>
               <Button class="button small" onClick={() => setDoing("share")}>
                 Share…
@@ -310,7 +310,7 @@ function Remembered({ agent }) {
               {only === "blocked" ? "Show all" : `Only blocked (${blocked})`}
             </Button>
           )}
-          {scope !== "" && isAdmin() && (
+          {scope !== "" && changes() && isAdmin() && (
             <Button kind="danger" onClick={() => setLeaving(true)}>
               Forget this scope…
             </Button>

@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { api, query } from "../lib/api.js";
 import { KINDS, OUTCOMES, dayKey, dayOf, daysOf, happenings, lateness, ofKey, plusDays, stepped, wentWrong } from "../lib/calendar.js";
-import { mayAny } from "../lib/me.js";
+import { changes, mayAny } from "../lib/me.js";
 import { useResource } from "../lib/resource.js";
 import { ask, go, route, to } from "../lib/router.js";
 import { useSoon } from "../lib/soon.js";
@@ -156,7 +156,7 @@ export function Schedules() {
         <>
           <Choice label="Which jobs" value={kind} options={[["all", "All jobs"], ["failed", "Those that fail"], ["paused", "Those that don't run"], ["config", "Of the configuration"], ["added", "Those that were added"], ["beats", "Heartbeats and starts"]]} onChange={setKind} />
           <Search label="Search jobs" value={text} onInput={setText} />
-          {mayAny("manage") && (
+          {changes() && mayAny("manage") && (
             <Button kind="main" onClick={() => setAdds(true)}>
               Add a job
             </Button>

@@ -1,7 +1,7 @@
 // Conversations of all agents that one may read, what was said in each, and what the model was shown.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { api, at, query } from "../lib/api.js";
-import { isAdmin, may, me } from "../lib/me.js";
+import { changes, isAdmin, may, me } from "../lib/me.js";
 import { byTurns, callNames, joined, marked } from "../lib/parts.js";
 import { useResource } from "../lib/resource.js";
 import { ask, go, route, to } from "../lib/router.js";
@@ -217,7 +217,7 @@ function Transcript({ agent, id }) {
             <a class="button" href={to("audit", [agent], { session: session.key })}>
               Audit
             </a>
-            {isAdmin() && (
+            {changes() && isAdmin() && (
               <Button kind="danger" onClick={() => setForgetting(true)}>
                 Forget…
               </Button>

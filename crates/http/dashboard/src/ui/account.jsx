@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { api, at } from "../lib/api.js";
 import { command, edits, isName, secretName, yaml } from "../lib/channel.js";
 import { useDrafts, write } from "../lib/drafts.js";
-import { isAdmin, me } from "../lib/me.js";
+import { changes, isAdmin, me } from "../lib/me.js";
 import { useResource } from "../lib/resource.js";
 import { go, to } from "../lib/router.js";
 import { many } from "../lib/words.js";
@@ -83,13 +83,15 @@ export function Account({ account, onChange }) {
           <p>
             Its secret <code>{it.name}</code> is not kept yet.
           </p>
-          <KeepSecret name={it.name} onKept={onChange} />
+          {changes() && <KeepSecret name={it.name} onKept={onChange} />}
         </div>
       ))}
       <div class="row">
-        <Button onClick={test} aria-label={`Test it: ${account.platform} ${account.account}`}>
-          Test it
-        </Button>
+        {changes() && (
+          <Button onClick={test} aria-label={`Test it: ${account.platform} ${account.account}`}>
+            Test it
+          </Button>
+        )}
         {account.platform === "webhook" && <code class="small">{`${location.origin}/hooks/webhook/${account.account}`}</code>}
       </div>
       {found && <Found of={found} />}
@@ -218,6 +220,8 @@ export function NewAccount({ onClose, onChange }) {
                     <p role="status">
                       <State state="kept" tone="good" /> It is kept sealed, as <code>{secretName(platform, account, key)}</code>.
                     </p>
+                  ) : !changes() ? (
+                    <p class="quiet">Nothing is changed over HTTP here: <code>insula secret set</code> keeps it.</p>
                   ) : isName(account) ? (
                     <KeepSecret key={account} name={secretName(platform, account, key)} onKept={() => (setKept([...kept, key]), onChange())} />
                   ) : null}
@@ -227,7 +231,7 @@ export function NewAccount({ onClose, onChange }) {
               {ready ? (
                 <>
                   <Code label="config.yaml" text={yaml(platform, account, values, agent)} />
-                  {isAdmin() && me.value.changes && <WriteIt platform={platform} account={account} values={values} agent={agent} />}
+                  {isAdmin() && changes() && <WriteIt platform={platform} account={account} values={values} agent={agent} />}
                   <p>Or let the command line write it:</p>
                   <Code label="The same by the command line" text={command(platform, account, values, agent)} />
                   <p class="quiet">The daemon connects as soon as that is written. Who may talk there is said by `access.allow` of the agent; who asks to be let in stands under pairing.</p>

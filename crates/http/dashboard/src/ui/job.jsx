@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { api, at } from "../lib/api.js";
 import { KINDS, OUTCOMES, lateness } from "../lib/calendar.js";
-import { me, may } from "../lib/me.js";
+import { changes, may, me } from "../lib/me.js";
 import { useResource } from "../lib/resource.js";
 import { to } from "../lib/router.js";
 import { many, moment, took } from "../lib/words.js";
@@ -22,7 +22,7 @@ export function Outcome({ run }) {
 /** What can be done with a job now: running it, pausing, having it go on, removing it. */
 export function JobActions({ job, onDone, onError, small }) {
   const [asks, setAsks] = useState(false);
-  if (!may(job.agent, "manage")) return null;
+  if (!changes() || !may(job.agent, "manage")) return null;
   const path = at("agents", job.agent, "jobs", job.name);
   const act = (what) => async () => {
     try {
