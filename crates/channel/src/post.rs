@@ -3,6 +3,7 @@
 use crate::envelope::MessageId;
 use crate::tenant::Tenant;
 use bytes::Bytes;
+use insula_domain::sound::SoundKind;
 use insula_domain::{ChatId, ChatType, TopicId};
 use std::time::Duration;
 
@@ -57,6 +58,15 @@ pub struct File {
     /// What its content is.
     pub media_type: Box<str>,
     pub content: Bytes,
+}
+
+impl File {
+    /// What kind of sound it is, where it is speech: no other sound leaves an agent. Told by its
+    /// content, since platforms show some kinds as a voice memo and others as a file.
+    pub fn speech(&self) -> Option<SoundKind> {
+        let is_sound = self.media_type.starts_with("audio/");
+        SoundKind::of(&self.content).filter(|_| is_sound)
+    }
 }
 
 /// A message that the platform took.

@@ -5,6 +5,7 @@ use super::api::{Trouble, segment};
 use super::wire::Uploaded;
 use bytes::Bytes;
 use insula_channel::{FetchError, File, PostError, WaitScope};
+use insula_domain::sound;
 use serde_json::{Value, json};
 
 /// Where files are on servers that ask who fetches them, and where they were before.
@@ -65,14 +66,23 @@ impl Matrix {
             Some("video") => "m.video",
             _ => "m.file",
         };
-        Ok(json!({
+        let mut content = json!({
             "msgtype": kind,
             "body": &*file.name,
             "filename": &*file.name,
             "url": uploaded.content_uri,
             "info": { "mimetype": &*file.media_type, "size": file.content.len() },
             "m.mentions": {},
-        }))
+        });
+        if file.speech().is_some() {
+            content["org.matrix.msc3245.voice"] = json!({});
+            let length = sound::length(&file.content);
+            if let Some(millis) = length.and_then(|it| u64::try_from(it.as_millis()).ok()) {
+                content["info"]["duration"] = json!(millis);
+                content["org.matrix.msc1767.audio"] = json!({ "duration": millis });
+            }
+        }
+        Ok(content)
     }
 }
 

@@ -341,8 +341,11 @@ fn attachment(file: &RemoteFile, origin: &Origin) -> Option<Attachment> {
     let kind = match media_type.split('/').next() {
         Some("image") => AttachmentKind::Image,
         Some("video") => AttachmentKind::Video,
-        // What is recorded in a chat has a type and no name; a file of sound has one.
-        Some("audio") if is_recorded(name) => AttachmentKind::Voice,
+        // Where an older signal-cli does not say so: what is recorded in a chat has a type and no
+        // name; a file of sound has one.
+        Some("audio") if file.is_voice_note.unwrap_or_else(|| is_recorded(name)) => {
+            AttachmentKind::Voice
+        }
         Some("audio") => AttachmentKind::Audio,
         _ => AttachmentKind::File,
     };

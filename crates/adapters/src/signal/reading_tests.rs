@@ -174,6 +174,13 @@ fn files_are_what_their_type_says_and_a_memo_has_no_name() {
         assert_eq!(&*attachment.handle, format!("u:{ANN}:x1.bin"));
         assert_eq!(attachment.size, Some(9));
     }
+    // A newer signal-cli says what was recorded, whatever it is called.
+    for (told, kind) in [(true, Voice), (false, Audio)] {
+        let name = if told { json!("song.mp3") } else { json!(null) };
+        let file = json!({"contentType": "audio/mpeg", "filename": name, "id": "x1.bin", "isVoiceNote": told});
+        let got = read(message(json!({ "attachments": [file] }))).unwrap();
+        assert_eq!(said(&got).attachments[0].kind, kind, "{told}");
+    }
     // What can't be fetched is not there, nor is the message if that is all.
     for id in [json!(null), json!("../../account.db")] {
         let file = json!({"contentType": "image/png", "id": id});

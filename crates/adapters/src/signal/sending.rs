@@ -23,6 +23,9 @@ impl Signal {
         if !body.files.is_empty() {
             let files: Result<Vec<String>, PostError> = body.files.iter().map(data_uri).collect();
             arguments.insert("attachments".into(), json!(files?));
+            if body.files.iter().all(|file| file.speech().is_some()) {
+                arguments.insert("voiceNote".into(), json!(true));
+            }
         }
         if body.markdown.trim().is_empty() && body.files.is_empty() {
             return Err(never("there is nothing in it to send"));

@@ -117,6 +117,8 @@ pub(super) struct RemoteFile {
     /// What it is fetched by; absent where signal-cli did not download it.
     pub(super) id: Option<String>,
     pub(super) size: Option<u64>,
+    /// Whether it was recorded in the chat, where signal-cli tells.
+    pub(super) is_voice_note: Option<bool>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]

@@ -14,7 +14,7 @@
 //! | stop that | `deleteWebhook` | |
 //! | whether that works | `getWebhookInfo` | |
 //! | say | `sendMessage` | `chat_id`, `message_thread_id`, `text`, `parse_mode`, `reply_parameters`, `reply_markup`, `link_preview_options` |
-//! | send a file | `sendPhoto`, `sendDocument` | the same, with `caption` for `text` |
+//! | send a file | `sendPhoto`, `sendVoice`, `sendDocument` | the same, with `caption` for `text` |
 //! | change | `editMessageText`, `editMessageCaption` | `chat_id`, `message_id`, and as above |
 //! | show writing | `sendChatAction` | `chat_id`, `message_thread_id`, `action` |
 //! | react | `setMessageReaction` | `chat_id`, `message_id`, `reaction` |

@@ -7,11 +7,14 @@ use super::reading::GENERAL_TOPIC;
 use super::types::Sent;
 use insula_channel::{Body, Button, File, MessageId, Post, PostError, PostTarget, Posted};
 use insula_domain::TopicId;
+use insula_domain::sound::SoundKind;
 use insula_wire::Form;
 use serde_json::{Map, Value, json};
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
+/// What the platform shows as a voice memo.
+const VOICES: [SoundKind; 3] = [SoundKind::Opus, SoundKind::Mp3, SoundKind::M4a];
 /// What the platform takes below a file, in UTF-16 units.
 const CAPTION_UNITS_MAX: usize = 1024;
 /// The largest file the platform takes from a bot, and the largest picture.
@@ -137,6 +140,10 @@ impl Telegram {
         if is_photo && file.content.len() <= PHOTO_LEN_MAX {
             tries.push(("sendPhoto", "photo", true));
         }
+        // Some keep voice memos from being sent to them: those get a file.
+        if file.speech().is_some_and(|kind| VOICES.contains(&kind)) {
+            tries.push(("sendVoice", "voice", true));
+        }
         tries.push(("sendDocument", "document", true));
         tries.push(("sendDocument", "document", false));
         let mut last = None;
@@ -159,6 +166,7 @@ impl Telegram {
                 // A picture of an odd shape goes as a file, a caption of odd tags without them.
                 Err(failure)
                     if (method == "sendPhoto" && failure.says("photo"))
+                        || (method == "sendVoice" && failure.says("voice"))
                         || failure.says("image_process_failed")
                         || (is_html && failure.says("can't parse entities")) =>
                 {

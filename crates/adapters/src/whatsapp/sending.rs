@@ -6,6 +6,7 @@ use super::known::{Outcome, Unconfirmed, Window};
 use crate::signs;
 use insula_channel::{Body, Button, File, MessageId, Post, PostError, PostTarget, Posted};
 use insula_domain::ChatType;
+use insula_domain::sound::SoundKind;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -24,6 +25,8 @@ const ROW_CHARS_MAX: usize = 24;
 const ROW_MORE_CHARS_MAX: usize = 72;
 /// What a choice can carry.
 const DATA_BYTES_MAX: usize = 200;
+/// What the platform shows as a voice memo, as it wants that to be called.
+const OPUS: &str = "audio/ogg; codecs=opus";
 /// The largest files, by what they are shown as.
 const IMAGE_LEN_MAX: usize = 5 * 1000 * 1000;
 const SOUND_LEN_MAX: usize = 16 * 1000 * 1000;
@@ -186,7 +189,8 @@ impl WhatsApp {
             Part::Text { text, buttons } => Ok(worded(text, buttons)),
             Part::File { file, caption } => {
                 let kind = kind(file)?;
-                let media_type = media_type(file);
+                let is_voice = kind == "audio" && file.speech() == Some(SoundKind::Opus);
+                let media_type = if is_voice { OPUS } else { media_type(file) };
                 let uploaded =
                     self.graph.upload(&file.name, media_type, file.content.clone()).await;
                 let id = uploaded.map_err(|failure: Failure| {
@@ -196,6 +200,9 @@ impl WhatsApp {
                 let mut about = json!({ "id": id });
                 if !caption.is_empty() && kind != "audio" {
                     about["caption"] = json!(signs::text(caption, CAPTION_UNITS_MAX));
+                }
+                if is_voice {
+                    about["voice"] = json!(true);
                 }
                 if kind == "document" {
                     about["filename"] = json!(&*file.name);

@@ -86,6 +86,7 @@ mod terminal;
 mod tokens;
 mod tool_rules;
 mod trips;
+mod voice;
 mod walls;
 mod ways;
 mod web;

@@ -90,10 +90,7 @@ async fn what_goes_wrong_is_told_apart_and_without_keys() {
         0 => vec![answer(401, &[], "bad key the-daemons-key")],
         1 => vec![answer(200, &[], r#"{"error":{"message":"no","code":429}}"#)],
         2 => vec![answer(200, &[], "")],
-        _ => vec![
-            Step::Write(b"HTTP/1.1 200 OK\r\ncontent-length: 9999999999\r\n\r\n".to_vec()),
-            Step::Hang,
-        ],
+        _ => vec![answer(200, &[], &"x".repeat(9 << 20))],
     };
     let (_bench, _upstream, provider) = serving(steps).await;
     let (limits, cancel) = (Timeouts::default(), CancellationToken::new());
@@ -108,7 +105,7 @@ async fn what_goes_wrong_is_told_apart_and_without_keys() {
     );
     assert!(matches!(limited.fault, ModelFault::RateLimited { .. }), "{limited}");
     assert!(matches!(empty.fault, ModelFault::Garbage { .. }), "{empty}");
-    assert!(matches!(large.fault, ModelFault::Garbage { .. }), "{large}");
+    assert!(large.to_string().contains("has more than"), "{large}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -99,7 +99,10 @@ impl State {
             "getFile" => self.file(request),
             "sendChatAction" => self.place(request).map(|_| json!(true)),
             "sendMessage" => self.send(request, "text", TEXT_UNITS_MAX),
-            "sendPhoto" | "sendDocument" => self.send(request, "caption", CAPTION_UNITS_MAX),
+            "sendVoice" if !is_voice(request) => Err(bad("wrong type of the voice message")),
+            "sendPhoto" | "sendVoice" | "sendDocument" => {
+                self.send(request, "caption", CAPTION_UNITS_MAX)
+            }
             "editMessageText" => self.change(request, "text", TEXT_UNITS_MAX),
             "editMessageCaption" => self.change(request, "caption", CAPTION_UNITS_MAX),
             _ => Err(Refusal::new(404, "Not Found: method not found")),
@@ -250,4 +253,14 @@ fn buttons(request: &Request) -> Result<Vec<(String, String)>, Refusal> {
         found.push((label, data));
     }
     Ok(found)
+}
+
+/// Whether what is sent is what the platform shows as a voice memo: Opus in Ogg, MP3 or MPEG-4.
+fn is_voice(request: &Request) -> bool {
+    let content = request.file.as_ref().map(|(_, content)| content.as_slice());
+    content.is_some_and(|content| {
+        content.starts_with(b"OggS")
+            || content.starts_with(b"ID3")
+            || content.get(4..8) == Some(b"ftyp")
+    })
 }

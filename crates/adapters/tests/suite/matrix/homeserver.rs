@@ -314,6 +314,17 @@ async fn what_we_say_is_there_once() {
     gone.handle = "mxc://localhost/nothing".into();
     let gone = matrix.fetch(&gone, 15).await.unwrap_err();
     assert!(matches!(gone, FetchError::Failed(PostError::Never { .. })), "{gone:?}");
+    // What is said is shown as a voice memo.
+    let mut spoken = post(target(&room, None), "turn-5/0", "");
+    let (name, media_type) = ("voice.ogg".into(), "audio/ogg".into());
+    let content = insula_testkit::sounds::OPUS.into();
+    spoken.body.files.push(File { name, media_type, content });
+    matrix.post(&spoken).await.unwrap();
+    let memo = ann.messages(&room).pop().unwrap();
+    assert_eq!(memo["content"]["msgtype"], "m.audio");
+    assert_eq!(memo["content"]["org.matrix.msc3245.voice"], json!({}));
+    let millis = memo["content"]["info"]["duration"].as_u64().unwrap();
+    assert!((2_900..3_200).contains(&millis), "{memo}");
     // Larger than the homeserver takes.
     let mut large = post(target(&room, None), "turn-4/0", "");
     let content = vec![0; 2 << 20].into();
@@ -326,7 +337,7 @@ async fn what_we_say_is_there_once() {
     let fault = listening.fails().await;
     assert!(matches!(fault, ConnectFault::Refused(_)), "{fault:?}");
     assert!(matches!(matrix.identify().await.unwrap_err(), ConnectFault::Refused(_)));
-    let refused = matrix.post(&post(target(&room, None), "turn-5/0", "x")).await.unwrap_err();
+    let refused = matrix.post(&post(target(&room, None), "turn-6/0", "x")).await.unwrap_err();
     assert!(matches!(refused, PostError::Account { .. }), "{refused:?}");
 }
 

@@ -5,6 +5,7 @@ use bytes::Bytes;
 use insula_channel::{Body, FetchError, File, MessageId, OwnSign, Post, PostError, PostTarget};
 use insula_domain::{ChatId, ChatType};
 use insula_testkit::signal::{Draft, Trouble, Where};
+use insula_testkit::sounds;
 use serde_json::{Value, json};
 
 #[tokio::test(start_paused = true)]
@@ -82,6 +83,11 @@ async fn files_go_both_ways() {
     assert_eq!((sent.len(), sent[0].text.as_str(), sent[1].text.as_str()), (2, "see", ""));
     assert_eq!(sent[0].files[0], ("text/plain".into(), "ab.txt".into(), b"content".to_vec()));
     assert_eq!(sent[1].files[1].2, b"pic");
+    let spoken = vec![file("voice.ogg", "audio/ogg", sounds::OPUS)];
+    adapter.post(&post(bench.dm(), Body { files: spoken, ..body("") })).await.unwrap();
+    let asked = bench.platform.asked_for("send");
+    let voices: Vec<&Value> = asked.iter().map(|it| &it["voiceNote"]).collect();
+    assert_eq!(voices, [&Value::Null, &Value::Null, &json!(true)]);
     let empty = Body { files: vec![file("e", "text/plain", b"")], ..body("x") };
     for nothing in [empty, body(" ")] {
         let refused = adapter.post(&post(bench.dm(), nothing)).await.unwrap_err();

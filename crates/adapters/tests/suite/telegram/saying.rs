@@ -3,6 +3,7 @@
 use crate::telegram::support::{FORUM, Listening, TOKEN, Tray, bench, body, dm, group, post};
 use bytes::Bytes;
 use insula_channel::{Body, Button, FetchError, File, Happening, MessageId, Post, PostError};
+use insula_testkit::sounds;
 use insula_testkit::telegram::{Draft, Trouble, Where};
 use serde_json::json;
 use std::sync::Arc;
@@ -98,6 +99,32 @@ async fn buttons_are_offered_pressed_and_answered() {
 
 fn file(name: &str, media_type: &str, content: &'static [u8]) -> File {
     File { name: name.into(), media_type: media_type.into(), content: Bytes::from_static(content) }
+}
+
+#[tokio::test(start_paused = true)]
+async fn speech_goes_as_a_voice_memo_where_the_platform_shows_it_and_as_a_file_otherwise() {
+    let bench = bench().await;
+    let adapter = bench.adapter();
+    for (name, media_type, content, method) in [
+        ("voice.ogg", "audio/ogg", sounds::OPUS, "sendVoice"),
+        ("voice.mp3", "audio/mpeg", sounds::MP3, "sendVoice"),
+        ("voice.m4a", "audio/mp4", sounds::M4A, "sendVoice"),
+        ("voice.wav", "audio/wav", sounds::WAV, "sendDocument"),
+        ("voice.ogg", "audio/ogg", sounds::VORBIS, "sendDocument"),
+        ("v.ogg", "application/pdf", sounds::OPUS, "sendDocument"),
+    ] {
+        let spoken = Body { files: vec![file(name, media_type, content)], ..Body::default() };
+        adapter.post(&post(dm(), spoken)).await.unwrap();
+        let sent = bench.platform.sent().pop().unwrap();
+        assert_eq!((&*sent.method, &*sent.file.unwrap().1), (method, content), "{name}");
+    }
+    // Who wants no voice memos gets a file.
+    let description = "Bad Request: VOICE_MESSAGES_FORBIDDEN".into();
+    let trouble = Trouble::Refuse { code: 400, description, retry_after: None };
+    bench.platform.trouble(TOKEN, "sendVoice", trouble);
+    let spoken = vec![file("voice.ogg", "audio/ogg", sounds::OPUS)];
+    adapter.post(&post(dm(), Body { files: spoken, ..Body::default() })).await.unwrap();
+    assert_eq!(bench.platform.sent().pop().unwrap().method, "sendDocument");
 }
 
 #[tokio::test(start_paused = true)]

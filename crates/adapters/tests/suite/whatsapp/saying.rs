@@ -6,8 +6,9 @@ use bytes::Bytes;
 use insula_channel::{
     AttachmentKind, Body, Button, FetchError, File, Happening, MessageId, OwnSign, Post, PostError,
 };
+use insula_testkit::sounds;
 use insula_testkit::whatsapp::Trouble;
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[tokio::test(start_paused = true)]
 async fn what_was_uncertain_is_settled_by_its_status() {
@@ -161,6 +162,14 @@ async fn files_go_both_ways_and_our_token_stays_with_the_platform() {
     let expected = [("image", "*see*"), ("text", "both"), ("document", ""), ("audio", "")];
     assert_eq!(shown, expected.map(|(kind, text)| (kind.to_owned(), text.to_owned())));
     assert_eq!(bench.platform.sent()[2].message["document"]["filename"], "a.txt");
+
+    let spoken = vec![file("voice.ogg", "audio/ogg", sounds::OPUS)];
+    adapter.post(&post("c", Body { files: spoken, ..Body::default() })).await.unwrap();
+    let spoken = vec![file("voice.mp3", "audio/mpeg", sounds::MP3)];
+    adapter.post(&post("d", Body { files: spoken, ..Body::default() })).await.unwrap();
+    let voices: Vec<Value> =
+        bench.platform.sent()[3..].iter().map(|it| it.message["audio"]["voice"].clone()).collect();
+    assert_eq!(voices, [Value::Null, json!(true), Value::Null], "Opus alone is shown as a memo");
 
     let id = bench.platform.file(b"picture");
     let said = json!({"from": ANN, "id": "wamid.f", "timestamp": bench.now().to_string(),
