@@ -81,8 +81,9 @@ class Bot(discord.Client):
 
 
 async def main():
+    discord.utils.setup_logging()
     bot = Bot()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(50):
         await bot.start(TOKEN)
     assert bot.is_over, "it ended before it was told to"
 

@@ -57,7 +57,7 @@ impl State {
 pub(super) fn answer(
     state: &mut State,
     now: i64,
-    (method, parts): (&str, &[&str]),
+    (method, parts, query): (&str, &[&str], &str),
     seen: &Seen,
 ) -> Option<Answer> {
     const UNKNOWN: No = No(404, 10062);
@@ -92,6 +92,15 @@ pub(super) fn answer(
     };
     state.answers.push((id, kind.to_owned(), body.clone()));
     Some(match kind {
+        "callback" if query.contains("with_response=") && !query.contains("with_response=f") => {
+            let kind = body["type"].as_u64().unwrap_or(0);
+            let interaction = json!({
+                "id": state.answers.last().map(|(id, ..)| id), "type": 2,
+                "response_message_id": state.fresh(now), "response_message_loading": kind == 5,
+                "response_message_ephemeral": body["data"]["flags"] == 64,
+            });
+            Ok((200, json!({ "interaction": interaction, "resource": { "type": kind } })))
+        }
         "callback" => Ok((204, Value::Null)),
         _ => {
             let message = json!({

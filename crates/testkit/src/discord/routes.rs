@@ -41,7 +41,7 @@ pub(super) fn answer(
             None => http(404, "text/plain", &[], b"This content is no longer available."),
         };
     }
-    let answered = match interactions::answer(state, now, (method, &parts), seen) {
+    let answered = match interactions::answer(state, now, (method, &parts, query), seen) {
         Some(answered) => answered,
         None => {
             let token = seen.header("authorization").and_then(|it| it.strip_prefix("Bot "));
