@@ -27,6 +27,9 @@ const LIMITS: Timeouts = Timeouts {
     first_byte: Duration::from_secs(30),
     idle: Duration::from_secs(20),
 };
+/// How long a request may take as a whole, and one that answers an interaction.
+const WITHIN: Duration = Duration::from_secs(60);
+const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 /// How long a file may be on its way.
 const FILE_WITHIN: Duration = Duration::from_secs(300);
 /// The longest frame of the gateway: a large server tells all its channels and roles in one.
@@ -211,8 +214,11 @@ impl Api {
         let mut token = HeaderValue::try_from(format!("Bot {}", self.token()))
             .map_err(|_| Trouble::no_address())?;
         token.set_sensitive(true);
+        // An interaction that is not answered by then is over.
+        let within = if call.route.is_counted { WITHIN } else { ANSWER_WITHIN };
         Ok(HttpCall::new(call.method.clone(), uri)
             .limits(LIMITS)
+            .within(within)
             .header(USER_AGENT, HeaderValue::from_static(AGENT))
             .header(AUTHORIZATION, token))
     }

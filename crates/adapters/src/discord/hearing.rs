@@ -340,9 +340,14 @@ impl Discord {
     ) -> Result<(super::known::Us, super::types::Application), Trouble> {
         let route = Route::of("GET me", "");
         let me: super::types::User = self.api.get(route, "/users/@me".to_owned(), stop).await?;
-        let route = Route::of("GET application", "");
-        let path = "/applications/@me".to_owned();
-        let application: super::types::Application = self.api.get(route, path, stop).await?;
+        let asked = self.application("/applications/@me", stop).await;
+        let application = match asked {
+            // Who plays Discord may know the older name alone.
+            Err(trouble) if trouble.is_no() => {
+                self.application("/oauth2/applications/@me", stop).await?
+            }
+            asked => asked?,
+        };
         if !is_id(&me.id) || !is_id(&application.id) {
             let what = "Discord does not say who we are".to_owned();
             return Err(Trouble::Wire(insula_wire::WireFault::Garbage { what }));
@@ -355,5 +360,13 @@ impl Discord {
         };
         self.known().us = Some(us.clone());
         Ok((us, application))
+    }
+
+    async fn application(
+        &self,
+        path: &str,
+        stop: &CancellationToken,
+    ) -> Result<super::types::Application, Trouble> {
+        self.api.get(Route::of("GET application", ""), path.to_owned(), stop).await
     }
 }

@@ -172,8 +172,13 @@ impl Adapter for Discord {
         let (us, application) = self.learn_us(&stop).await.map_err(Trouble::into_fault)?;
         let route = Route::of("GET guilds", "");
         let path = "/users/@me/guilds?limit=1".to_owned();
-        let guilds: Vec<Value> =
-            self.api.get(route, path, &stop).await.map_err(Trouble::into_fault)?;
+        let guilds: Result<Vec<Value>, Trouble> = self.api.get(route, path, &stop).await;
+        let is_lonely = match guilds {
+            Ok(guilds) => guilds.is_empty(),
+            // Not told, it lacks nothing that we know of.
+            Err(trouble) if trouble.is_no() => false,
+            Err(trouble) => return Err(trouble.into_fault()),
+        };
         let mut missing = vec![];
         if !us.hears_content {
             missing.push(
@@ -189,7 +194,7 @@ impl Adapter for Discord {
                     .to_owned(),
             );
         }
-        if guilds.is_empty() {
+        if is_lonely {
             missing.push(format!(
                 "the bot is on no server; add it with \
                  https://discord.com/oauth2/authorize?client_id={}&scope=bot+applications.commands\
