@@ -13,6 +13,7 @@ mod boards;
 mod body;
 mod calendar;
 mod caller;
+mod choosing;
 mod context;
 mod conversations;
 mod costs;
@@ -167,6 +168,7 @@ pub fn router(state: Api) -> Router {
         .route("/agents/{id}/retry", post(messages::retry))
         .route("/agents/{id}/stop", post(messages::stop))
         .route("/agents/{id}/new", post(messages::begin_anew))
+        .route("/agents/{id}/conversation", post(choosing::act))
         .route("/agents/{id}/editor", post(editor::open))
         .route("/agents/{id}/editor/answer", post(editor::answer))
         .route("/agents/{id}/restart", post(restart::restart))

@@ -1,7 +1,7 @@
 //! The description of an owner's routes, for the one of the whole API.
 
 use crate::{
-    all_events, all_sessions, approvals, audit, audit_export, boards, calendar, context,
+    all_events, all_sessions, approvals, audit, audit_export, boards, calendar, choosing, context,
     conversations, costs, deliveries, editor, events, explain, files, grants, inbox, jobs,
     kept_files, matrix, mcp, mcp_servers, memory, messages, now, pairing, parts, restart, secrets,
     sessions, skills, tools, turns, usage, v1,
@@ -75,6 +75,7 @@ use utoipa::OpenApi;
     mcp::end,
     messages::say,
     messages::retry,
+    choosing::act,
     messages::stop,
     restart::restart,
     messages::begin_anew,

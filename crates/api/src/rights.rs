@@ -28,6 +28,7 @@ fn verb(method: &Method, path: &str) -> Option<Verb> {
             Some(Verb::Read)
         }
         "messages" | "stop" | "retry" | "new" | "remembered" | "forget" | "editor"
+        | "conversation"
             if method == Method::POST =>
         {
             Some(Verb::Chat)
@@ -159,6 +160,7 @@ mod tests {
         for (method, path, expected) in [
             (&get, "/api/agents/{id}", Some(Verb::Read)),
             (&post, "/api/agents/{id}/editor", Some(Verb::Chat)),
+            (&post, "/api/agents/{id}/conversation", Some(Verb::Chat)),
             (&post, "/api/agents/{id}/editor/answer", Some(Verb::Chat)),
             (&get, "/api/agents/{id}/editor", None),
             (&get, "/api/agents/{id}/context", Some(Verb::Read)),

@@ -32,6 +32,7 @@ fn is_change(method: &Method, path: &str) -> bool {
             "remembered",
             "forget",
             "editor",
+            "conversation",
             "approvals",
             "turns",
             "explain",

@@ -11,7 +11,7 @@ use crate::job::JobCommand;
 use crate::memory::{Fragment, FragmentId, Frozen, MemoryList, MemoryOrigin, Remember};
 use crate::message::NewMessage;
 use crate::outbox::{DeliveryId, OutboxCommand};
-use crate::session::{OpenSession, SessionRef, Summary};
+use crate::session::{NotesWish, OpenSession, SessionRef, Summary};
 use crate::shown::ShownCall;
 use crate::turn::{Accept, AcceptChild, Accepted, Conclude, Join, NewStep};
 use crate::usage::Usage;
@@ -73,6 +73,9 @@ pub enum AgentCommand {
     /// Goes on with a session that was ended: from now on it is the current one of its key, and the
     /// one that was is ended. Refused for one that was forgotten, and for a child's.
     ResumeSession { session: SessionId, at: Timestamp },
+    /// Notes that the older part of a session is to become notes, or that it was seen to. A summary
+    /// settles it too.
+    WishNotes { session: SessionRef, wish: NotesWish },
     /// Sets or removes the model that is asked first in a session.
     ChooseModel { session: SessionRef, model: Option<Box<str>> },
     /// Drops audit records from before a time, oldest first and [`AUDIT_DROPPED_MAX`] at the most,

@@ -96,7 +96,7 @@ pub use outbox::{
 };
 pub use seal::{Counted, Seals};
 pub use search::Hit;
-pub use session::{OpenSession, Session, SessionRef, SessionState, Summary};
+pub use session::{NotesWish, OpenSession, Session, SessionRef, SessionState, Summary};
 pub use shown::{
     RecipeAgain, ShownAgain, ShownCall, ShownFrame, ShownPart, ShownRecipe, ShownSummary,
 };

@@ -97,6 +97,7 @@ fn command(command: &AgentCommand) -> Result<()> {
         }
         AgentCommand::EndSession { session, .. }
         | AgentCommand::SummariseSession { session, .. }
+        | AgentCommand::WishNotes { session, .. }
         | AgentCommand::TouchSession { session, .. } => reference(session),
         AgentCommand::ChooseModel { session, model } => {
             within("the name of a model", model.as_ref().map_or(0, |it| it.len()), NAME_BYTES_MAX)?;

@@ -52,6 +52,15 @@ pub struct Summary {
     pub message: MessageSeq,
 }
 
+/// Whether the older part of a session is to become notes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum NotesWish {
+    /// Somebody asked for it.
+    Made,
+    /// Nobody did, or it was seen to.
+    Settled,
+}
+
 /// Where a session stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SessionState {
@@ -87,4 +96,6 @@ pub struct Session {
     pub last: MessageSeq,
     /// The model that is asked first in it, where somebody chose one.
     pub model: Option<Box<str>>,
+    /// Whether somebody asked that its older part becomes notes, and nothing came of it yet.
+    pub notes: NotesWish,
 }

@@ -2,22 +2,23 @@
 //! notes now, and that one which was ended goes on. What may be chosen is decided above.
 
 use crate::engine::Engine;
-use crate::notes_wishes::Which;
 use crate::submit::Inbound;
 use crate::turn::{Broken, Turn};
 use insula_config::model::ModelRef;
 use insula_domain::SessionKey;
 use insula_domain::hook::HookEvent;
+use insula_models::Chain;
 use insula_registry::context::AgentContext;
-use insula_store::{AgentCommand, MessageSeq, SessionId, SessionRef, StoreError};
+use insula_store::{
+    AgentCommand, Message, MessageSeq, NotesWish, Role, SessionId, SessionRef, StoreError, Window,
+};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+/// Messages that are looked through for who speaks in a conversation.
+const LATELY: Window = Window { messages: 200, bytes: 256 * 1024 };
 /// Fewest messages that notes can stand for: fewer are not worth a model call.
 const MESSAGES_MIN: u64 = 4;
-
-fn which(agent: &AgentContext, session: SessionId) -> Which {
-    (agent.id.clone(), agent.store.incarnation(), session)
-}
 
 /// Whether something that was asked for will be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,8 +26,6 @@ pub enum Wished {
     Yes,
     /// There is too little to do it with.
     Nothing,
-    /// Too many wait for it already.
-    Full,
 }
 
 impl Engine {
@@ -69,10 +68,25 @@ impl Engine {
         if session.last.0.saturating_sub(from.0) < MESSAGES_MIN {
             return Ok(Wished::Nothing);
         }
-        Ok(match self.shop.notes_wishes.wish(which(agent, session.id)) {
-            true => Wished::Yes,
-            false => Wished::Full,
-        })
+        let session = SessionRef::Id(session.id);
+        let wish = AgentCommand::WishNotes { session, wish: NotesWish::Made };
+        agent.store.commit(vec![wish]).await?;
+        Ok(Wished::Yes)
+    }
+
+    /// Who spoke in a conversation lately.
+    pub async fn speakers(
+        &self,
+        agent: &AgentContext,
+        key: &SessionKey,
+    ) -> Result<BTreeSet<String>, StoreError> {
+        let current = SessionRef::Key(key.to_string().into());
+        let Some(session) = agent.store.session(current).await? else {
+            return Ok(BTreeSet::new());
+        };
+        let said = agent.store.messages_tail(session.id, LATELY).await?;
+        let users = said.iter().filter(|message| message.role == Role::User);
+        Ok(users.map(|message| message.principal.to_string()).collect())
     }
 
     /// Goes on with a conversation of a key that was ended, in place of the current one. What is
@@ -95,20 +109,40 @@ impl Engine {
 }
 
 impl Turn<'_> {
-    /// Looks up which model was chosen for the conversation, where there is a choice.
-    pub(super) async fn look_up_choice(&mut self) -> Result<(), Broken> {
+    /// Looks up what was chosen for the conversation: which model answers, and whether its older
+    /// part is to become notes.
+    pub(super) async fn look_up_choices(&mut self) -> Result<(), Broken> {
         let agent = &self.cx.agent;
-        if agent.is_child() || !agent.models.has_choice() {
+        if agent.is_child() {
             return Ok(());
         }
-        let session = agent.store.session(SessionRef::Id(self.cx.session)).await?;
-        let chosen = session.and_then(|it| it.model);
-        self.chosen = chosen.and_then(|chosen| agent.models.named(&chosen).cloned());
+        let Some(session) = agent.store.session(SessionRef::Id(self.cx.session)).await? else {
+            return Ok(());
+        };
+        self.notes = session.notes;
+        if agent.models.has_choice() {
+            let chosen = session.model;
+            self.chosen = chosen.and_then(|chosen| agent.models.named(&chosen).cloned());
+        }
         Ok(())
     }
 
-    /// Whether somebody asked that the older part of the conversation becomes notes.
-    pub(super) fn is_to_be_notes(&self) -> bool {
-        self.shop.notes_wishes.take(&which(&self.cx.agent, self.cx.session))
+    /// Has the older part of the conversation become notes where somebody asked for it; whether it
+    /// did. They are asked for once, whatever comes of it.
+    pub(super) async fn make_notes_asked(
+        &mut self,
+        chain: &Chain,
+        history: &mut Vec<Message>,
+    ) -> Result<bool, Broken> {
+        if std::mem::replace(&mut self.notes, NotesWish::Settled) == NotesWish::Settled {
+            return Ok(false);
+        }
+        let is_done = self.compress(chain, history, 0).await?;
+        if !is_done {
+            let session = SessionRef::Id(self.cx.session);
+            let settle = AgentCommand::WishNotes { session, wish: NotesWish::Settled };
+            self.commit(vec![settle]).await?;
+        }
+        Ok(is_done)
     }
 }

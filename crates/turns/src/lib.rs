@@ -50,7 +50,6 @@ mod mended;
 pub mod messages;
 mod model_call;
 mod notes;
-mod notes_wishes;
 mod one_call;
 pub mod one_off;
 mod past;

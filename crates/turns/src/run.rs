@@ -69,7 +69,7 @@ impl Turn<'_> {
         let cx = self.cx;
         self.note_begin();
         self.go_on()?;
-        self.look_up_choice().await?;
+        self.look_up_choices().await?;
         let mut chain = self.chain().await?;
         let tools = cx.wishes.beside(self.shop.tools(&cx.agent));
         let limit = self.shop.history_tokens(&cx.agent, &chain, &tools).await;
@@ -87,7 +87,7 @@ impl Turn<'_> {
         }
         self.before_turn(&mut history).await?;
         let mut may_compress = true;
-        if self.is_to_be_notes() && self.compress(&chain, &mut history, 0).await? {
+        if self.make_notes_asked(&chain, &mut history).await? {
             self.recall_anew().await?;
         }
         let iterations_max = cx.kin.iterations_max();

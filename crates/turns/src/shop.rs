@@ -6,7 +6,6 @@ use crate::course::FailureCounts;
 use crate::history::WindowCache;
 use crate::host::Host;
 use crate::messages::outputs_of;
-use crate::notes_wishes::NotesWishes;
 use crate::redaction::Redaction;
 use crate::subagents::Gauge;
 use crate::tokens::text_tokens;
@@ -61,8 +60,6 @@ pub(crate) struct Shop {
     pub(crate) schemas: BTreeMap<Box<str>, ToolSchema>,
     pub(crate) preamble_text: Arc<str>,
     pub(crate) windows: WindowCache,
-    /// Conversations whose older part is to become notes.
-    pub(crate) notes_wishes: NotesWishes,
     /// How many turns failed, by cause.
     pub(crate) failures: FailureCounts,
     pub(crate) budgets: Budgets,
@@ -137,7 +134,6 @@ impl Shop {
             schemas: schemas.collect(),
             preamble_text: prompt::preamble_text(),
             windows: WindowCache::default(),
-            notes_wishes: NotesWishes::default(),
             failures: FailureCounts::default(),
         }
     }

@@ -24,7 +24,9 @@ use insula_registry::Access;
 use insula_registry::context::{AgentContext, Whereabouts};
 use insula_registry::tokens::Verb;
 use insula_registry::whole::Whole;
-use insula_store::{About, Message, MessageSeq, NewMessage, SessionId, StoreError, TurnId, Usage};
+use insula_store::{
+    About, Message, MessageSeq, NewMessage, NotesWish, SessionId, StoreError, TurnId, Usage,
+};
 use insula_tools::Files;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -232,6 +234,8 @@ pub(crate) struct Turn<'t> {
     pub(super) goes_on: Option<Box<str>>,
     /// The model that is asked first because somebody chose it.
     pub(super) chosen: Option<ModelRef>,
+    /// Whether somebody asked that the older part of the conversation becomes notes.
+    pub(super) notes: NotesWish,
 }
 
 impl<'t> Turn<'t> {
@@ -258,6 +262,7 @@ impl<'t> Turn<'t> {
             now: None,
             goes_on: None,
             chosen: None,
+            notes: NotesWish::Settled,
         }
     }
 }

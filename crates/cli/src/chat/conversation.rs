@@ -7,7 +7,7 @@ use super::markdown::{Paint, Style};
 use super::slash::{self, ENTRIES, Slash, TypedLine};
 use super::terminal::{self, Quiet, Screen, screen};
 use super::turn::{Ask, Talk, Turns};
-use crate::commands::{approvals, sessions};
+use crate::commands::approvals;
 use crate::failure::Failure;
 use crate::layout::wrap;
 use crate::output;
@@ -15,9 +15,6 @@ use crate::reach::{Reach, part};
 use crate::setting::Setting;
 use rustyline::error::ReadlineError;
 use serde_json::{Value, json};
-
-/// How many conversations `/sessions` lists.
-const SESSIONS_SHOWN: usize = 15;
 
 /// What `/forget` wants to know.
 pub const WHAT: &str = "say what: a number of /memory, words of one entry, or `all`";
@@ -28,10 +25,10 @@ enum Next {
     Leave,
 }
 
-struct Conversation<'a> {
-    reach: &'a Reach,
+pub(super) struct Conversation<'a> {
+    pub(super) reach: &'a Reach,
     setting: &'a Setting,
-    talk: Talk,
+    pub(super) talk: Talk,
     turns: Turns<'a>,
     quiet: Quiet,
 }
@@ -97,7 +94,7 @@ impl Conversation<'_> {
         screen(&self.setting.environment).unwrap_or(unknown)
     }
 
-    fn note(&self, text: &str) {
+    pub(super) fn note(&self, text: &str) {
         terminal::write(&(painted(text, Style::DIM, &self.screen()) + "\n"));
     }
 
@@ -177,12 +174,11 @@ impl Conversation<'_> {
                 Some(0) | None => self.note("nothing runs in this conversation"),
                 Some(count) => self.note(&format!("stopped {}", count_of_turns(count))),
             },
-            Slash::Sessions => {
-                let found =
-                    sessions::list(self.reach, &self.talk.agent, SESSIONS_SHOWN, None).await?;
-                sessions::table(&found);
-                self.note(&format!("`insula sessions show {} ID` shows one", self.talk.agent));
-            }
+            Slash::Sessions(wanted) => self.sessions(wanted).await?,
+            Slash::Model(wanted) => self.model(wanted).await?,
+            Slash::Undo => self.undo().await?,
+            Slash::Compress => self.compress().await?,
+            Slash::Who => self.who().await?,
             Slash::Session(None) => {
                 let session = &self.talk.session;
                 self.note(&format!("this is `{session}`; /session NAME for another, new or old"));

@@ -180,7 +180,7 @@ mod tests {
     fn commands_and_agents_are_completed() {
         let agents = ["coder".to_owned(), "family".to_owned()];
         let complete = |typed| candidates(typed, &agents);
-        assert_eq!(complete("/se"), (0, vec!["/sessions".to_owned(), "/session ".to_owned()]));
+        assert_eq!(complete("/se"), (0, vec!["/sessions ".to_owned(), "/session ".to_owned()]));
         assert_eq!(complete("/agent"), (0, vec!["/agents".to_owned(), "/agent ".to_owned()]));
         assert_eq!(complete("/agent co"), (7, vec!["coder".to_owned()]));
         assert_eq!(complete("/agent ").1, agents);

@@ -1,5 +1,6 @@
 //! `insula chat`: one message and its reply, or a conversation at the terminal.
 
+mod choosing;
 mod conversation;
 mod display;
 mod editor;

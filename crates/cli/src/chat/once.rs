@@ -68,6 +68,12 @@ pub async fn run(
         let message = format!("one message is for one conversation: say --session {name}");
         return Err(Failure::WrongUse(message));
     }
+    if let Slash::Sessions(Some(number)) = &command {
+        let message = format!(
+            "one message is for one conversation: `/sessions {number}` goes on in one at a terminal"
+        );
+        return Err(Failure::WrongUse(message));
+    }
     match setting.answer {
         Answer::Text => conversation::once(reach, setting, talk, command).await,
         Answer::Json => {
@@ -88,7 +94,11 @@ async fn told(reach: &Reach, talk: &Talk, command: Slash) -> Result<Value, Failu
         Slash::Stop => reach.post(&talk.path("stop"), here()).await,
         Slash::Session(_) => Ok(json!({ "agent": talk.agent, "session": talk.session })),
         Slash::Tools => reach.get(&talk.path("tools")).await,
-        Slash::Sessions => reach.get(&talk.path("sessions")).await,
+        Slash::Sessions(_) => reach.get(&talk.path("conversations")).await,
+        Slash::Model(model) => talk.act(reach, "model", ("model", model)).await,
+        Slash::Undo => talk.act(reach, "undo", ("model", None)).await,
+        Slash::Compress => talk.act(reach, "compress", ("model", None)).await,
+        Slash::Who => talk.act(reach, "who", ("model", None)).await,
         Slash::Memory => reach.post(&talk.path("remembered"), here()).await,
         Slash::Forget(what) => {
             let what = what.ok_or_else(|| Failure::WrongUse(conversation::WHAT.to_owned()))?;

@@ -29,8 +29,16 @@ pub enum Slash {
     Memory,
     /// Forget something that is remembered here.
     Forget(Option<String>),
-    /// List the conversations.
-    Sessions,
+    /// Say which model answers; with a name, have another one do it.
+    Model(Option<String>),
+    /// Take back the last message and its answer.
+    Undo,
+    /// Have the older part of the conversation become notes.
+    Compress,
+    /// Say who speaks in the conversation.
+    Who,
+    /// List the conversations; with a number, go on in one.
+    Sessions(Option<String>),
     /// Go on in another conversation; without a name, say which one this is.
     Session(Option<String>),
     /// What the agent can use.
@@ -84,12 +92,19 @@ pub struct Entry {
 }
 
 /// Every command.
-pub const ENTRIES: [Entry; 16] = [
+pub const ENTRIES: [Entry; 20] = [
     Entry { name: "/agents", argument: "", about: "list the agents" },
     Entry { name: "/agent", argument: " NAME", about: "talk to another agent" },
     Entry { name: "/new", argument: "", about: "begin this conversation anew" },
     Entry { name: "/stop", argument: "", about: "stop what runs in this conversation" },
     Entry { name: "/retry", argument: "", about: "have the last message answered again" },
+    Entry { name: "/undo", argument: "", about: "take back the last message and its answer" },
+    Entry { name: "/model", argument: " [NAME]", about: "say or choose which model answers here" },
+    Entry {
+        name: "/compress",
+        argument: "",
+        about: "have what was said so far become notes, before the next answer",
+    },
     Entry { name: "/approvals", argument: "", about: "list what waits for approval" },
     Entry { name: "/approve", argument: " [ID]", about: "allow what waits, once" },
     Entry { name: "/deny", argument: " [ID]", about: "refuse what waits" },
@@ -99,8 +114,13 @@ pub const ENTRIES: [Entry; 16] = [
         argument: " WHAT",
         about: "forget an entry by number or words, or all",
     },
-    Entry { name: "/sessions", argument: "", about: "list this agent's conversations" },
+    Entry {
+        name: "/sessions",
+        argument: " [NUMBER]",
+        about: "list your conversations with this agent, or go on in one",
+    },
     Entry { name: "/session", argument: " NAME", about: "go on in another conversation" },
+    Entry { name: "/who", argument: "", about: "show who speaks in this conversation" },
     Entry { name: "/tools", argument: "", about: "show what the agent can use" },
     Entry { name: "/usage", argument: "", about: "show what was used today" },
     Entry { name: "/help", argument: "", about: "show this" },
@@ -174,7 +194,11 @@ pub fn read(line: &str) -> TypedLine {
         "/deny" => Slash::Deny(argument),
         "/memory" => Slash::Memory,
         "/forget" => Slash::Forget(Some(rest).filter(|rest| !rest.is_empty())),
-        "/sessions" => Slash::Sessions,
+        "/undo" => Slash::Undo,
+        "/model" => Slash::Model(argument),
+        "/compress" => Slash::Compress,
+        "/who" => Slash::Who,
+        "/sessions" => Slash::Sessions(argument),
         "/session" => Slash::Session(argument),
         "/tools" => Slash::Tools,
         "/usage" => Slash::Usage,

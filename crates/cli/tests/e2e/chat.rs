@@ -233,8 +233,7 @@ fn history_is_kept_for_its_owner_alone() {
 
 #[test]
 fn commands_are_done_and_not_said() {
-    let daemon = StandIn::start(|asked, reply| {
-        match asked.line.as_str() {
+    let daemon = StandIn::start(|asked, reply| match asked.line.as_str() {
         "POST /api/agents/coder/new" => reply.json(204, &Value::Null),
         "POST /api/agents/coder/stop" => reply.json(200, &json!({ "stopped": 0 })),
         "POST /api/agents/coder/retry" => reply.says("once more"),
@@ -248,17 +247,19 @@ fn commands_are_done_and_not_said() {
                 "cached_tokens": 0, "output_tokens": 17, "reasoning_tokens": 0, "usd": 0.0123,
                 "budget": { "usd_per_day": 5.0, "usd_left": 4.98, "tokens_per_day": null } }),
         ),
-        "GET /api/agents/coder/sessions?limit=15" => reply.json(200, &json!([{
-            "id": 3, "key": "k", "title": "a \u{1b}[31mred title", "scope": "chat:x", "label": null,
-            "messages": 4, "started": "2026-11-15T02:00:00.000Z", "used": "2026-11-15T02:12:27.004Z",
-            "ended": null,
-        }])),
+        "GET /api/agents/coder/conversations" => reply.json(
+            200,
+            &json!([{
+                "id": 3, "session": "terminal", "title": "a \u{1b}[31mred title",
+                "used": "2026-11-15T02:12:27.004Z", "ended": false,
+            }]),
+        ),
         "GET /api/agents/cdoer" => {
-            let error = json!({ "error": { "code": "no_such_agent", "message": "no agent `cdoer` here" } });
+            let error =
+                json!({ "error": { "code": "no_such_agent", "message": "no agent `cdoer` here" } });
             reply.json(404, &error);
         }
         _ => reply.says("said"),
-    }
     });
     let mut person = at_prompt(&daemon);
     for (keys, seen) in [

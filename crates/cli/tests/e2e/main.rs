@@ -16,6 +16,7 @@ mod budgets;
 mod bundle;
 mod chat;
 mod check;
+mod choosing;
 mod client_tools;
 mod command_errors;
 mod commands;

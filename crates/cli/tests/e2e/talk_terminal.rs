@@ -28,7 +28,7 @@ fn a_first_run_answers_without_anything_configured() {
     person.waits_for("the reply again", |seen| seen.matches("\na bold word").count() == 2);
     person.waits_for_prompt("main");
     person.types("/sessions\r");
-    person.waits_for_text("MESSAGES");
+    person.waits_for_text("CONVERSATION");
     person.waits_for_prompt("main");
     person.types("/new\r");
     person.waits_for_text("a new conversation begins");

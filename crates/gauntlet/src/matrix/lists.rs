@@ -63,8 +63,10 @@ fn of_route(path: &str) -> Option<Kind> {
         "tools" | "context" | "explain" | "skills" | "skills-verify" => Kind::Tool,
         "mcp" => Kind::McpServer,
         "files" => Kind::File,
-        "messages" | "retry" | "stop" | "new" | "editor" | "events" | "sessions" | "turns"
-        | "usage" | "costs" | "v1" | "conversations" | "now" => Kind::Session,
+        "messages" | "retry" | "stop" | "new" | "conversation" | "editor" | "events"
+        | "sessions" | "turns" | "usage" | "costs" | "v1" | "conversations" | "now" => {
+            Kind::Session
+        }
         "approvals" | "grants" | "inbox" => Kind::Approval,
         "audit" => Kind::Audit,
         "tokens" | "sign-in" | "me" => Kind::Token,

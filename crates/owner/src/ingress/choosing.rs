@@ -27,7 +27,7 @@ impl Ingress {
             Ok(served) => served,
             Err(why) => return format!("I can't serve here: {why}"),
         };
-        let open = open_to(&served.models, cx.caller.is_admin());
+        let open = served.models.open_to(cx.caller.is_admin());
         let done = match wanted {
             "" => self.engine.chosen_model(&served, &cx.session).await.map(|chosen| {
                 // One that a way in takes away is passed over.
@@ -117,18 +117,8 @@ impl Ingress {
                 "before my next answer I make notes of what was said so far, and go on from those"
             }
             Wished::Nothing => "there is too little here to make notes of",
-            Wished::Full => "too many conversations wait for that; try again later",
         }
         .to_owned())
-    }
-}
-
-/// The models that somebody may choose: what the operator offers, and for an admin those too that
-/// are asked anyway.
-fn open_to(models: &ModelChain, is_admin: bool) -> Vec<&ModelRef> {
-    match is_admin {
-        true if models.has_choice() => models.all().collect(),
-        _ => models.choices.iter().collect(),
     }
 }
 
@@ -136,16 +126,13 @@ fn first(agent: &AgentContext) -> String {
     agent.models.models.first().map(ToString::to_string).unwrap_or_default()
 }
 
-/// Which of them a text means: its number, its name, or its name without the provider.
+/// Which of them a text means, or why none.
 fn chosen<'m>(
     models: &'m ModelChain,
     open: &[&'m ModelRef],
     wanted: &str,
 ) -> Result<&'m ModelRef, String> {
-    let by_number = wanted.parse::<usize>().ok().and_then(|it| it.checked_sub(1));
-    let by_number = by_number.and_then(|at| open.get(at).copied());
-    let found = by_number.or_else(|| models.named(wanted).filter(|it| open.contains(it)));
-    found.ok_or_else(|| match open.is_empty() {
+    models.meant(open, wanted).ok_or_else(|| match open.is_empty() {
         true => "there is no other model to choose here".to_owned(),
         false => format!(
             "`{}` is none that you can choose; /model lists them",
@@ -205,7 +192,7 @@ mod tests {
     #[test]
     fn a_guest_chooses_what_is_offered_and_an_admin_also_what_is_asked_anyway() {
         let models = models();
-        let (guest, admin) = (open_to(&models, false), open_to(&models, true));
+        let (guest, admin) = (models.open_to(false), models.open_to(true));
         assert_eq!(chosen(&models, &guest, "1").unwrap(), &model("c", "three"));
         assert_eq!(chosen(&models, &guest, "three").unwrap(), &model("c", "three"));
         assert_eq!(chosen(&models, &guest, "d/two").unwrap(), &model("d", "two"));
@@ -216,13 +203,13 @@ mod tests {
         assert_eq!(chosen(&models, &admin, "a/one").unwrap(), &model("a", "one"));
         assert_eq!(chosen(&models, &admin, "4").unwrap(), &model("d", "two"));
         let alone = ModelChain { models: vec![model("a", "one")], choices: vec![], ..models };
-        assert!(open_to(&alone, true).is_empty(), "there is nothing to choose");
+        assert!(alone.open_to(true).is_empty(), "there is nothing to choose");
     }
 
     #[test]
     fn who_answers_is_told_in_the_order_they_are_asked() {
         let models = models();
-        let open = open_to(&models, false);
+        let open = models.open_to(false);
         assert_eq!(
             told(&models, Some(&model("b", "two")), &open),
             "b/two answers here; where it can't: a/one\n/model NUMBER or NAME has another one answer:\n1. c/three\n2. d/two"

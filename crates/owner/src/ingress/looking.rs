@@ -6,17 +6,14 @@ use super::{Ingress, IngressContext};
 use insula_channel::Happening;
 use insula_domain::{Actor, ChatType};
 use insula_registry::agent_logs::files;
-use insula_store::{Role, SessionRef, StoreError, Totals, UsageOf, Window};
+use insula_store::{StoreError, Totals, UsageOf};
 use insula_turns::budget::report::days_ago;
 use insula_turns::{SubmitError, Undone};
-use std::collections::BTreeSet;
 
 /// Lines of the log that one answer shows.
 const LOG_LINES: usize = 15;
 /// Characters of them.
 const LOG_CHARS: usize = 3_000;
-/// Messages that are looked through for who speaks in a conversation.
-const LATELY: Window = Window { messages: 200, bytes: 256 * 1024 };
 
 impl Ingress {
     /// The tools that the agent has here, by all the ways that lead to it.
@@ -49,13 +46,8 @@ impl Ingress {
 
     /// Who spoke in this conversation lately, and who answers.
     pub(super) async fn who(&self, cx: &IngressContext<'_>) -> Result<String, StoreError> {
-        let key = SessionRef::Key(cx.session.to_string().into());
-        let mut people = BTreeSet::from([cx.caller.actor().to_string()]);
-        if let Some(session) = cx.agent.store.session(key).await? {
-            let said = cx.agent.store.messages_tail(session.id, LATELY).await?;
-            let users = said.iter().filter(|message| message.role == Role::User);
-            people.extend(users.map(|message| message.principal.to_string()));
-        }
+        let mut people = self.engine.speakers(cx.agent, &cx.session).await?;
+        people.insert(cx.caller.actor().to_string());
         let people: Vec<String> = people.into_iter().collect();
         let name = &cx.agent.identity.name;
         Ok(format!("{name} answers; in this conversation speak {}", people.join(", ")))

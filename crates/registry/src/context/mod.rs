@@ -212,6 +212,23 @@ impl ModelChain {
         whole.or_else(|| short.next().filter(|_| short.next().is_none()))
     }
 
+    /// Those that somebody may choose: what the operator offers, and for an admin those too that
+    /// are asked anyway.
+    pub fn open_to(&self, is_admin: bool) -> Vec<&ModelRef> {
+        match is_admin {
+            true if self.has_choice() => self.all().collect(),
+            _ => self.choices.iter().collect(),
+        }
+    }
+
+    /// Which of those that are open a text means: its number, its name, or its name without the
+    /// provider.
+    pub fn meant<'m>(&'m self, open: &[&'m ModelRef], wanted: &str) -> Option<&'m ModelRef> {
+        let by_number = wanted.parse::<usize>().ok().and_then(|it| it.checked_sub(1));
+        let by_number = by_number.and_then(|at| open.get(at).copied());
+        by_number.or_else(|| self.named(wanted).filter(|it| open.contains(it)))
+    }
+
     /// Whether all of them can be shown pictures: any of them may be asked.
     pub fn see_pictures(&self) -> bool {
         let said = |model: &ModelRef| {

@@ -3,14 +3,15 @@
 use super::sample::*;
 use super::{Opener, agent};
 use crate::{
-    AgentCommand, CommandOutcome, MessageSeq, OpenSession, Part, Role, Session, SessionId,
-    SessionRef, SessionState, StoreError, Summary, TurnStatus, Window,
+    AgentCommand, CommandOutcome, MessageSeq, NotesWish, OpenSession, Part, Role, Session,
+    SessionId, SessionRef, SessionState, StoreError, Summary, TurnStatus, Window,
 };
 
 /// Runs every check.
 pub(super) async fn run(opener: &dyn Opener) {
     a_key_means_its_newest_session(opener).await;
     a_session_of_another_scope_begins_anew(opener).await;
+    a_wish_for_notes_waits_until_there_are_some(opener).await;
     an_ended_session_goes_on(opener).await;
     messages_come_back_as_they_were(opener).await;
     windows_end_where_they_should(opener).await;
@@ -68,6 +69,7 @@ async fn a_key_means_its_newest_session(opener: &dyn Opener) {
             summary,
             last: MessageSeq(3),
             model: None,
+            notes: NotesWish::Settled,
         }
     );
     let old = a.session(SessionRef::Id(first)).await.unwrap().unwrap();
@@ -77,6 +79,25 @@ async fn a_key_means_its_newest_session(opener: &dyn Opener) {
     assert_eq!(ids(a.sessions(None, 9).await.unwrap()), [second, first]);
     assert_eq!(ids(a.sessions(Some(second), 9).await.unwrap()), [first]);
     assert_eq!(ids(a.sessions(None, 1).await.unwrap()), [second]);
+    store.shutdown().await;
+}
+
+async fn a_wish_for_notes_waits_until_there_are_some(opener: &dyn Opener) {
+    let store = opener.open("notes").await;
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
+    take(&a, "k", "one").await;
+    let wish = |wish| AgentCommand::WishNotes { session: key("k"), wish };
+    let made = async || a.session(key("k")).await.unwrap().unwrap().notes;
+    assert_eq!(made().await, NotesWish::Settled);
+    a.commit(vec![wish(NotesWish::Made)]).await.unwrap();
+    take(&a, "k", "two").await;
+    assert_eq!(made().await, NotesWish::Made);
+    let summary = Some(Summary { upto: MessageSeq(1), message: MessageSeq(2) });
+    a.commit(vec![AgentCommand::SummariseSession { session: key("k"), summary }]).await.unwrap();
+    assert_eq!(made().await, NotesWish::Settled);
+    a.commit(vec![wish(NotesWish::Made), wish(NotesWish::Settled)]).await.unwrap();
+    assert_eq!(made().await, NotesWish::Settled);
     store.shutdown().await;
 }
 

@@ -93,6 +93,7 @@ impl Traits {
                 | AgentCommand::SummariseSession { .. }
                 | AgentCommand::TouchSession { .. }
                 | AgentCommand::ResumeSession { .. }
+                | AgentCommand::WishNotes { .. }
                 | AgentCommand::ChooseModel { .. }
                 | AgentCommand::ReplaceTurn { .. }
                 | AgentCommand::AskApproval(_)
@@ -200,6 +201,7 @@ fn one(
         }
         AgentCommand::TouchSession { session, at } => sessions::touch(sql, session, *at)?,
         AgentCommand::ResumeSession { session, at } => sessions::resume(sql, *session, *at)?,
+        AgentCommand::WishNotes { session, wish } => sessions::wish_notes(sql, session, *wish)?,
         AgentCommand::ChooseModel { session, model } => {
             sessions::choose_model(sql, session, model.as_deref())?;
         }

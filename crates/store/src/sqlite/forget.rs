@@ -56,7 +56,7 @@ fn one(sql: &Connection, id: SessionId, at: Timestamp) -> Result<(), CommandFaul
     sql.prepare_cached("DELETE FROM message WHERE id BETWEEN ?1 AND ?2")?.execute((low, high))?;
     sql.prepare_cached(
         "UPDATE session SET title = NULL, summary = NULL, summary_upto = NULL, forgotten = 1,
-             ended_at = coalesce(ended_at, ?2) WHERE id = ?1",
+             notes_wished = 0, ended_at = coalesce(ended_at, ?2) WHERE id = ?1",
     )?
     .execute((id.0, at.as_millis()))?;
     // What children said of it is said of it too.

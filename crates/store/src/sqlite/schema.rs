@@ -6,7 +6,7 @@ use super::open::Format;
 pub(crate) const AGENT: Format = Format {
     application_id: 0x696e_7361, // "insa"
     cache_kib: 96,
-    statements: 138,
+    statements: 139,
     migrations: &[
         concat!(
             include_str!("migrations/fence_1.sql"),
@@ -34,6 +34,7 @@ pub(crate) const AGENT: Format = Format {
         include_str!("migrations/shown_1.sql"),
         include_str!("migrations/outbox_2.sql"),
         concat!(include_str!("migrations/agent_10.sql"), include_str!("migrations/audit_3.sql")),
+        include_str!("migrations/agent_11.sql"),
     ],
 };
 

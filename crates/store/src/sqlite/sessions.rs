@@ -8,14 +8,15 @@ use super::sql::CommandFault;
 use crate::error::StoreError;
 use crate::id::{MessageSeq, SessionId};
 use crate::session::{
-    OpenSession, SESSION_PAGE_MAX, SESSIONS_MAX, Session, SessionRef, SessionState, Summary,
+    NotesWish, OpenSession, SESSION_PAGE_MAX, SESSIONS_MAX, Session, SessionRef, SessionState,
+    Summary,
 };
 use insula_domain::ScopeName;
 use insula_world::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
 const SELECT: &str = "SELECT session.id, key, scope.name, label, title, created_at, touched_at,
-    ended_at, forgotten, summary_upto, summary, model FROM session JOIN scope ON scope.id = session.scope";
+    ended_at, forgotten, summary_upto, summary, model, notes_wished FROM session JOIN scope ON scope.id = session.scope";
 
 /// Finds the current session of a key in this scope, or begins one.
 pub(crate) fn open(sql: &Connection, open: &OpenSession) -> Result<WritableSession, CommandFault> {
@@ -109,6 +110,19 @@ pub(crate) fn choose_model(
     Ok(())
 }
 
+/// Notes that the older part of a session is to become notes, or that it was seen to.
+pub(crate) fn wish_notes(
+    sql: &Connection,
+    session: &SessionRef,
+    wish: NotesWish,
+) -> Result<(), CommandFault> {
+    let id = resolve(sql, session)?.session;
+    let is_made = wish == NotesWish::Made;
+    sql.prepare_cached("UPDATE session SET notes_wished = ?2 WHERE id = ?1")?
+        .execute((id.0, is_made))?;
+    Ok(())
+}
+
 /// A session that can be written to.
 pub(crate) fn resolve(
     sql: &Connection,
@@ -166,8 +180,10 @@ pub(crate) fn summarise(
         }
     }
     let place = |seq: MessageSeq| seq.0.cast_signed();
-    sql.prepare_cached("UPDATE session SET summary_upto = ?2, summary = ?3 WHERE id = ?1")?
-        .execute((id.0, summary.map(|it| place(it.upto)), summary.map(|it| place(it.message))))?;
+    sql.prepare_cached(
+        "UPDATE session SET summary_upto = ?2, summary = ?3, notes_wished = 0 WHERE id = ?1",
+    )?
+    .execute((id.0, summary.map(|it| place(it.upto)), summary.map(|it| place(it.message))))?;
     Ok(())
 }
 
@@ -258,6 +274,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Session> {
         summary: seq(9)?.zip(seq(10)?).map(|(upto, message)| Summary { upto, message }),
         last: MessageSeq::START,
         model: row.get(11)?,
+        notes: if row.get(12)? { NotesWish::Made } else { NotesWish::Settled },
     })
 }
 

@@ -87,7 +87,7 @@ async fn a_home_with_an_older_index_finds_the_same() {
              DROP TABLE vector; DROP TABLE looked_through; DROP TABLE turn_note; DROP TABLE job; DROP TABLE job_run;
              DROP TABLE shown_part; DROP TABLE shown_frame; DROP TABLE shown_frame_part; DROP TABLE shown_call;
              ALTER TABLE origin DROP COLUMN tried_at; ALTER TABLE delivery DROP COLUMN tried_at;
-             ALTER TABLE session DROP COLUMN model;
+             ALTER TABLE session DROP COLUMN model; ALTER TABLE session DROP COLUMN notes_wished;
              DROP TABLE audit_start; DROP TABLE audit_scope_start;
              DROP TRIGGER audit_keeps_records;
              CREATE TRIGGER audit_keeps_records BEFORE DELETE ON audit

@@ -267,6 +267,7 @@ mod tests {
             summary: None,
             last: MessageSeq(2),
             model: Some("p/m".into()),
+            notes: insula_store::NotesWish::Settled,
         };
         let id = AgentId::new("b").unwrap();
         let Some(Read::Session { open, title, model, ended }) =

@@ -101,7 +101,10 @@ fn need(method: &str, path: &str) -> Option<Need> {
         }
         "sessions" | "mcp" if !reads => Need::Daemon,
         "sessions" | "mcp" => Need::Verb("read"),
-        "messages" | "stop" | "retry" | "new" | "remembered" | "forget" | "editor" if says => {
+        "messages" | "stop" | "retry" | "new" | "remembered" | "forget" | "editor"
+        | "conversation"
+            if says =>
+        {
             Need::Verb("chat")
         }
         "conversations" if reads => Need::Verb("chat"),
