@@ -63,7 +63,7 @@ pub struct ShownCall {
     /// Provider and model.
     pub model: Box<str>,
     /// Of the body of the request.
-    pub sha256: [u8; 32],
+    pub hash: [u8; 32],
     /// How long that was.
     pub bytes: u64,
     pub frame: Arc<ShownFrame>,
@@ -77,7 +77,7 @@ pub struct ShownSummary {
     pub number: u32,
     pub model: Box<str>,
     /// Nothing, once some of it was forgotten: who knows the rest could find out the words by it.
-    pub sha256: Option<[u8; 32]>,
+    pub hash: Option<[u8; 32]>,
     pub bytes: u64,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::history::Fitting;
 use crate::showings::recipe::{Said, TakenApart, common, take_apart};
-use crate::showings::{LastShown, SETTINGS, sha256};
+use crate::showings::{LastShown, SETTINGS, hash};
 use crate::turn::Turn;
 use insula_models::{Link, Request};
 use insula_registry::context::AgentContext;
@@ -83,7 +83,7 @@ impl Turn<'_> {
             turn,
             number,
             model: model.into(),
-            sha256: sha256(body),
+            hash: hash(body),
             bytes: body.len() as u64,
             frame: Arc::new(ShownFrame { tag, parts }),
             recipe: recipe.map(|(recipe, _)| recipe),

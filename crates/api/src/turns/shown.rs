@@ -25,8 +25,9 @@ pub struct ShownCallView {
     call: u32,
     provider: String,
     model: String,
-    /// Of the body of its request; null once some of that was forgotten.
-    sha256: Option<String>,
+    /// BLAKE3 of the body of its request (SHA-256 where an earlier version noted it); null once some
+    /// of that was forgotten.
+    hash: Option<String>,
     /// How long that was.
     bytes: u64,
 }
@@ -50,6 +51,8 @@ pub struct ShownPartView {
 pub struct ShownCallAnswer {
     #[serde(flatten)]
     call: ShownCallView,
+    /// SHA-256 of the body of its request, where that can be put together again.
+    sha256: Option<String>,
     parts: Vec<ShownPartView>,
     /// The request, as it was sent; null where it can't be put together again.
     body: Option<String>,
@@ -66,7 +69,7 @@ impl From<&ShownSummary> for ShownCallView {
             call: call.number,
             provider: provider.to_owned(),
             model: model.to_owned(),
-            sha256: call.sha256.map(|it| hex(&it)),
+            hash: call.hash.map(|it| hex(&it)),
             bytes: call.bytes,
         }
     }
@@ -118,6 +121,7 @@ pub async fn show(
         name: name.into(),
     });
     let parts = parts.collect();
+    let sha256 = again.body.as_deref().ok().map(|body| hex(&showings::sha256(body)));
     let (body, why) = match again.body {
         Err(why) => (None, Some(why.to_string())),
         Ok(body) => {
@@ -128,7 +132,7 @@ pub async fn show(
         }
     };
     let verified = why.is_none();
-    Ok(Json(ShownCallAnswer { call: (&again.call).into(), parts, body, verified, why }))
+    Ok(Json(ShownCallAnswer { call: (&again.call).into(), sha256, parts, body, verified, why }))
 }
 
 fn no_call(turn: &str, call: &str) -> ApiError {
@@ -148,11 +152,11 @@ mod tests {
         let summary = |model: &str| ShownSummary {
             number: 2,
             model: model.into(),
-            sha256: Some([0xab; 32]),
+            hash: Some([0xab; 32]),
             bytes: 7,
         };
         let view = ShownCallView::from(&summary("openrouter/meta/llama"));
         assert_eq!((&*view.provider, &*view.model), ("openrouter", "meta/llama"));
-        assert_eq!(view.sha256, Some("ab".repeat(32)));
+        assert_eq!(view.hash, Some("ab".repeat(32)));
     }
 }

@@ -32,18 +32,18 @@ fn list(calls: &Value) {
         return output::line("no model was asked in this turn, or it is too old to be kept");
     }
     let rows = calls.iter().map(|call| {
-        let hash: String = hash(call).chars().take(HASH_CHARS).collect();
+        let hash: String = hash(call, "hash").chars().take(HASH_CHARS).collect();
         vec![text(call, "call"), model(call), text(call, "bytes"), hash]
     });
-    output::table(&["call", "model", "bytes", "sha256"], rows);
+    output::table(&["call", "model", "bytes", "hash"], rows);
 }
 
 fn model(call: &Value) -> String {
     format!("{}/{}", text(call, "provider"), text(call, "model"))
 }
 
-fn hash(of: &Value) -> String {
-    of["sha256"].as_str().unwrap_or("forgotten").to_owned()
+fn hash(of: &Value, key: &str) -> String {
+    of[key].as_str().unwrap_or("forgotten").to_owned()
 }
 
 fn show(call: &Value) {
@@ -51,7 +51,8 @@ fn show(call: &Value) {
         ("call", text(call, "call")),
         ("model", model(call)),
         ("bytes", text(call, "bytes")),
-        ("sha256", hash(call)),
+        ("hash", hash(call, "hash")),
+        ("sha256", hash(call, "sha256")),
         (
             "verified",
             match call["why"].as_str() {
@@ -62,7 +63,9 @@ fn show(call: &Value) {
     ]);
     output::line("");
     let parts = call["parts"].as_array().map_or(&[][..], Vec::as_slice);
-    let rows = parts.iter().map(|part| vec![text(part, "name"), text(part, "bytes"), hash(part)]);
+    let rows = parts
+        .iter()
+        .map(|part| vec![text(part, "name"), text(part, "bytes"), hash(part, "sha256")]);
     output::table(&["part", "bytes", "sha256"], rows);
     if let Some(body) = call["body"].as_str() {
         output::line("");

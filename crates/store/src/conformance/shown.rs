@@ -33,7 +33,7 @@ fn call(
         turn,
         number,
         model: "local/one".into(),
-        sha256: [9; 32],
+        hash: [9; 32],
         bytes: 100,
         frame: frame.clone(),
         recipe: Some(ShownRecipe { base, tail: tail.as_bytes().into() }),
@@ -68,7 +68,7 @@ async fn what_a_model_was_shown_is_found_again_and_forgotten_with_its_session(op
     .await
     .unwrap();
     let listed = a.shown_calls(of).await.unwrap();
-    let told: Vec<_> = listed.iter().map(|it| (it.number, it.sha256, it.bytes)).collect();
+    let told: Vec<_> = listed.iter().map(|it| (it.number, it.hash, it.bytes)).collect();
     assert_eq!(told, [(1, Some([9; 32]), 100), (2, Some([9; 32]), 100)]);
     assert_eq!(&*listed[0].model, "local/one");
     let whole = |text: &str| RecipeAgain::Whole(text.as_bytes().to_vec());
@@ -153,20 +153,20 @@ async fn what_was_shown_of_forgotten_memory_is_gone_and_does_not_come_back(opene
     a.commit(vec![AgentCommand::ForgetMemory { fragments, origin }]).await.unwrap();
     let erased = [("soul".to_owned(), Some("a soul".to_owned())), ("memory".to_owned(), None)];
     assert_eq!(parts(&a, taken.turn(), 1).await, erased);
-    assert_eq!(a.shown_calls(taken.turn()).await.unwrap()[0].sha256, None);
+    assert_eq!(a.shown_calls(taken.turn()).await.unwrap()[0].hash, None);
     // A turn that still has the words in its prompt does not bring them back.
     a.commit(vec![call(taken.turn(), 2, &shown, (None, "two"))]).await.unwrap();
     assert_eq!(parts(&a, taken.turn(), 2).await, erased);
-    assert_eq!(a.shown_calls(taken.turn()).await.unwrap()[1].sha256, None);
+    assert_eq!(a.shown_calls(taken.turn()).await.unwrap()[1].hash, None);
     // Nor does one that only says that it was as before.
     let before = Arc::new(ShownFrame { tag: [1; 32], parts: None });
     a.commit(vec![call(taken.turn(), 3, &before, (None, "three"))]).await.unwrap();
     assert_eq!(parts(&a, taken.turn(), 3).await, []);
-    assert_eq!(a.shown_calls(taken.turn()).await.unwrap()[2].sha256, None);
+    assert_eq!(a.shown_calls(taken.turn()).await.unwrap()[2].hash, None);
     // Where nothing was forgotten, that is enough.
     let before = Arc::new(ShownFrame { tag: [2; 32], parts: None });
     a.commit(vec![call(other.turn(), 2, &before, (None, "more"))]).await.unwrap();
     assert_eq!(parts(&a, other.turn(), 2).await, erased[..1]);
-    assert_eq!(a.shown_calls(other.turn()).await.unwrap()[0].sha256, Some([9; 32]));
+    assert_eq!(a.shown_calls(other.turn()).await.unwrap()[0].hash, Some([9; 32]));
     store.shutdown().await;
 }

@@ -35,6 +35,7 @@ pub(crate) const AGENT: Format = Format {
         include_str!("migrations/outbox_2.sql"),
         concat!(include_str!("migrations/agent_10.sql"), include_str!("migrations/audit_3.sql")),
         include_str!("migrations/agent_11.sql"),
+        include_str!("migrations/shown_2.sql"),
     ],
 };
 

@@ -30,7 +30,7 @@ pub(crate) fn note(sql: &Connection, call: &ShownCall) -> rusqlite::Result<()> {
     };
     let recipe = call.recipe.as_ref();
     let base = recipe.and_then(|it| it.base);
-    let sha256 = is_whole.then_some(&call.sha256);
+    let hash = is_whole.then_some(&call.hash);
     sql.prepare_cached(
         "INSERT OR IGNORE INTO shown_call VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     )?
@@ -39,7 +39,7 @@ pub(crate) fn note(sql: &Connection, call: &ShownCall) -> rusqlite::Result<()> {
         call.number,
         frame,
         &call.model,
-        sha256,
+        hash,
         call.bytes.cast_signed(),
         base.map(|(turn, ..)| turn.0),
         base.map(|(_, number, _)| number),
@@ -95,7 +95,7 @@ fn part_of(sql: &Connection, bytes: &[u8]) -> rusqlite::Result<i64> {
 /// The calls of a turn, in order.
 pub(crate) fn calls(sql: &Connection, turn: TurnId) -> rusqlite::Result<Vec<ShownSummary>> {
     sql.prepare_cached(
-        "SELECT number, model, sha256, bytes FROM shown_call WHERE turn = ?1 ORDER BY number",
+        "SELECT number, model, hash, bytes FROM shown_call WHERE turn = ?1 ORDER BY number",
     )?
     .query_map([turn.0], summary)?
     .collect()
@@ -105,7 +105,7 @@ fn summary(row: &Row<'_>) -> rusqlite::Result<ShownSummary> {
     Ok(ShownSummary {
         number: row.get(0)?,
         model: row.get(1)?,
-        sha256: row.get(2)?,
+        hash: row.get(2)?,
         bytes: row.get::<_, i64>(3)?.cast_unsigned(),
     })
 }
@@ -118,7 +118,7 @@ pub(crate) fn call(
 ) -> rusqlite::Result<Option<ShownAgain>> {
     let found: Option<(ShownSummary, i64)> = sql
         .prepare_cached(
-            "SELECT number, model, sha256, bytes, frame FROM shown_call
+            "SELECT number, model, hash, bytes, frame FROM shown_call
              WHERE turn = ?1 AND number = ?2",
         )?
         .query_row((turn.0, number), |row| Ok((summary(row)?, row.get(4)?)))
@@ -192,7 +192,7 @@ pub(crate) fn forget_memory(sql: &Connection, scope: &str) -> rusqlite::Result<(
     let scope = format!(" {scope} ");
     // The same words may stand in the frames of others.
     let frames = format!("SELECT frame FROM shown_frame_part WHERE part IN ({OF_SCOPE})");
-    sql.prepare_cached(&format!("UPDATE shown_call SET sha256 = NULL WHERE frame IN ({frames})"))?
+    sql.prepare_cached(&format!("UPDATE shown_call SET hash = NULL WHERE frame IN ({frames})"))?
         .execute([&scope])?;
     sql.prepare_cached(&format!("UPDATE shown_frame SET tag = NULL WHERE id IN ({frames})"))?
         .execute([&scope])?;

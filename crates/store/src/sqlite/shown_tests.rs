@@ -34,7 +34,7 @@ fn call(turn: TurnId, number: u32, parts: &[&str]) -> AgentCommand {
         turn,
         number,
         model: "local/one".into(),
-        sha256: [9; 32],
+        hash: [9; 32],
         bytes: 100,
         frame: Arc::new(ShownFrame { tag, parts }),
         recipe: Some(ShownRecipe { base: None, tail: b"tail"[..].into() }),

@@ -94,7 +94,7 @@ async fn a_home_of_format_1_is_upgraded_in_place() {
             |row| Ok((row.get(0)?, row.get(1)?)),
         )
         .unwrap();
-    assert_eq!((version, taken), (23, 7));
+    assert_eq!((version, taken), (24, 7));
     // As it was before, for whoever has to go back.
     let copy = path.with_file_name("agent.db.format-1");
     let kept = rusqlite::Connection::open(&copy).unwrap();

@@ -1,7 +1,7 @@
 //! Puts together again what a model was shown, and checks that it is just that.
 
 use super::recipe::{Unfollowed, put_together, refers_to};
-use super::sha256;
+use super::{hash, sha256};
 use insula_store::{AgentStore, MessageSeq, Part, RecipeAgain, ShownSummary, StoreError, Turn};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -57,7 +57,7 @@ pub async fn again(
     let Some(found) = store.shown_call(turn.id, number).await? else { return Ok(None) };
     let (call, parts) = (found.call, found.parts);
     let body = match found.recipe {
-        _ if call.sha256.is_none() => Err(NotAgain::Forgotten),
+        _ if call.hash.is_none() => Err(NotAgain::Forgotten),
         RecipeAgain::NeverKept => Err(NotAgain::NeverKept),
         RecipeAgain::Gone => Err(NotAgain::TooOld),
         RecipeAgain::Whole(recipe) => match said(store, turn, &recipe).await? {
@@ -68,7 +68,8 @@ pub async fn again(
             }
         },
     };
-    let is_same = |body: &Vec<u8>| call.sha256 == Some(sha256(body));
+    // Earlier versions kept the other one.
+    let is_same = |body: &Vec<u8>| [hash(body), sha256(body)].map(Some).contains(&call.hash);
     let body = body.and_then(|body| if is_same(&body) { Ok(body) } else { Err(NotAgain::Differs) });
     Ok(Some(ShownBody { call, parts, body }))
 }

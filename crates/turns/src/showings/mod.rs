@@ -74,6 +74,11 @@ impl Showings {
     }
 }
 
+/// The hash by which a request is kept: made for each call of a model, so it has to be cheap.
+pub fn hash(bytes: &[u8]) -> [u8; 32] {
+    blake3::hash(bytes).into()
+}
+
 /// The hash by which a request, or a part of one, is known outside.
 pub fn sha256(bytes: &[u8]) -> [u8; 32] {
     let digest = ring::digest::digest(&ring::digest::SHA256, bytes);

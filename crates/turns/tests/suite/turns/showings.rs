@@ -12,7 +12,7 @@ use insula_testdaemon::TestDaemon;
 use insula_testkit::upstream::{Step, Upstream};
 use insula_testkit::world;
 use insula_turns::TurnEvent;
-use insula_turns::showings::{NotAgain, ShownBody, again, sha256};
+use insula_turns::showings::{NotAgain, ShownBody, again, hash};
 use std::time::Duration;
 
 /// What is kept of a conversation, oldest call first.
@@ -80,7 +80,7 @@ async fn a_request_is_put_together_again_byte_for_byte_for_every_protocol() {
         let sent = bodies(&fixture);
         assert_eq!(again_of(&kept), sent, "{kind}");
         for (kept, sent) in kept.iter().zip(&sent) {
-            assert_eq!(kept.call.sha256, Some(sha256(sent.as_bytes())), "{kind}");
+            assert_eq!(kept.call.hash, Some(hash(sent.as_bytes())), "{kind}");
             assert_eq!(kept.call.bytes, sent.len() as u64);
             assert_eq!(&*kept.call.model, "fake/model");
             let names: Vec<&str> = kept.parts.iter().map(|(name, _)| &**name).collect();
@@ -210,7 +210,7 @@ async fn what_was_shown_of_memory_goes_when_it_is_forgotten_also_while_a_turn_ru
     assert!(kept.len() >= 2, "{kept:?}");
     for call in kept {
         assert_eq!(call.body, Err(NotAgain::Forgotten));
-        assert_eq!(call.call.sha256, None, "who knows the rest could find it out by its hash");
+        assert_eq!(call.call.hash, None, "who knows the rest could find it out by its hash");
         let mut memory = call.parts.iter().filter(|(name, _)| &**name == "memory");
         assert!(memory.all(|(_, bytes)| bytes.is_none()), "{:?}", call.parts);
     }
