@@ -25,6 +25,7 @@ pub use emit::{flow, yaml};
 pub use error::ImportError;
 pub use place::Place;
 pub use plan::{
-    AccountPlan, AgentPlan, BindingPlan, Fate, MemoryPlan, MessagePlan, Note, PartPlan, Plan, Row,
-    SchedulePlan, SecretPlan, SessionPlan, SkillPlan, SourceKind, TargetList, Voice,
+    AccountPlan, AgentPlan, BindingPlan, BoardPlan, CardPlan, Fate, MemoryPlan, MessagePlan, Note,
+    PartPlan, Plan, Remark, Row, SchedulePlan, SecretPlan, SessionPlan, SkillPlan, SourceKind,
+    TargetList, Voice,
 };

@@ -3,7 +3,7 @@
 
 use crate::place::Place;
 use crate::sqlite::Copy;
-use insula_domain::{Address, AgentId, Day, Scope};
+use insula_domain::{Address, AgentId, BlockKind, BoardName, CardStatus, Day, Scope};
 use insula_world::Timestamp;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -199,6 +199,59 @@ pub struct SchedulePlan {
     pub from: Place,
 }
 
+/// Something that was said on a card.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remark {
+    /// Who said it there; `None` for what the import says.
+    pub by: Option<String>,
+    pub at: Option<Timestamp>,
+    pub text: String,
+}
+
+impl Remark {
+    /// What the import says of a card.
+    pub(crate) fn ours(text: String) -> Self {
+        Self { by: None, at: None, text }
+    }
+
+    pub(crate) fn at(mut self, at: Timestamp) -> Self {
+        self.at = Some(at);
+        self
+    }
+}
+
+/// A card of a board.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CardPlan {
+    pub source_id: String,
+    pub title: String,
+    pub body: String,
+    /// The agent here that is to do it; while it is read, the profile there.
+    pub assignee: Option<String>,
+    pub priority: i32,
+    pub status: CardStatus,
+    pub block: Option<BlockKind>,
+    pub why: Option<String>,
+    pub result: Option<String>,
+    /// The cards that have to be done first; each stands before it.
+    pub needs: Vec<String>,
+    pub remarks: Vec<Remark>,
+    pub made: Timestamp,
+}
+
+/// A board.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BoardPlan {
+    pub name: BoardName,
+    /// What it is called there.
+    pub slug: String,
+    pub description: Option<String>,
+    /// Those that have cards on it.
+    pub agents: Vec<AgentId>,
+    pub cards: Vec<CardPlan>,
+    pub from: Place,
+}
+
 /// A skill, by its folder there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillPlan {
@@ -294,6 +347,7 @@ pub struct Plan {
     pub accounts: Vec<AccountPlan>,
     pub bindings: Vec<BindingPlan>,
     pub secrets: Vec<SecretPlan>,
+    pub boards: Vec<BoardPlan>,
     pub rows: Vec<Row>,
     /// Copies of their databases, which end with the plan.
     pub(crate) copies: Vec<Copy>,
@@ -307,6 +361,7 @@ impl Plan {
             accounts: Vec::new(),
             bindings: Vec::new(),
             secrets: Vec::new(),
+            boards: Vec::new(),
             rows: Vec::new(),
             copies: Vec::new(),
         }

@@ -7,6 +7,7 @@
     reason = "tests touch files and fail by panicking"
 )]
 
+use insula_domain::{BlockKind, CardStatus};
 use insula_import::{Fate, ImportError, PartPlan, Plan, Voice, hermes, openclaw};
 use serde_json::{Value, json};
 use std::fs;
@@ -234,4 +235,94 @@ fn home_error(read: Result<Plan, ImportError>) -> String {
         Ok(_) => "it was read".to_owned(),
         Err(error) => error.to_string(),
     }
+}
+
+#[test]
+fn boards_of_hermes_come_over_with_what_waits_for_what() {
+    let scratch = tempfile::tempdir().unwrap();
+    let plan = hermes::read(&fixture("hermes"), (scratch.path(), "x")).unwrap();
+    let names: Vec<&str> = plan.boards.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(names, ["hermes", "garden"]);
+    let board = &plan.boards[0];
+    let agents: Vec<&str> = board.agents.iter().map(|it| it.as_str()).collect();
+    // Whoever had cards; the painter is no profile.
+    assert_eq!(agents, ["coder", "main"]);
+    let card = |title: &str| board.cards.iter().find(|it| it.title == title).unwrap();
+    let (buy, mend, wall) =
+        (card("Buy a washer of 15 mm"), card("Mend the tap"), card("Paint the wall"));
+    assert_eq!((buy.status, buy.priority), (CardStatus::Done, 2));
+    assert_eq!(buy.result.as_deref(), Some("Bought two, one to spare."));
+    assert_eq!(
+        (&mend.needs, mend.assignee.as_deref()),
+        (&vec![buy.source_id.clone()], Some("coder"))
+    );
+    assert_eq!(mend.body, "The one in the bathroom.");
+    let said: Vec<(Option<&str>, &str)> =
+        mend.remarks.iter().map(|it| (it.by.as_deref(), it.text.as_str())).collect();
+    assert_eq!(said, [(None, "made by default"), (Some("user"), "Close the red valve first.")]);
+    assert_eq!((&wall.needs, &wall.assignee), (&vec![mend.source_id.clone()], &None));
+    assert!(wall.remarks.iter().any(|it| it.text.contains("`painter`")), "{wall:?}");
+    let call = card("Call the plumber");
+    assert_eq!((call.status, call.block), (CardStatus::Blocked, Some(BlockKind::NeedsInput)));
+    assert_eq!(call.why.as_deref(), Some("Which plumber?"));
+    assert_eq!(card("Think about tiles").status, CardStatus::Triage);
+    assert_eq!(card("Look for the leak").status, CardStatus::Archived);
+    assert_eq!(plan.boards[1].description.as_deref(), Some("What grows, and when."));
+    let fates: Vec<Fate> =
+        plan.rows.iter().filter(|row| row.what == "board").map(|row| row.fate).collect();
+    assert!(fates.contains(&Fate::Closed) && fates.contains(&Fate::Changes), "{fates:?}");
+    // Whatever was damaged there, each stands behind what it waits for.
+    for board in &plan.boards {
+        let mut known = Vec::new();
+        for card in &board.cards {
+            assert!(card.needs.iter().all(|it| known.contains(&it)), "{card:?}");
+            known.push(&card.source_id);
+        }
+    }
+}
+
+/// An event as OpenClaw 2026.9.6 packs it: Zstandard at level 1, with its checksum.
+const PACKED: &str = "28b52ffd64500b5d0500020c2520506b9b03480cc349d956faa54da49fdff0141b0ea1f1d93402147c223333c3094da3d0f810c8e66dca244fd552dc53f93584adc53136d5294f8b3bab08cbe454f99d612de431fd75b964d77205c6e337e813d05ffd2e858fbff9965a4ba37559cc0d3c46400821d081000138800e08d001250e02073a8c6654bea94af771c2e0ab2c191f1fca6824f958936c4d95d1ca30ee4606006a7382c7a2051fd580f8a31039a134e79a64c1e3121b";
+
+#[test]
+fn messages_that_openclaw_packed_are_read_and_damaged_ones_are_told_of() {
+    let home = Home::with(&[(
+        "openclaw.json",
+        &fs::read_to_string(fixture("openclaw").join("openclaw.json")).unwrap(),
+    )]);
+    let agent = home.folder.path().join("agents/scribe/agent");
+    fs::create_dir_all(&agent).unwrap();
+    let file = agent.join("openclaw-agent.sqlite");
+    fs::copy(fixture("openclaw").join("agents/scribe/agent/openclaw-agent.sqlite"), &file).unwrap();
+    let packed: Vec<u8> = (0..PACKED.len() / 2)
+        .map(|at| u8::from_str_radix(&PACKED[2 * at..2 * at + 2], 16).unwrap())
+        .collect();
+    let sql = rusqlite::Connection::open(&file).unwrap();
+    let last = "(SELECT json_extract(event_json, '$.id') FROM transcript_events ORDER BY seq DESC LIMIT 1)";
+    let (session, last): (String, String) = sql
+        .query_row(
+            &format!("SELECT session_id, {last} FROM transcript_events LIMIT 1"),
+            [],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
+        .unwrap();
+    // It goes on from what was said last.
+    sql.execute("UPDATE transcript_events SET event_json = replace(event_json, ?1, 'm1')", [&last])
+        .unwrap();
+    let add = "INSERT INTO transcript_events (session_id, seq, event_json, created_at, event_zstd,
+               event_utf8_bytes, navigation_json) VALUES (?1, ?2, NULL, 1760000000000, ?3, 3152, ?4)";
+    let about = json!({
+        "version": 1, "report": { "kind": "canonical" }, "navigation": {}, "reset": {}, "model": {},
+        "modelBytes": 0, "modelWithoutCheckpointBytes": 0, "withoutCustomDataBytes": 0,
+    });
+    let about = about.to_string();
+    sql.execute(add, (&session, 6, &packed, &about)).unwrap();
+    sql.execute(add, (&session, 7, &packed[..40], &about)).unwrap();
+    drop(sql);
+    let plan = home.openclaw().unwrap();
+    let agent = plan.agents.iter().find(|it| it.id.as_str() == "scribe").unwrap();
+    let said = plan.messages(&agent.sessions[0]).unwrap();
+    let text = |message: &insula_import::MessagePlan| format!("{:?}", message.parts);
+    assert!(said.iter().any(|it| text(it).contains("A long letter about the garden")), "{said:#?}");
+    assert!(text(said.last().unwrap()).contains("1 messages could not be unpacked"), "{said:#?}");
 }

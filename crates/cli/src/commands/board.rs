@@ -48,7 +48,13 @@ pub async fn run(reach: &Reach, setting: &Setting, command: Board) -> Result<u8,
         }
         Board::Show(card) => {
             let shown = reach.get(&path(&card)).await?;
-            reach.give(answer, &shown, show).await;
+            match answer {
+                Answer::Json => answer.give(&shown, show),
+                Answer::Text => {
+                    let titled = titled(reach, &card.board, shown).await;
+                    reach.give(answer, &titled, show).await;
+                }
+            }
         }
         Board::Add(new) => {
             let path = format!("/api/boards/{}/cards", part(&new.board));
@@ -92,6 +98,22 @@ pub async fn run(reach: &Reach, setting: &Setting, command: Board) -> Result<u8,
         Board::Watch { board, once } => watch(reach, answer, &board, once).await?,
     }
     Ok(0)
+}
+
+/// Most cards beside a card whose titles are asked for.
+const BESIDE_MAX: usize = 20;
+
+/// A card, with the titles of those that it waits for and of its parts.
+async fn titled(reach: &Reach, board: &str, mut card: Value) -> Value {
+    for key in ["needs", "parts"] {
+        for it in card[key].as_array_mut().into_iter().flatten().take(BESIDE_MAX) {
+            let id = it["id"].as_i64().or(it.as_i64()).unwrap_or_default();
+            let path = format!("/api/boards/{}/cards/{id}", part(board));
+            let Ok(other) = reach.get(&path).await else { continue };
+            *it = json!({ "id": id, "status": other["status"], "title": other["title"] });
+        }
+    }
+    card
 }
 
 fn path(OneCard { board, card }: &OneCard) -> String {

@@ -182,10 +182,40 @@ fn a_hermes_home_comes_over_and_a_second_time_changes_nothing() {
     assert!(kept.contains("schedule: \"0 7 * * *\"") && kept.contains("enabled: false"), "{kept}");
     assert_paused(&home, "Morning");
     assert_chains_hold(&home);
+    // Its boards: where each card stood, what it waits for, and nothing runs.
+    assert_eq!(
+        (&done["done"]["boards"]["new"], &done["done"]["cards"]["new"]),
+        (&json!(2), &json!(7))
+    );
+    let cards = json(
+        &home,
+        &["board", "list", "hermes", "--status", "triage,todo,ready,blocked,review,done,archived"],
+    );
+    let stands = |title: &str| {
+        let all = cards.as_array().unwrap();
+        let card = all.iter().find(|it| it["title"] == title).unwrap();
+        (card["status"].as_str().unwrap().to_owned(), card["assignee"].clone())
+    };
+    assert_eq!(stands("Buy a washer of 15 mm"), ("done".into(), json!("main")));
+    assert_eq!(stands("Mend the tap"), ("ready".into(), json!("coder")));
+    assert_eq!(stands("Call the plumber"), ("blocked".into(), json!("coder")));
+    assert_eq!(stands("Paint the wall"), ("triage".into(), Value::Null));
+    assert_eq!(stands("Look for the leak"), ("archived".into(), json!("coder")));
+    let shown = insula(&home, &["board", "show", "hermes", "Mend the tap"]).ok().stdout;
+    assert!(
+        shown.contains("(done: Buy a washer of 15 mm)")
+            && shown.contains("Close the red valve first."),
+        "{shown}"
+    );
+    assert!(home.read("config.yaml").unwrap().contains("max_running: 0"));
+    // What is moved here afterwards stays there.
+    insula(&home, &["board", "move", "hermes", "Buy a washer of 15 mm", "ready"]).ok();
 
     let before = texts(&home);
     let again = json(&home, &["import", "hermes", theirs.path()]);
     assert_eq!(news(&again), 0, "{:#}", again["done"]);
+    let moved = json(&home, &["board", "show", "hermes", "Buy a washer of 15 mm"]);
+    assert_eq!(moved["status"], "ready", "{moved:#}");
     assert!(texts(&home) == before, "a second import wrote files");
     assert_eq!(words(&home, "main").len(), 3);
     assert!(kinds(&home, "main").iter().filter(|it| *it == "agent.imported").count() == 1);

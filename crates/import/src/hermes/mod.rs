@@ -2,6 +2,7 @@
 //! other. Known as its release 0.19 writes it.
 
 mod access;
+mod boards;
 mod config;
 mod parts;
 mod state;
@@ -48,7 +49,7 @@ impl Profile<'_> {
 /// `name`.
 pub fn read(path: &Path, (scratch, name): (&Path, &str)) -> Result<Plan, ImportError> {
     let home = SourceHome::open(path)?;
-    let marks = ["config.yaml", "SOUL.md", "state.db", "memories", "profiles", ".env"];
+    let marks = ["config.yaml", "SOUL.md", "state.db", "memories", "profiles", ".env", "kanban.db"];
     let (found, _) = home.list("").map_err(|why| unreadable(&home, why))?;
     if !found.iter().any(|it| marks.contains(&&*it.name)) {
         let path = home.root().display().to_string();
@@ -97,6 +98,7 @@ pub fn read(path: &Path, (scratch, name): (&Path, &str)) -> Result<Plan, ImportE
     check_bindings(&mut plan);
     share_access(&mut plan);
     parts::close_memory(&mut plan);
+    boards::take(&mut plan, &home, (scratch, name));
     parts::left_behind(&mut plan, &home);
     Ok(plan)
 }

@@ -316,7 +316,6 @@ pub(super) fn left_behind(plan: &mut Plan, home: &SourceHome) {
     let has = |name: &str| found.iter().any(|it| it.name == name);
     for (name, what, note) in [
         ("auth.json", "logins", "log in again here: logins of other programs are not copied"),
-        ("kanban.db", "board", "boards do not come over yet; it stays where it is"),
         ("plugins", "plugins", "programs of the other runtime do not run here"),
         ("checkpoints", "checkpoints", "they stay where they are"),
     ] {

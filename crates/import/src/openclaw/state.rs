@@ -272,6 +272,19 @@ pub(super) fn sessions(
                     Note { what: "sessions", from: from.clone(), note: &why },
                 );
             }
+            let cold = "SELECT count(*) FROM session_transcript_cold_archives";
+            let cold: i64 = copy.sql.query_row(cold, [], |row| row.get(0)).unwrap_or_default();
+            if cold > 0 {
+                let note = format!(
+                    "{cold} were put away into archives there, which are not read; take them out there and run this again"
+                );
+                let from = from.clone();
+                plan.row(
+                    Fate::Trouble,
+                    Some(&agent.id),
+                    Note { what: "sessions", from, note: &note },
+                );
+            }
             let store: Option<String> = copy
                 .sql
                 .query_row("SELECT store_json FROM auth_profile_store LIMIT 1", [], |row| {

@@ -5,33 +5,42 @@ use crate::plan::{MessagePlan, PartPlan, SessionPlan, Voice};
 use crate::source_home::lines_of;
 use crate::sqlite::Copy;
 use insula_world::Timestamp;
+use ruzstd::decoding::StreamingDecoder;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read as _;
 use std::path::Path;
 
 /// The messages of a session of an agent's database.
 pub(crate) fn messages(copy: &Copy, session: &SessionPlan) -> Result<Vec<MessagePlan>, String> {
     let text = |error: rusqlite::Error| error.to_string();
-    let mut statement = copy
-        .sql
-        .prepare("SELECT event_json, created_at FROM transcript_events WHERE session_id = ?1 ORDER BY seq")
-        .map_err(text)?;
+    // Older versions pack nothing.
+    let packed = match copy.columns("transcript_events").contains("event_zstd") {
+        true => "event_zstd",
+        false => "NULL",
+    };
+    let query = format!(
+        "SELECT event_json, created_at, {packed} FROM transcript_events WHERE session_id = ?1 ORDER BY seq"
+    );
+    let mut statement = copy.sql.prepare(&query).map_err(text)?;
     let rows = statement.query_map([&session.source_id], |row| {
-        Ok((row.get::<_, Option<String>>(0)?, row.get::<_, i64>(1)?))
+        let packed = row.get::<_, Option<Vec<u8>>>(2)?;
+        Ok((row.get::<_, Option<String>>(0)?, row.get::<_, i64>(1)?, packed))
     });
     let mut events = Vec::new();
-    let mut packed = 0;
+    let mut lost = 0;
     for row in rows.map_err(text)? {
-        match row.map_err(text)? {
-            (Some(json), at) => events.extend(event(&json, at)),
-            (None, _) => packed += 1,
+        let (json, at, packed) = row.map_err(text)?;
+        match json.or_else(|| unpacked(&packed?)) {
+            Some(json) => events.extend(event(&json, at)),
+            None => lost += 1,
         }
     }
     let mut found = standing(&events);
-    if packed > 0 {
+    if lost > 0 {
         // Told where somebody reads it, since the words themselves can't be.
         let note = format!(
-            "[{packed} long messages were packed by the other program and were not imported]"
+            "[{lost} messages could not be unpacked from how the other program kept them, and were not imported]"
         );
         let at = found.last().map_or_else(|| Timestamp::from_millis(0), |it| it.at);
         found.push(MessagePlan {
@@ -42,6 +51,18 @@ pub(crate) fn messages(copy: &Copy, session: &SessionPlan) -> Result<Vec<Message
         });
     }
     Ok(found)
+}
+
+/// Largest event that the other program packs, in bytes.
+const EVENT_BYTES_MAX: u64 = 4 * 1024 * 1024;
+
+/// The text of an event that was packed, which long ones are.
+fn unpacked(packed: &[u8]) -> Option<String> {
+    let mut text = Vec::new();
+    let unpack = StreamingDecoder::new(packed).ok()?;
+    unpack.take(EVENT_BYTES_MAX + 1).read_to_end(&mut text).ok()?;
+    let is_whole = text.len() as u64 <= EVENT_BYTES_MAX;
+    String::from_utf8(text).ok().filter(|_| is_whole)
 }
 
 /// The messages of a file of lines.

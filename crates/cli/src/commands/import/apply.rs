@@ -1,7 +1,7 @@
 //! Carries out what the daemon keeps: secrets, skills, memory and sessions.
 
 use super::files::nowhere;
-use super::{Done, schedules, sessions};
+use super::{Done, boards, schedules, sessions};
 use crate::commands::skills::{Order, install};
 use crate::commands::text;
 use crate::failure::Failure;
@@ -42,7 +42,7 @@ pub(super) async fn all(
         };
         one(reach, setting, (plan, agent), (opened, &context), done).await?;
     }
-    Ok(())
+    boards::all(opened, &plan.boards, plan.source, done).await
 }
 
 async fn one(

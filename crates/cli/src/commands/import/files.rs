@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::setting::Setting;
 use insula_config::extend::{add_entry, add_item, has_item};
 use insula_domain::Platform;
-use insula_import::{AgentPlan, Place, Plan, flow, yaml};
+use insula_import::{AgentPlan, BoardPlan, Place, Plan, flow, yaml};
 use insula_registry::home::FileMode;
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -55,7 +55,7 @@ fn agent_yaml(plan: &Plan, agent: &AgentPlan) -> String {
     )
 }
 
-/// Accounts and bindings.
+/// Accounts, bindings and boards.
 fn shared(setting: &Setting, plan: &Plan, done: &mut Done) -> Result<(), Failure> {
     let path = setting.home.config();
     let before = setting.home.read(&path)?;
@@ -92,11 +92,36 @@ fn shared(setting: &Setting, plan: &Plan, done: &mut Done) -> Result<(), Failure
             text
         });
     }
+    for board in &plan.boards {
+        let value = flow(&board_settings(board));
+        let more = add_entry(&text, (&["boards"], board.name.as_str()), &value);
+        text = added(&mut done.boards, text, more).unwrap_or_else(|(text, why)| {
+            let by_hand = format!("boards: {{{}: {value}}}", board.name);
+            let note = format!("config.yaml: {why}; write it there yourself: {by_hand}");
+            done.trouble(None, "board", &board.from, note);
+            text
+        });
+    }
     match before {
         Some(before) if before == text => Ok(()),
         Some(_) => Ok(setting.home.write(&path, text.as_bytes(), FileMode::Private)?),
         None => Ok(setting.home.write_new(&path, text.as_bytes())?),
     }
+}
+
+/// A board on which those work that had cards there, once somebody says so.
+fn board_settings(board: &BoardPlan) -> Value {
+    let agents: Map<String, Value> =
+        board.agents.iter().map(|it| (it.to_string(), json!("work"))).collect();
+    let mut settings = Map::new();
+    if let Some(description) = &board.description {
+        settings.insert("description".to_owned(), json!(description));
+    }
+    if !agents.is_empty() {
+        settings.insert("agents".to_owned(), agents.into());
+    }
+    settings.insert("max_running".to_owned(), json!(0));
+    settings.into()
 }
 
 fn added<E>(

@@ -5,6 +5,7 @@
 //! import that was cut off is run again, and one that was not changes nothing.
 
 mod apply;
+mod boards;
 mod files;
 mod identity;
 mod schedules;
@@ -48,13 +49,15 @@ pub(super) struct Done {
     sessions: Tally,
     messages: Tally,
     schedules: Tally,
+    boards: Tally,
+    cards: Tally,
     files: Tally,
     /// What could not be done.
     troubles: Vec<Row>,
 }
 
 impl Done {
-    fn tallies(&self) -> [(&'static str, Tally); 10] {
+    fn tallies(&self) -> [(&'static str, Tally); 12] {
         [
             ("agents", self.agents),
             ("files", self.files),
@@ -66,6 +69,8 @@ impl Done {
             ("sessions", self.sessions),
             ("messages", self.messages),
             ("schedules", self.schedules),
+            ("boards", self.boards),
+            ("cards", self.cards),
         ]
     }
 
