@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use insula_channel::{
     Arrival, Envelope, EventId, EventKey, Ledger, NotTaken, Owner, Path, REMEMBERED, Taken,
 };
-use insula_domain::AgentId;
+use insula_domain::{Address, AgentId};
 use insula_registry::Front;
 use insula_registry::access::InboundOutcome;
 use insula_registry::routing::RouteRefusal;
@@ -84,7 +84,7 @@ impl Intake {
     /// Refuses what nobody serves: counted and reported, and never another agent's. Who may talk
     /// to an agent that is paused is told so, and its admins can let it go on.
     async fn refuse(&self, refusal: &RouteRefusal, envelope: Envelope) -> Result<(), NotTaken> {
-        let (platform, account) = (envelope.address.platform, envelope.address.account.clone());
+        let Address { platform, account, chat, topic, .. } = envelope.address.clone();
         if let RouteRefusal::NotServing { agent, .. } = refusal
             && self.owner.take_unserved(agent, envelope).await?
         {
@@ -93,7 +93,9 @@ impl Intake {
             return Ok(());
         }
         self.front.count(InboundOutcome::Unrouted);
-        tracing::info!(%platform, %account, %refusal, "a message was refused");
+        // With the place: by its numbers somebody writes the rule that is missing.
+        let topic = topic.as_ref().map(tracing::field::display);
+        tracing::info!(%platform, %account, %chat, topic, %refusal, "a message was refused");
         Ok(())
     }
 }

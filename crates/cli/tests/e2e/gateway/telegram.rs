@@ -97,6 +97,17 @@ impl Platform {
 }
 
 #[test]
+fn the_log_names_the_place_of_a_message_that_no_rule_leads_anywhere() {
+    let platform = Platform::start();
+    let home = platform.home("  main: {}\n", "  - {agent: main, telegram: \"-1\"}\n");
+    let daemon = start(&home);
+    platform.say(Where::Dm(ADA), "who is there");
+    let line = daemon.wait_for_line("a message was refused").unwrap();
+    assert!(line.contains("chat=42") && line.contains("no binding matches"), "{line}");
+    assert!(!line.contains("who is there"), "{line}");
+}
+
+#[test]
 fn two_bots_and_one_person_are_two_conversations_and_one_token_lost_is_one_bot_lost() {
     let platform = Platform::start();
     let agents = "  main: {default: true, access: {allow: [\"telegram:42\"]}}\n";
@@ -111,7 +122,16 @@ fn two_bots_and_one_person_are_two_conversations_and_one_token_lost_is_one_bot_l
     let sessions = json(&home, &["sessions", "list", "main"]);
     assert_eq!(sessions.as_array().unwrap().len(), 2, "{sessions}");
 
+    // The doctor asks the platform anew, whatever the connection knows of itself.
+    let examined = |bot: &str| {
+        let all = insula(&home, &["doctor", "--json"]).json();
+        let name = format!("account telegram.{bot}");
+        let found = all.as_array().unwrap().iter().find(|it| it["name"] == name.as_str()).cloned();
+        found.unwrap_or_else(|| panic!("{bot} is not examined: {all:#}"))["status"].clone()
+    };
+    assert_eq!((examined("ada"), examined("bob")), ("good".into(), "good".into()));
     platform.telegram.revoke(BOB);
+    assert_eq!((examined("ada"), examined("bob")), ("good".into(), "bad".into()));
     eventually("the state of the other is told", || {
         let status = json(&home, &["status"]);
         let accounts = status["accounts"].as_array().unwrap().clone();
