@@ -306,7 +306,7 @@ export async function pages1({ check, open, byLink, signIn, quiet, axeOf, provid
     await page.locator(".verdict", { hasText: "Intact: every record of coder" }).waitFor();
     await page.getByLabel("Kind").fill("approval.*");
     await page.waitForURL(/kind=approval/);
-    await page.locator("tbody tr", { hasText: "tool.call" }).waitFor({ state: "detached" });
+    await page.locator("tbody tr", { hasText: "tool.call" }).first().waitFor({ state: "detached" });
     await page.locator("tbody tr", { hasText: "approval.denied" }).first().click();
     await page.getByRole("dialog").getByText("Its link in the chain").waitFor();
     await page.getByRole("button", { name: "Only user cli:local" }).click();

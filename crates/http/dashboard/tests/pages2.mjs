@@ -77,7 +77,8 @@ boards:
 export async function pages2({ check, open, byLink, signIn, axeOf, quiet, shots }) {
   const upstream = await model();
   const daemon = await start(config(upstream.url));
-  const page = await open();
+  // Wide enough that every column of a board and every tool is in sight.
+  const page = await open({ width: 2200 });
   await byLink(page, daemon);
   const key = await page.evaluate(() => localStorage.getItem("insula.page"));
   /** The API as the page asks it. */
@@ -128,7 +129,7 @@ export async function pages2({ check, open, byLink, signIn, axeOf, quiet, shots 
 
   await check("a card that somebody changed meanwhile goes back to where it was, and that is said", async () => {
     const id = await add("Two want it");
-    const late = await open();
+    const late = await open({ width: 2200 });
     // This window hears of nothing that happens on the board.
     await late.route("**/api/boards/work/events*", () => {});
     await byLink(late, daemon);
@@ -216,11 +217,44 @@ export async function pages2({ check, open, byLink, signIn, axeOf, quiet, shots 
     await page.getByRole("dialog").getByText("It stands in the configuration").waitFor();
     assert.equal(await page.getByRole("dialog").getByRole("button", { name: "Remove" }).count(), 0);
     await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
     for (const view of ["week", "month"]) {
       await goTo(`schedules?view=${view}`);
       await page.locator(".chip", { hasText: "morning" }).or(page.locator(".more")).first().waitFor();
       await page.locator(".chip", { hasText: "heartbeat" }).first().waitFor();
     }
+  });
+
+  await check("what happens again and again keeps no page from being read", async () => {
+    const other = await open();
+    await byLink(other, daemon);
+    // Reading takes longer than it takes until the next thing happens.
+    let [reads, now, most] = [0, 0, 0];
+    await other.route("**/api/calendar*", async (route) => {
+      [reads, now] = [reads + 1, now + 1];
+      most = Math.max(most, now);
+      await new Promise((done) => setTimeout(done, 2_500));
+      now -= 1;
+      await route.continue();
+    });
+    let over = false;
+    const runs = (async () => {
+      while (!over) {
+        await api("POST", "/api/agents/secretive/jobs/hidden-errand/run").catch(() => {});
+        await new Promise((done) => setTimeout(done, 300));
+      }
+    })();
+    try {
+      await other.goto(`${daemon.url}/#/schedules?view=list`);
+      await other.getByRole("link", { name: "hidden-errand" }).waitFor();
+      // And what happened meanwhile is read after that, one reading at a time.
+      await other.waitForResponse("**/api/calendar*");
+      assert.ok(reads >= 2 && most === 1, `${reads} readings, ${most} at a time`);
+    } finally {
+      over = true;
+      await runs;
+    }
+    await other.context().close();
   });
 
   await check("what turns cost is told by agent, model and person, with a budget", async () => {
