@@ -28,7 +28,9 @@ pub use owner::{
     Arrival, EventKey, Examined, Hearing, Ledger, Owner, Path, Refusals, Sent, Spoken, Taken,
 };
 pub use pacing::{AccountKey, Pacing, Slot, SlotGuard, WakeRule};
-pub use post::{Body, Button, FetchError, File, Post, PostError, PostTarget, Posted, WaitScope};
+pub use post::{
+    Body, Button, FetchError, File, GOES_ON, Post, PostError, PostTarget, Posted, WaitScope,
+};
 pub use reaction::{OwnSign, Vote, sign_called};
 pub use settings::{AccountSettings, AdapterFactory};
 pub use tenant::Tenant;

@@ -40,6 +40,19 @@ pub struct Body {
     pub buttons: Vec<Vec<Button>>,
     /// Files to go along.
     pub files: Vec<File>,
+    /// Whether this is what there is so far of a reply that is being written: it ends with
+    /// [`GOES_ON`], and will be changed to say more.
+    pub goes_on: bool,
+}
+
+/// Stands below what is not complete.
+pub const GOES_ON: &str = "\n…";
+
+impl Body {
+    /// What there is so far of a reply that is being written, without the sign of that.
+    pub fn so_far(&self) -> Option<&str> {
+        self.markdown.strip_suffix(GOES_ON).filter(|_| self.goes_on)
+    }
 }
 
 /// A button under a message.

@@ -12,6 +12,28 @@ const NOTES_MAX: usize = 8192;
 /// Presses whose answers may still come.
 const PRESSES_MAX: usize = 256;
 
+/// Messages that are being written at once.
+const STREAMS_MAX: usize = 256;
+
+/// How much was shown of a message that is being written. Its words are not kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Written {
+    len: usize,
+    hash: blake3::Hash,
+}
+
+impl Written {
+    pub(super) fn of(text: &str) -> Self {
+        Self { len: text.len(), hash: blake3::hash(text.as_bytes()) }
+    }
+
+    /// What a text says beyond what was shown, if it begins with that.
+    pub(super) fn rest_of(self, text: &str) -> Option<&str> {
+        let (shown, rest) = text.split_at_checked(self.len)?;
+        (blake3::hash(shown.as_bytes()) == self.hash).then_some(rest)
+    }
+}
+
 /// Who we are there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Us {
@@ -39,6 +61,10 @@ pub(super) struct Known {
     pub notes: Bounded<(Box<str>, Box<str>), Note>,
     /// Where whoever pressed a button is told something, by the name of the press.
     pub presses: Bounded<Box<str>, String>,
+    /// Messages that are being written, by channel and name, as far as they were shown.
+    pub streams: Bounded<(Box<str>, Box<str>), Written>,
+    /// Whether the workspace lets no messages be shown while they are written.
+    pub lacks_streams: bool,
     /// The commands that are offered, without their slashes.
     pub commands: HashSet<Box<str>>,
     /// An address of a socket that was asked for and not used yet, and when.
@@ -54,6 +80,8 @@ impl Default for Known {
             people: Bounded::new(PEOPLE_MAX),
             notes: Bounded::new(NOTES_MAX),
             presses: Bounded::new(PRESSES_MAX),
+            streams: Bounded::new(STREAMS_MAX),
+            lacks_streams: false,
             commands: HashSet::new(),
             ticket: None,
             told_of_strangers: false,

@@ -11,6 +11,7 @@
 //! | a socket | `apps.connections.open`, with the app's token (`xapp-`) |
 //! | people, channels, older messages | `users.info`, `users.conversations`, `conversations.replies` |
 //! | say, change | `chat.postMessage`, `chat.update` |
+//! | show what is being written | `chat.startStream`, `chat.appendStream`, `chat.stopStream` |
 //! | a sign | `reactions.add`, `reactions.remove`; in an assistant's thread `assistant.threads.setStatus` |
 //! | give files | `files.getUploadURLExternal`, the address it names, `files.completeUploadExternal` |
 //! | get a file | `files.info`, its `url_private_download` with the token |
@@ -42,6 +43,7 @@ mod known;
 mod listening;
 mod reading;
 mod sending;
+mod streaming;
 mod text;
 mod types;
 

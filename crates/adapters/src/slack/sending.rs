@@ -22,6 +22,9 @@ impl Slack {
         {
             return Err(PostError::Never { why: "that is no place of Slack's".into() });
         }
+        if let Some(posted) = self.begin_stream(target, body).await? {
+            return Ok(posted);
+        }
         match body.files.is_empty() {
             true => self.say(target, body).await,
             false => self.say_with_files(target, body).await,
@@ -134,12 +137,20 @@ impl Slack {
         if !is_ts(&message.0) {
             return Err(PostError::Never { why: "that is no name of a message".into() });
         }
+        if self.write_on(target.chat.as_str(), &message.0, body).await {
+            return Ok(());
+        }
         let (channel, text) = (target.chat.as_str(), mrkdwn(&body.markdown));
         // What is not named stays: buttons that are over have to be taken away.
         let blocks = self.blocks(channel, &text, &body.buttons);
         let about =
             json!({ "channel": channel, "ts": &*message.0, "text": text, "blocks": blocks });
-        let changed: Result<Value, Failure> = self.api.tell("chat.update", &about).await;
+        let mut changed: Result<Value, Failure> = self.api.tell("chat.update", &about).await;
+        if changed.as_ref().is_err_and(|it| it.is_one_of(&["streaming_state_conflict"])) {
+            // An earlier run had begun to write it.
+            self.end_stream(channel, &message.0, "").await;
+            changed = self.api.tell("chat.update", &about).await;
+        }
         changed.map(drop).map_err(Failure::into_harmless)
     }
 }

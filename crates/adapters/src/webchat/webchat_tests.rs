@@ -195,7 +195,7 @@ async fn a_reply_streams_into_its_room_and_into_no_other() {
         topic: Some(TopicId::new("t").unwrap()),
     };
     let button = Button { label: "yes".into(), data: "b1".into() };
-    let body = Body { markdown: "he".into(), buttons: vec![vec![button]], files: vec![] };
+    let body = Body { markdown: "he".into(), buttons: vec![vec![button]], ..Body::default() };
     let post = Post { target: target.clone(), reply_to: None, idempotency: "k".into(), body };
     scene.adapter.typing(&target).await;
     let posted = scene.adapter.post(&post).await.unwrap();

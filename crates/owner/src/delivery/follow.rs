@@ -9,9 +9,7 @@ use super::chat_ref::ChatRef;
 use super::lane::{SILENT, is_covered, key_of};
 use super::progress::{Detail, Progress};
 use super::{LOOK_AGAIN, Relay, split};
-use insula_channel::MessageId;
-use insula_channel::Outbound;
-use insula_channel::{Body, Post, PostError, PostTarget};
+use insula_channel::{Body, GOES_ON, MessageId, Outbound, Post, PostError, PostTarget};
 use insula_domain::ChatType;
 use insula_registry::AgentContext;
 use insula_store::{
@@ -41,8 +39,6 @@ const READ_WITHIN: Duration = Duration::from_secs(10);
 const BEHIND_LOOK: Duration = Duration::from_secs(1);
 /// What stands where something was shown of a reply that will not come.
 const FORGOTTEN: &str = "(broken off: this conversation was forgotten)";
-/// Stands below what is not complete.
-const GOES_ON: &str = "\n…";
 
 /// Runs as a task of its own: it writes to the agent's database, whose lock goes to who waited
 /// longest. A future here would be given it while this one waits for the same lock to ask
@@ -435,10 +431,14 @@ impl View {
             return None;
         }
         let room = features.text.beside(GOES_ON);
-        let text = self.shown_text().into_owned();
+        // What is done for a reply is no part of it.
+        let (text, goes_on) = match self.shown_text() {
+            Cow::Borrowed(reply) => (reply.to_owned(), true),
+            Cow::Owned(progress) => (progress, false),
+        };
         let piece = split::next(&text, 0, room)?;
         self.last = text;
-        let body = Body { markdown: piece.text + GOES_ON, ..Body::default() };
+        let body = Body { markdown: piece.text + GOES_ON, goes_on, ..Body::default() };
         let shown = Show {
             delivery: self.delivery.clone(),
             agent: self.agent.clone(),

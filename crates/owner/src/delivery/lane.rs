@@ -225,7 +225,7 @@ impl Relay {
             0 => piece.text,
             _ => format!("{REPETITION}{}", piece.text),
         };
-        let body = Body { markdown, buttons: rows(buttons), files: Vec::new() };
+        let body = Body { markdown, buttons: rows(buttons), ..Body::default() };
         let sent = if delivery.sent.is_empty() {
             self.finish_shown(sending, &body).await?
         } else {

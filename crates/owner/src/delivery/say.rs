@@ -22,7 +22,7 @@ impl Relay {
     /// Says something at a place that is no agent's reply, to those whom `tenant` names. What
     /// can't be said within a moment is given up.
     pub async fn say(&self, agent: &AgentContext, tenant: Tenant, place: &ChatRef, body: Body) {
-        let Body { mut markdown, mut buttons, mut files } = body;
+        let Body { mut markdown, mut buttons, mut files, .. } = body;
         markdown = self.engine.told(agent, markdown);
         let Some(adapter) = self.accounts.outbound(place.platform, &place.account) else {
             tracing::info!(platform = %place.platform, account = %place.account, "an account is away; a line of the gateway's is not said");
@@ -43,6 +43,7 @@ impl Relay {
                     markdown: piece.text,
                     buttons: if keeps { std::mem::take(&mut buttons) } else { Vec::new() },
                     files: std::mem::take(&mut files),
+                    goes_on: false,
                 },
             };
             for attempt in 1..=TRIES {

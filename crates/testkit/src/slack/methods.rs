@@ -49,6 +49,12 @@ pub(super) fn answer(
         }
         "chat.postMessage" => post(state, now, about),
         "chat.update" => update(state, now, about),
+        "chat.startStream" | "chat.appendStream" | "chat.stopStream" if state.lacks_streams => {
+            Err("unknown_method")
+        }
+        "chat.startStream" => start_stream(state, now, about),
+        "chat.appendStream" => write_on(state, now, about, true),
+        "chat.stopStream" => write_on(state, now, about, false),
         "reactions.add" => react(state, now, about, true),
         "reactions.remove" => react(state, now, about, false),
         "assistant.threads.setStatus" => {
@@ -139,6 +145,37 @@ fn post(state: &mut State, now: i64, about: &Value) -> Result<Value, Refused> {
     Ok(json!({ "channel": channel, "ts": ts, "message": said }))
 }
 
+fn start_stream(state: &mut State, now: i64, about: &Value) -> Result<Value, Refused> {
+    let channel = place(state, about, "channel")?;
+    let thread = thread(state, &channel, about)?.ok_or("invalid_arguments")?;
+    if !channel.starts_with('D') && !about["recipient_user_id"].is_string() {
+        return Err("missing_recipient_user_id");
+    }
+    let message = json!({
+        "channel": channel, "user": state.bot_user, "bot_id": state.bot_id, "thread_ts": thread,
+        "text": about["markdown_text"].as_str().unwrap_or_default(), "is_streaming": true,
+    });
+    let ts = state.say(now, &message);
+    Ok(json!({ "channel": channel, "ts": ts }))
+}
+
+fn write_on(state: &mut State, now: i64, about: &Value, goes_on: bool) -> Result<Value, Refused> {
+    let channel = place(state, about, "channel")?;
+    let ts = about["ts"].as_str().unwrap_or_default().to_owned();
+    let message = state.messages.get(&(channel.clone(), ts.clone())).ok_or("message_not_found")?;
+    if message["is_streaming"] != true {
+        return Err("message_not_in_streaming_state");
+    }
+    let more = about["markdown_text"].as_str().unwrap_or_default();
+    if goes_on && more.is_empty() {
+        return Err("no_text");
+    }
+    let text = format!("{}{more}", message["text"].as_str().unwrap_or_default());
+    let fields = json!({ "text": text, "is_streaming": goes_on });
+    state.edit(now, (&channel, &ts), &fields, false);
+    Ok(json!({ "channel": channel, "ts": ts }))
+}
+
 fn update(state: &mut State, now: i64, about: &Value) -> Result<Value, Refused> {
     let channel = place(state, about, "channel")?;
     let ts = about["ts"].as_str().unwrap_or_default().to_owned();
@@ -146,6 +183,9 @@ fn update(state: &mut State, now: i64, about: &Value) -> Result<Value, Refused> 
     let message = state.messages.get(&(channel.clone(), ts.clone())).ok_or("message_not_found")?;
     if message["user"] != *state.bot_user {
         return Err("cant_update_message");
+    }
+    if message["is_streaming"] == true {
+        return Err("streaming_state_conflict");
     }
     let mut fields = json!({ "text": about["text"] });
     if !about["blocks"].is_null() {

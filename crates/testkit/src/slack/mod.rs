@@ -302,6 +302,11 @@ impl Slack {
         self.with(|state, _| state.troubles.push((method.to_owned(), trouble)));
     }
 
+    /// The workspace lets no messages be shown while they are written.
+    pub fn take_streams(&self) {
+        self.with(|state, _| state.lacks_streams = true);
+    }
+
     /// Our tokens are good no more.
     pub fn revoke(&self) {
         self.with(|state, _| state.is_revoked = true);

@@ -75,6 +75,8 @@ pub(super) struct State {
     /// Open sockets, by number: what each is to be said besides.
     pub lines: BTreeMap<u64, VecDeque<Out>>,
     pub tickets: Vec<String>,
+    /// Messages can't be shown while they are written.
+    pub lacks_streams: bool,
     pub is_deaf: bool,
     pub cut_at: Option<usize>,
     /// Sockets are opened, and nobody says hello.
@@ -115,6 +117,7 @@ impl State {
             acknowledged: vec![],
             lines: BTreeMap::new(),
             tickets: vec![],
+            lacks_streams: false,
             is_deaf: false,
             cut_at: None,
             is_mute: false,

@@ -12,5 +12,6 @@ mod clients;
 mod fuzz;
 mod hearing;
 mod saying;
+mod streaming;
 pub mod support;
 mod trouble;

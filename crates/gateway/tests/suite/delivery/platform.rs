@@ -28,6 +28,8 @@ pub struct Seen {
     /// What came along: names, what they are, and how long.
     pub files: Vec<(String, String, usize)>,
     pub edits: usize,
+    /// Whether it is what there is so far of a reply.
+    pub goes_on: bool,
 }
 
 /// What the platform does with a request to send.
@@ -257,6 +259,7 @@ impl Fake {
             buttons,
             files,
             edits: 0,
+            goes_on: post.body.goes_on,
         });
         MessageId(id.into())
     }
@@ -341,6 +344,7 @@ impl Outbound for Phone {
             seen.text.clone_from(&body.markdown);
             seen.buttons = buttons;
             seen.edits += 1;
+            seen.goes_on = body.goes_on;
         }
         self.fake.tell();
         self.fake.happen().await;

@@ -19,12 +19,13 @@ fn a_reply_is_shown_as_it_comes_and_becomes_what_it_is_in_the_same_message() {
             fake.count(1).await;
             let first = fake.seen().remove(0);
             assert!(first.text.ends_with("\n…") && !first.text.contains("time"), "{first:?}");
+            assert!(first.goes_on, "more of it comes");
             assert_eq!(first.reply_to.as_deref(), Some("q1"));
             fake.until(|seen| seen[0].text == reply(STORY)).await;
             life.quiet("a").await;
             let seen = fake.seen();
             assert_eq!(seen.len(), 1, "{seen:#?}");
-            assert!(seen[0].edits >= 2);
+            assert!(seen[0].edits >= 2 && !seen[0].goes_on);
             life.end().await;
         });
     }
