@@ -4,7 +4,11 @@
 use super::types::{is_id, made_at, number};
 use insula_channel::Cursor;
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
+use std::time::Duration;
 
+/// How long servers may take to be there until we go on without them.
+const GAP_WITHIN: Duration = Duration::from_secs(60);
 /// How much earlier than the last message reading begins again, in milliseconds: ids of two
 /// channels may come in another order than they were made. What comes again is recognised.
 const OVERLAP_MS: u64 = 5_000;
@@ -79,6 +83,28 @@ impl Position {
     /// listened: what was said before is history.
     pub(super) fn gap(&self) -> Option<u64> {
         (self.taken > 0).then(|| self.taken.saturating_sub(OVERLAP_MS << 22))
+    }
+}
+
+/// A gap that is being read.
+#[derive(Debug, Default)]
+pub(super) struct Gap {
+    /// Behind which message it begins; nothing where we never listened.
+    pub since: Option<u64>,
+    /// Servers whose channels were not read yet.
+    pub awaited: HashSet<String>,
+    until: Duration,
+}
+
+impl Gap {
+    /// A session begins, on these servers.
+    pub(super) fn begin(since: Option<u64>, guilds: HashSet<String>, now: Duration) -> Self {
+        Self { since, awaited: guilds, until: now + GAP_WITHIN }
+    }
+
+    /// Whether what was said before may not all have been read.
+    pub(super) fn is_open(&self, now: Duration) -> bool {
+        !self.awaited.is_empty() && now < self.until
     }
 }
 

@@ -9,8 +9,7 @@ use super::types::{Channel, Entry, Guild, Member, is_id, number};
 use crate::trouble::Trouble;
 use insula_channel::ConnectFault;
 use serde_json::Value;
-use std::collections::{HashMap, HashSet};
-use std::time::Duration;
+use std::collections::HashMap;
 
 /// Messages of one answer.
 const PAGE_LEN: usize = 100;
@@ -18,30 +17,6 @@ const PAGE_LEN: usize = 100;
 const PAGES_MAX: usize = 50;
 /// Channels of one server that are read: those that spoke last.
 const CHANNELS_MAX: usize = 200;
-/// How long servers may take to be there until we go on without them.
-const WITHIN: Duration = Duration::from_secs(60);
-
-/// A gap that is being read.
-#[derive(Debug, Default)]
-pub(super) struct Gap {
-    /// Behind which message it begins; nothing where we never listened.
-    since: Option<u64>,
-    /// Servers whose channels were not read yet.
-    awaited: HashSet<String>,
-    until: Duration,
-}
-
-impl Gap {
-    /// A session begins, on these servers.
-    pub(super) fn begin(since: Option<u64>, guilds: HashSet<String>, now: Duration) -> Self {
-        Self { since, awaited: guilds, until: now + WITHIN }
-    }
-
-    /// Whether what was said before may not all have been read.
-    pub(super) fn is_open(&self, now: Duration) -> bool {
-        !self.awaited.is_empty() && now < self.until
-    }
-}
 
 impl Session<'_> {
     /// Reads what was said in direct chats that we know.

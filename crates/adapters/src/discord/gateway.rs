@@ -6,8 +6,7 @@
 //! of ours is never 1000 or 1001: those end the session.
 
 use super::Discord;
-use super::cursor::Position;
-use super::gap::Gap;
+use super::cursor::{Gap, Position};
 use super::known::Us;
 use super::limits::Route;
 use super::types::{Frame, Gateway, Hello};

@@ -2,8 +2,7 @@
 
 use super::Discord;
 use super::buttons::AtOnce;
-use super::cursor::Resumable;
-use super::gap::Gap;
+use super::cursor::{Gap, Resumable};
 use super::gateway::{Session, broken};
 use super::known::Place;
 use super::limits::Route;

@@ -1,6 +1,6 @@
 //! Presses of buttons and uses of commands, which have to be answered within three seconds.
 
-use super::routes::{Answer, No};
+use super::answers::{Answer, No};
 use super::state::{InteractionState, State};
 use crate::upstream::Seen;
 use serde_json::{Value, json};

@@ -4,6 +4,7 @@
 //! out for whoever may not hear them, counts requests, and gives three seconds to answer a press.
 //! It knows nothing of adapters; `scripts/discord-clients` has discord.py and discord.js talk to it.
 
+mod answers;
 mod gateway;
 mod interactions;
 mod looks;

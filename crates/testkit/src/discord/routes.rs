@@ -1,7 +1,7 @@
 //! What the fake answers to requests.
 
+use super::answers::{Answer, No, http, refused};
 use super::interactions;
-use super::serve::{http, refused};
 use super::state::{Bot, State};
 use crate::form::parts;
 use crate::upstream::Seen;
@@ -13,12 +13,6 @@ const JSON: &str = "application/json";
 const TEXT_CHARS_MAX: usize = 2000;
 /// The longest key.
 const NONCE_LEN_MAX: usize = 25;
-
-/// Why a request is refused: its status, and Discord's own number.
-pub(super) struct No(pub u16, pub i64);
-
-/// What a request is answered: a status, and JSON.
-pub(super) type Answer = Result<(u16, Value), No>;
 
 const UNKNOWN_CHANNEL: No = No(404, 10003);
 const UNKNOWN_MESSAGE: No = No(404, 10008);

@@ -1,12 +1,13 @@
 //! The fake's connections: requests in, answers out as troubles let them, and sockets.
 
+use super::answers::{http, refused};
 use super::state::Trouble;
 use super::{Shared, gateway, routes};
 use crate::socket::{FakeSocket, asks_for_socket};
 use crate::upstream::{Seen, read_request};
 use crate::world::locked;
 use insula_world::{Listener, Stream};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::io::AsyncWriteExt as _;
@@ -68,41 +69,4 @@ fn answer(shared: &Shared, seen: &Seen, address: SocketAddr) -> (Vec<u8>, Option
     };
     shared.change();
     answered
-}
-
-/// A refusal in Discord's own form.
-pub(super) fn refused(status: u16, code: i64, wait: Option<f64>, global: bool) -> Vec<u8> {
-    let mut body = json!({ "message": "words of the API", "code": code });
-    let mut headers = vec![];
-    if let Some(wait) = wait {
-        body = json!({
-            "message": "You are being rate limited.", "retry_after": wait, "global": global,
-        });
-        headers.push(("retry-after", format!("{}", wait.ceil())));
-        let scope = if global { "global" } else { "user" };
-        headers.push(("x-ratelimit-scope", scope.to_owned()));
-        if global {
-            headers.push(("x-ratelimit-global", "true".to_owned()));
-        }
-    }
-    http(status, "application/json", &headers, body.to_string().as_bytes())
-}
-
-/// A whole answer.
-pub(super) fn http(
-    status: u16,
-    media_type: &str,
-    headers: &[(&str, String)],
-    body: &[u8],
-) -> Vec<u8> {
-    let mut head = format!("HTTP/1.1 {status} Status\r\n");
-    if status != 204 {
-        head.push_str(&format!("content-type: {media_type}\r\ncontent-length: {}\r\n", body.len()));
-    }
-    for (name, value) in headers {
-        head.push_str(&format!("{name}: {value}\r\n"));
-    }
-    head.push_str("\r\n");
-    let body = if status == 204 { &[] } else { body };
-    [head.as_bytes(), body].concat()
 }
