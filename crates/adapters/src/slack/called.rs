@@ -6,7 +6,6 @@
 
 use super::failure::Failure;
 use super::handling::Told;
-use super::listening::CHECKED_EVERY;
 use super::types::Callback;
 use super::{Mode, Slack};
 use crate::hex::unhexed;
@@ -14,8 +13,11 @@ use insula_channel::{ConnectFault, Inbox, WebAnswer, WebMethod, WebRequest};
 use ring::hmac;
 use secrecy::ExposeSecret as _;
 use serde_json::{Map, Value};
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
+/// How often Slack is asked who we are: that it could call us is seen by that.
+const CHECKED_EVERY: Duration = Duration::from_secs(300);
 /// How far the moment of a request may be from ours, in seconds.
 const SKEW_S: u64 = 300;
 /// What a command's form is read for.
@@ -82,30 +84,6 @@ impl Slack {
         let at: Option<i64> = moment.parse().ok().filter(|_| moment.len() == 10);
         let now = self.clock.now().as_millis() / 1000;
         at.is_some_and(|at| now.abs_diff(at) <= SKEW_S)
-    }
-
-    /// The address of a new socket, kept for who opens it at once.
-    pub(super) async fn ask_for_ticket(
-        &self,
-        stop: &CancellationToken,
-    ) -> Result<(), ConnectFault> {
-        let url = self.api.open(stop).await.map_err(app_fault)?;
-        self.known().ticket = Some((self.clock.elapsed(), url));
-        Ok(())
-    }
-}
-
-/// What a refused socket means.
-pub(super) fn app_fault(failure: Failure) -> ConnectFault {
-    match failure.into_fault() {
-        ConnectFault::Refused(why) => {
-            let why = format!(
-                "`app_token`: {why} (it is made under Basic Information, App-Level Tokens, with \
-                 `connections:write`, and Socket Mode has to be on)"
-            );
-            ConnectFault::Refused(why.into())
-        }
-        other => other,
     }
 }
 

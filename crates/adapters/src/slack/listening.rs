@@ -10,7 +10,6 @@
 //! What is not acknowledged comes again, by whatever socket there is then.
 
 use super::Slack;
-use super::called::app_fault;
 use super::failure::Failure;
 use super::handling::Told;
 use super::types::Frame;
@@ -22,8 +21,6 @@ use std::pin::Pin;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// How often Slack is asked who we are where it calls us.
-pub(super) const CHECKED_EVERY: Duration = Duration::from_secs(300);
 /// How long a healthy connection may say nothing.
 pub(super) const SILENCE_MAX: Duration = Duration::from_secs(900);
 /// After how long a silent socket is replaced.
@@ -76,6 +73,16 @@ impl Slack {
             }
         }
         ended
+    }
+
+    /// The address of a new socket, kept for who opens it at once.
+    pub(super) async fn ask_for_ticket(
+        &self,
+        stop: &CancellationToken,
+    ) -> Result<(), ConnectFault> {
+        let url = self.api.open(stop).await.map_err(app_fault)?;
+        self.known().ticket = Some((self.clock.elapsed(), url));
+        Ok(())
     }
 
     async fn open(&self, stop: &CancellationToken) -> Result<Socket, ConnectFault> {
@@ -238,6 +245,20 @@ impl Session<'_> {
     }
 }
 
+/// What a refused socket means.
+fn app_fault(failure: Failure) -> ConnectFault {
+    match failure.into_fault() {
+        ConnectFault::Refused(why) => {
+            let why = format!(
+                "`app_token`: {why} (it is made under Basic Information, App-Level Tokens, with \
+                 `connections:write`, and Socket Mode has to be on)"
+            );
+            ConnectFault::Refused(why.into())
+        }
+        other => other,
+    }
+}
+
 /// What the next socket says that says something.
 async fn next(lines: &mut [Line]) -> (usize, Result<Heard, SocketFault>) {
     match lines {
@@ -258,6 +279,6 @@ async fn ready(opening: &mut Option<Opening<'_>>) -> Result<Socket, ConnectFault
     }
 }
 
-pub(super) fn broken(why: &str) -> ConnectFault {
+fn broken(why: &str) -> ConnectFault {
     ConnectFault::Broken { why: why.into(), wait: None }
 }
