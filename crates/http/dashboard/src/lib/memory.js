@@ -14,7 +14,7 @@ export function byScope(entries) {
 }
 
 /** Days that entries are asked for by. */
-export const DAYS = [["", "Always"], ["today", "Today"], ["yesterday", "Yesterday"], ["week", "Seven days"]];
+export const DAYS = [["", "Always"], ["today", "Today"], ["yesterday", "Yesterday"], ["week", "A week"]];
 
 /** Whether an entry was taken in on such a day, in this place's time. */
 export function isOf(day, entry, now = Date.now()) {

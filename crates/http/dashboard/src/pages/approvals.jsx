@@ -182,7 +182,7 @@ function Asked({ of }) {
         {({ messages, more }) => {
           const calls = messages.flatMap((it) => it.calls.filter((call) => call.tool === of.tool).map((call) => ({ ...call, integrity: it.integrity })));
           return (
-            <div class="stack">
+            <div class="stack whole">
               {calls.length > 1 && <p class="quiet small">The turn called {of.tool} {calls.length} times; one of these was asked about.</p>}
               {calls.map((it, index) => (
                 <div key={index} class="stack">
