@@ -142,6 +142,11 @@ pub(crate) fn flush(path: &Path) -> Result<()> {
     sync_folder_of(path)
 }
 
+/// How long a file is; 0 where there is none to be seen.
+pub(crate) fn len(path: &Path) -> u64 {
+    std::fs::metadata(path).map_or(0, |it| it.len())
+}
+
 /// Removes a file; whether there was one.
 pub(crate) fn remove(path: &Path) -> bool {
     std::fs::remove_file(path).is_ok()

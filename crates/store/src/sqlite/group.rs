@@ -186,7 +186,8 @@ pub(crate) fn commit(
     now: Timestamp,
     group: Vec<Waiting>,
 ) -> (Answers, Option<ToAnchor>) {
-    let AgentFile { db, durability, chain, link, unflushed, backlog, .. } = file;
+    let AgentFile { db, durability, chain, link, unflushed, is_on_disk, keeps_erased, backlog } =
+        file;
     let (sql, path) = (db.connection(), db.file());
     let traits = group.iter().fold(Traits::default(), |sum, next| sum.and(next.traits));
     // A tail that was lost is told before anything else is, and so that it is not lost again.
@@ -223,11 +224,14 @@ pub(crate) fn commit(
     }
     if traits.erases {
         kept::forget(path);
-        if let Err(error) = db.truncate_log() {
+        let emptied = db.truncate_log();
+        *keeps_erased |= emptied.is_err();
+        if let Err(error) = emptied {
             // Committed all the same; closing the file truncates too.
             tracing::warn!(%error, "erased content may stay in the log until it is closed");
         }
     }
+    *is_on_disk = is_flushed;
     if is_flushed {
         *unflushed = 0;
     } else if traits.audits {

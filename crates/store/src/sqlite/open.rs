@@ -2,7 +2,7 @@
 //! keyed codec would go here and nowhere else.
 
 use super::kept;
-use super::sql::Db;
+use super::sql::{Db, log_of};
 use crate::error::{Result, StoreError};
 use crate::files;
 use crate::options::Durability;
@@ -91,11 +91,9 @@ fn blank(format: &Format) -> Result<Box<[u8]>> {
 /// Begins a file that is not there yet with all its tables: making them one by one takes as long
 /// as a hundred commits, and is done once for all files of a format.
 pub(crate) fn begin(file: &Path, format: &Format, blanks: &OnceLock<Box<[u8]>>) -> Result<()> {
-    let mut log = file.as_os_str().to_owned();
-    log.push("-wal");
     // What stands in a log that was left behind would be written into the new file; SQLite throws
     // it away where the file is empty.
-    if files::exists(file)? || files::exists(Path::new(&log))? {
+    if files::exists(file)? || files::exists(&log_of(file))? {
         return Ok(());
     }
     let bytes = match blanks.get() {

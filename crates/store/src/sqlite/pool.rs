@@ -314,7 +314,17 @@ impl Pool {
             let link = db.read(|sql| audit::reaches(sql, anchor))?;
             audit::warn_of(link, db.file());
             let backlog = reindex::bring_up_to_date(&mut db)?;
-            let file = AgentFile { db, durability, chain, link, unflushed: 0, backlog };
+            let (is_on_disk, keeps_erased) = (false, false);
+            let file = AgentFile {
+                db,
+                durability,
+                chain,
+                link,
+                is_on_disk,
+                keeps_erased,
+                unflushed: 0,
+                backlog,
+            };
             *held.state = State::Open(Box::new(OpenFile { file, ticket }));
             Ok(Some(held))
         };
@@ -365,6 +375,7 @@ impl Pool {
         heir: Option<&Arc<Slot>>,
     ) -> Option<Ticket> {
         let told = NotifyOnDrop(self.open.clone());
+        let makes_room = heir.is_some();
         let job = move || {
             let used = match &*state {
                 State::Open(open) => open.file.db.read(|sql| {
@@ -379,7 +390,7 @@ impl Pool {
             };
             // Of an agent that is removed nothing is to be known any more.
             let flushed = match (&*state, &next) {
-                (State::Open(open), State::Closed) => open.file.flush_for_good(),
+                (State::Open(open), State::Closed) => open.file.flush_for_good(makes_room),
                 _ => None,
             };
             let ticket = match std::mem::replace(&mut *state, next) {

@@ -7,6 +7,7 @@ use crate::lease::Lease;
 use crate::options::Durability;
 use insula_domain::Actor;
 use insula_domain::id::AgentId;
+use rusqlite::config::DbConfig;
 use rusqlite::types::{FromSqlError, Type};
 use rusqlite::{Connection, ErrorCode, Row, Transaction, TransactionBehavior, ffi};
 use std::cell::Cell;
@@ -153,6 +154,20 @@ impl Db {
     pub(crate) fn truncate_log(&self) -> Result<()> {
         self.read(|sql| sql.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())))
     }
+
+    /// Closing leaves the log as it is, as a crash does.
+    pub(crate) fn leave_log(&self) -> Result<()> {
+        self.read(|sql| {
+            sql.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map(drop)
+        })
+    }
+}
+
+/// The log beside a database.
+pub(crate) fn log_of(file: &Path) -> PathBuf {
+    let mut log = file.as_os_str().to_owned();
+    log.push("-wal");
+    log.into()
 }
 
 /// Refuses an epoch lower than one seen before, and remembers a higher one.

@@ -471,3 +471,34 @@ async fn many_files_take_turns_at_few_places() {
     }
     store.shutdown().await;
 }
+
+#[tokio::test]
+async fn who_makes_room_leaves_a_log_that_holds_everything() {
+    let home = tempfile::tempdir().unwrap();
+    let options = StoreOptions {
+        open_max: 1,
+        ..StoreOptions::new(home.path().to_owned(), AuditKey::from_bytes([9; 32]))
+    };
+    let log = |name: &str| home.path().join(format!("agents/{name}/agent.db-wal"));
+    let store = Store::open(options.clone(), World::real().unwrap()).await.unwrap();
+    let owner = store.claim("test").await.unwrap();
+    for (name, note) in [("a", "1"), ("b", "2"), ("a", "3"), ("b", "4")] {
+        let agent = owner.agent(&agent(name));
+        agent.commit(vec![AgentCommand::Audit(entry(note))]).await.unwrap();
+    }
+    // `b` is open, `a` made room: as after a crash, its log has what it last did.
+    assert!(std::fs::metadata(log("a")).unwrap().len() > 4_096);
+    let copy = tempfile::tempdir().unwrap();
+    for end in ["", "-wal"] {
+        let name = format!("agent.db{end}");
+        std::fs::copy(home.path().join("agents/a").join(&name), copy.path().join(&name)).unwrap();
+    }
+    let kept = open(&copy.path().join("agent.db"), &AGENT, Durability::Power, Absent::Create);
+    let count = "SELECT count(*) FROM audit";
+    let count =
+        kept.unwrap().unwrap().read(|sql| sql.query_row(count, [], |row| row.get::<_, i64>(0)));
+    assert_eq!(count.unwrap(), 2);
+    // Who rests leaves none.
+    store.shutdown().await;
+    assert!(!log("b").exists());
+}
