@@ -18,6 +18,7 @@ mod context;
 mod conversations;
 mod costs;
 mod deliveries;
+mod downloads;
 mod each;
 mod editor;
 mod error;
@@ -182,7 +183,7 @@ pub fn router(state: Api) -> Router {
         .route("/agents/{id}/sessions/{session}/parts", get(parts::parts))
         .route(
             "/agents/{id}/sessions/{session}/files/{message}/{part}",
-            get(kept_files::of_session),
+            get(downloads::of_session),
         )
         .route("/sessions/search", get(sessions::search_all))
         .route("/agents/{id}/turns", get(turns::list))
@@ -194,7 +195,7 @@ pub fn router(state: Api) -> Router {
         .route("/agents/{id}/conversations/{conversation}", get(conversations::show))
         .route(
             "/agents/{id}/conversations/{conversation}/files/{message}/{part}",
-            get(kept_files::of_conversation),
+            get(downloads::of_conversation),
         )
         .route("/agents/{id}/skills", get(skills::list).merge(post(skills::install)))
         .route("/agents/{id}/skills/{name}", get(skills::show).merge(delete(skills::remove)))

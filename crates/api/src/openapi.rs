@@ -2,8 +2,8 @@
 
 use crate::{
     all_events, all_sessions, approvals, audit, audit_export, boards, calendar, choosing, context,
-    conversations, costs, deliveries, editor, events, explain, files, grants, inbox, jobs,
-    kept_files, matrix, mcp, mcp_servers, memory, messages, now, pairing, parts, restart, secrets,
+    conversations, costs, deliveries, downloads, editor, events, explain, files, grants, inbox,
+    jobs, matrix, mcp, mcp_servers, memory, messages, now, pairing, parts, restart, secrets,
     sessions, skills, tools, turns, usage, v1,
 };
 use utoipa::OpenApi;
@@ -87,8 +87,8 @@ use utoipa::OpenApi;
     now::stop,
     conversations::list,
     conversations::show,
-    kept_files::of_conversation,
-    kept_files::of_session,
+    downloads::of_conversation,
+    downloads::of_session,
     memory::list,
     memory::show,
     memory::search,

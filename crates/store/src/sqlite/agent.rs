@@ -4,6 +4,7 @@ mod ingress;
 mod jobs;
 mod memory;
 mod outbox;
+mod passing;
 mod vectors;
 
 use super::agent_file::AgentFile;
@@ -233,7 +234,7 @@ impl AgentBackend for SqliteAgent {
     }
 
     async fn visit(&self) -> Box<dyn Visit> {
-        self.pool.visit(&self.slot).await
+        passing::visit(&self.pool, &self.slot).await
     }
 
     fn erasures(&self) -> u64 {

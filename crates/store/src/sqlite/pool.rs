@@ -48,7 +48,7 @@ pub(crate) struct Pool {
     /// How many slots there were.
     incarnations: AtomicU64,
     open: Arc<OpenSet>,
-    pub(crate) visits: Visits,
+    pub(crate) visits: Visits<Arc<Slot>>,
     /// What a new file begins as, once one was needed.
     blanks: Arc<OnceLock<Box<[u8]>>>,
     uses: AtomicU64,

@@ -1,10 +1,6 @@
-//! Looking into agents' files in passing, as a list of all agents does. A file that was closed
-//! before is closed again afterwards, and few are open for this at once: whoever looks at hundreds
-//! of agents leaves no more of them open than there were.
+//! Who looks into agents' files in passing, as a list of all agents does, and which files are to be
+//! closed again afterwards. It knows no files.
 
-use super::pool::{Pool, Slot};
-use crate::backend::Visit;
-use async_trait::async_trait;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -14,102 +10,78 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 const VISITS_MAX: usize = 4;
 
 /// Those who look into files in passing.
-pub(crate) struct Visits {
+pub(crate) struct Visits<T> {
     places: Arc<Semaphore>,
     /// Files that were closed when somebody began to look, by the incarnation of their agent. One
     /// stays until it is closed again: where whoever looked went away before that, the next who
     /// looks at anything does it.
-    opened: Mutex<BTreeMap<u64, Opened>>,
+    opened: Mutex<BTreeMap<u64, Opened<T>>>,
 }
 
 /// A file that was closed before somebody looked into it.
-struct Opened {
-    slot: Arc<Slot>,
+struct Opened<T> {
+    file: T,
     /// How many look into it now.
     visitors: usize,
 }
 
-/// One look into a file.
-struct SqliteVisit {
-    pool: Arc<Pool>,
-    /// The incarnation whose file is to be closed afterwards; none where it was open before.
-    opened: Option<u64>,
-    place: Option<OwnedSemaphorePermit>,
-}
-
-impl Default for Visits {
+impl<T> Default for Visits<T> {
     fn default() -> Self {
         Self { places: Arc::new(Semaphore::new(VISITS_MAX)), opened: Mutex::default() }
     }
 }
 
-impl Visits {
-    fn opened(&self) -> MutexGuard<'_, BTreeMap<u64, Opened>> {
+impl<T: Clone> Visits<T> {
+    fn opened(&self) -> MutexGuard<'_, BTreeMap<u64, Opened<T>>> {
         // A map of files is whole after every statement.
         self.opened.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Waits for a place.
+    pub(crate) async fn place(&self) -> Option<OwnedSemaphorePermit> {
+        // Nobody closes the semaphore.
+        self.places.clone().acquire_owned().await.ok()
+    }
+
     /// Notes that somebody looks into a file; whether it is to be closed afterwards.
-    fn enter(&self, slot: &Arc<Slot>) -> bool {
+    pub(crate) fn enter(
+        &self,
+        incarnation: u64,
+        file: &T,
+        is_closed: impl FnOnce() -> bool,
+    ) -> bool {
         let mut all = self.opened();
-        if let Some(opened) = all.get_mut(&slot.incarnation) {
+        if let Some(opened) = all.get_mut(&incarnation) {
             opened.visitors += 1;
             return true;
         }
-        let is_closed = slot.is_closed();
+        let is_closed = is_closed();
         if is_closed {
-            all.insert(slot.incarnation, Opened { slot: slot.clone(), visitors: 1 });
+            all.insert(incarnation, Opened { file: file.clone(), visitors: 1 });
         }
         is_closed
     }
 
-    /// Those that nobody looks into any more.
-    fn left(&self) -> Vec<Arc<Slot>> {
-        let all = self.opened();
-        let left = all.values().filter(|it| it.visitors == 0);
-        left.map(|it| it.slot.clone()).collect()
-    }
-}
-
-impl Pool {
-    /// Waits for a place to look into a file in passing.
-    pub(crate) async fn visit(self: &Arc<Self>, slot: &Arc<Slot>) -> Box<dyn Visit> {
-        // Nobody closes the semaphore.
-        let place = self.visits.places.clone().acquire_owned().await.ok();
-        self.close_left().await;
-        let opened = self.visits.enter(slot).then_some(slot.incarnation);
-        Box::new(SqliteVisit { pool: self.clone(), opened, place })
-    }
-
-    async fn close_left(&self) {
-        for slot in self.visits.left() {
-            // One that somebody works with meanwhile is looked at again later.
-            if self.close_unused(&slot).await {
-                let mut all = self.visits.opened();
-                if all.get(&slot.incarnation).is_some_and(|it| it.visitors == 0) {
-                    all.remove(&slot.incarnation);
-                }
-            }
+    /// Notes that somebody looks into a file no longer that is to be closed.
+    pub(crate) fn leave(&self, incarnation: u64) {
+        if let Some(opened) = self.opened().get_mut(&incarnation) {
+            opened.visitors = opened.visitors.saturating_sub(1);
         }
     }
-}
 
-#[async_trait]
-impl Visit for SqliteVisit {
-    async fn end(mut self: Box<Self>) {
-        // Kept until the file is closed, so that no more are open than there are places.
-        let _place = self.place.take();
-        let pool = self.pool.clone();
-        drop(self);
-        pool.close_left().await;
+    /// Those that are to be closed and that nobody looks into any more.
+    pub(crate) fn left(&self) -> Vec<T> {
+        let all = self.opened();
+        let left = all.values().filter(|it| it.visitors == 0);
+        left.map(|it| it.file.clone()).collect()
     }
-}
 
-impl Drop for SqliteVisit {
-    fn drop(&mut self) {
-        let Some(incarnation) = self.opened else { return };
-        if let Some(opened) = self.pool.visits.opened().get_mut(&incarnation) {
-            opened.visitors = opened.visitors.saturating_sub(1);
+    /// Notes that a file was closed.
+    pub(crate) fn closed(&self, incarnation: u64) {
+        let mut all = self.opened();
+        // Whoever came meanwhile may have opened it again.
+        if all.get(&incarnation).is_some_and(|it| it.visitors == 0) {
+            all.remove(&incarnation);
         }
     }
 }
