@@ -9,6 +9,7 @@ mod memory;
 mod searches;
 mod sizes;
 mod skills;
+mod voice;
 
 pub use searches::searches;
 
@@ -74,6 +75,7 @@ pub async fn examine(caps: &Capabilities) -> Vec<DoctorFinding> {
     findings.extend(mcp::examine(caps));
     findings.extend(memory::examine(caps).await);
     findings.extend(skills::examine(caps).await);
+    findings.extend(voice::examine(caps).await);
     findings.extend(confinement::examine(caps).await);
     findings
 }

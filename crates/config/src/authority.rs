@@ -343,6 +343,7 @@ impl Authority {
             "sandbox.optional" => self.grant_each("running without", value),
             "sandbox.off" if *value == true => self.grant("running outside the sandbox", ""),
             "group.observe" if *value == true => self.grant("reading along in groups", ""),
+            "group.threads" if *value == true => self.grant("answering in threads", ""),
             "group.invites" if *value == false => self.guard("refusal of invitations", ""),
             "group.respond" => {
                 let name = value.as_str().unwrap_or_default();
@@ -453,6 +454,7 @@ fn is_read_elsewhere(path: &str) -> bool {
         "sessions.group",
         "group.observe",
         "group.invites",
+        "group.threads",
     ];
     const BELOW: &[&str] = &["approvals.", "subagents."];
     WHOLE.contains(&path) || BELOW.iter().any(|prefix| path.starts_with(prefix))

@@ -65,6 +65,7 @@ fn less_in_groups(node: Option<&Node>) -> GroupNarrowing {
         }),
         observe: get("observe").and_then(Node::bool),
         invites: get("invites").and_then(Node::bool),
+        threads: get("threads").and_then(Node::bool),
     }
 }
 

@@ -259,11 +259,13 @@ pub struct GroupRule {
     pub observe: bool,
     /// Whether allowed people may add it to groups.
     pub invites: bool,
+    /// Whether what is said in a thread or topic where it has answered is said to it.
+    pub threads: bool,
 }
 
 impl Default for GroupRule {
     fn default() -> Self {
-        Self { respond: Respond::default(), observe: false, invites: true }
+        Self { respond: Respond::default(), observe: false, invites: true, threads: false }
     }
 }
 
@@ -279,6 +281,12 @@ pub enum Handling {
 }
 
 impl GroupRule {
+    /// Whether it has to be known if an agent has answered in a thread: nothing else says that
+    /// what is said there is said to it.
+    pub fn asks_of_threads(self, chat: ChatType, is_addressed: bool) -> bool {
+        self.threads && self.respond == Respond::Mention && chat != ChatType::Dm && !is_addressed
+    }
+
     /// What becomes of a message: `is_addressed` says whether it was said to the agent.
     pub fn handling(self, chat: ChatType, is_addressed: bool) -> Handling {
         let answers = match (chat, self.respond) {

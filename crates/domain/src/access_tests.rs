@@ -154,7 +154,7 @@ fn a_chat_is_open_for_as_long_as_its_inviter_may_talk() {
 
 #[test]
 fn a_group_is_answered_as_configured() {
-    let rule = |respond, observe| GroupRule { respond, observe, invites: true };
+    let rule = |respond, observe| GroupRule { respond, observe, ..GroupRule::default() };
     for (chat, rule, addressed, expected) in [
         (ChatType::Dm, rule(Respond::Never, false), false, Handling::Answer),
         (ChatType::Group, rule(Respond::Mention, false), true, Handling::Answer),

@@ -69,11 +69,12 @@ impl Narrowing {
         ];
         told.extend(limits.into_iter().flatten().map(|limit| ("budget", limit)));
         told.extend(self.model.as_ref().map(|model| ("model", model.to_string())));
-        let GroupNarrowing { respond, observe, invites } = self.group;
+        let GroupNarrowing { respond, observe, invites, threads } = self.group;
         let group = [
             respond.map(|it| format!("respond {}", it.as_str())),
             observe.map(|it| format!("observe {it}")),
             invites.map(|it| format!("invites {it}")),
+            threads.map(|it| format!("threads {it}")),
         ];
         told.extend(group.into_iter().flatten().map(|it| ("group", it)));
         told
@@ -94,6 +95,8 @@ pub struct GroupNarrowing {
     pub observe: Option<bool>,
     /// Whether it may be added to groups.
     pub invites: Option<bool>,
+    /// Whether what is said in threads may be said to it.
+    pub threads: Option<bool>,
 }
 
 impl GroupRule {
@@ -104,6 +107,7 @@ impl GroupRule {
             respond: by.respond.map_or(self.respond, |most| most.min(self.respond)),
             observe: self.observe && by.observe.unwrap_or(true),
             invites: self.invites && by.invites.unwrap_or(true),
+            threads: self.threads && by.threads.unwrap_or(true),
         }
     }
 }

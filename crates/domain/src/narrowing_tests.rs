@@ -55,13 +55,25 @@ proptest! {
         most in option::of(respond()),
         observe in any::<(bool, Option<bool>)>(),
         invites in any::<(bool, Option<bool>)>(),
+        threads in any::<(bool, Option<bool>)>(),
     ) {
-        let rule = GroupRule { respond: own, observe: observe.0, invites: invites.0 };
-        let by = GroupNarrowing { respond: most, observe: observe.1, invites: invites.1 };
+        let rule = GroupRule {
+            respond: own,
+            observe: observe.0,
+            invites: invites.0,
+            threads: threads.0,
+        };
+        let by = GroupNarrowing {
+            respond: most,
+            observe: observe.1,
+            invites: invites.1,
+            threads: threads.1,
+        };
         let left = rule.narrowed(by);
         prop_assert!(left.respond <= own && most.is_none_or(|most| left.respond <= most));
         prop_assert_eq!(left.observe, observe.0 && observe.1 != Some(false));
         prop_assert_eq!(left.invites, invites.0 && invites.1 != Some(false));
+        prop_assert_eq!(left.threads, threads.0 && threads.1 != Some(false));
         prop_assert_eq!(rule.narrowed(GroupNarrowing::default()), rule);
     }
 }

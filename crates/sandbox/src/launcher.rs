@@ -296,6 +296,11 @@ impl Drop for Process {
     }
 }
 
+/// Whether there is something at a place where a program was named.
+pub fn is_there(path: &Path) -> bool {
+    path.exists()
+}
+
 /// The shell of this machine that commands are run by: the richer one where there is one. Both
 /// are among what every child may execute.
 pub fn shell() -> Option<PathBuf> {

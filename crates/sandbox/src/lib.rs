@@ -36,7 +36,7 @@ pub use child::{Child, Exit, ExitOutcome, Finished, Limit};
 pub use error::Error;
 pub use examine::{Accounts, Attempt, AttemptVerdict, Examination, LayerReport};
 pub use helper::{helper_main, seen_by_all, shows};
-pub use launcher::{Helper, shell};
+pub use launcher::{Helper, is_there, shell};
 pub use output::{Capture, Captured, Pace};
 pub use ownership::give_to;
 pub use prepare::never_granted;

@@ -26,7 +26,7 @@ pub(crate) async fn all(shop: &Shop) -> Vec<ProviderTried> {
     let mut nowhere: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (id, entry) in &snapshot.agents {
         let AgentState::Ready(agent) = &entry.state else { continue };
-        for model in &agent.models.models {
+        for model in agent.models.models.iter().chain(agent.voice.models()) {
             match shop.link(agent, model) {
                 Ok(link) => {
                     let key = (link.provider.name().to_owned(), Arc::as_ptr(&link.provider).addr());

@@ -306,7 +306,9 @@ impl Reading<'_> {
             id: MessageId(id.into()),
             words,
             mentions_us: addressed || quoted.as_ref().is_some_and(|quoted| quoted.is_ours),
-            is_for_another: false,
+            // By custom a notice is what programs say, and answered by none: or two of them would
+            // never end.
+            is_for_another: kind == "m.notice",
             attachments: attachment.into_iter().collect(),
             quoted,
             group: None,

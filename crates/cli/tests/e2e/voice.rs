@@ -13,7 +13,7 @@ use crate::gateway::telegram::{ADA, Platform};
 use crate::support::*;
 use insula_testkit::sounds;
 use insula_testkit::strict::sound_server;
-use insula_testkit::telegram::{Draft, Where};
+use insula_testkit::telegram::{Draft, User, Where};
 use insula_testkit::upstream::{Seen, Upstream};
 use insula_world::World;
 use tokio::runtime::Runtime;
@@ -67,15 +67,15 @@ fn a_memo_on_telegram_is_heard_over_http_and_answered_by_voice() {
     // Who writes is answered in writing.
     platform.say(Where::Dm(ADA), "say in writing");
     platform.until(|sent| sent.text.contains("in writing"));
-    let shown = daemon.cli(&["sessions", "list", "main", "--json"]).ok().stdout;
-    assert!(!shown.is_empty());
     assert_eq!(server.seen("/audio/speech").len(), 1);
     let kinds = kinds(&home, "main");
     for kind in ["voice.heard", "voice.said"] {
         assert_eq!(kinds.iter().filter(|it| *it == kind).count(), 1, "{kind}: {kinds:?}");
     }
-    let usage = json(&home, &["usage"]).to_string();
-    assert!(usage.contains("sound/whisper-1") && usage.contains("sound/tts-1"), "{usage}");
+    // Three seconds of a memo, and twelve characters of an answer.
+    assert_eq!(json(&home, &["usage"])["total"]["usd"], 0.00048);
+    let found = daemon.cli(&["doctor"]).stdout;
+    assert!(found.contains("provider sound"), "{found}");
 }
 
 #[test]
@@ -85,12 +85,11 @@ fn programs_in_the_sandbox_hear_and_speak() {
     let hear = "test -r {file} && echo \"say $(wc -c < {file}) bytes, $(ls $(dirname {file}) | wc -l) file\"; test -e /etc/shadow && cat /etc/shadow; true";
     let speak = "cat > /dev/null; printf OggS; head -c 300 /dev/zero";
     let agents = format!(
-        "  main: {{default: true, access: {{allow: [\"telegram:42\"]}}, voice: {{hear: {{command: '{hear}'}}, speak: {{command: '{speak}'}}, reply: always}}}}\n  broken: {{access: {{allow: [\"telegram:42\"]}}, voice: {{hear: {{command: 'cat {{file}} >/dev/null; echo the-complaint >&2; exit 3'}}}}}}\n"
+        "  main: {{default: true, access: {{allow: [\"telegram:42\"]}}, voice: {{hear: {{command: '{hear}'}}, speak: {{command: '{speak}'}}, reply: always}}}}\n  broken: {{access: {{allow: [\"telegram:43\"]}}, voice: {{hear: {{command: 'cat {{file}} >/dev/null; echo the-complaint >&2; exit 3'}}}}}}\n"
     );
-    let bindings =
-        "  - {agent: broken, telegram: {account: bob}}\n  - {agent: main, telegram: \"*\"}\n";
+    let bindings = "  - {agent: broken, telegram: \"43\"}\n  - {agent: main, telegram: \"*\"}\n";
     let home = platform.home(&agents, bindings);
-    let _daemon = start(&home);
+    let daemon = start(&home);
     let memo = Draft::new(&platform.ann, "").voice(sounds::OPUS);
     platform.telegram.say(Where::Dm(ADA), &memo);
     let expected = format!("{} bytes, 1 file", sounds::OPUS.len());
@@ -99,4 +98,15 @@ fn programs_in_the_sandbox_hear_and_speak() {
     let spoken = platform.until(|sent| sent.file.is_some());
     let (name, content) = spoken.file.unwrap();
     assert_eq!((&*name, content.len()), ("voice.ogg", 304));
+    // What a program complains about is for its operator; the model is told that it failed.
+    let bob = User::new(43, "Bob");
+    platform.telegram.say(Where::Dm(ADA), &Draft::new(&bob, "").voice(sounds::OPUS));
+    platform.until(|sent| sent.chat == 43);
+    let sessions = json(&home, &["sessions", "list", "broken"]);
+    let id = sessions[0]["id"].to_string();
+    let shown = daemon.cli(&["sessions", "show", "broken", &id]).ok().stdout;
+    assert!(shown.contains("the program that hears failed"), "{shown}");
+    assert!(!shown.contains("the-complaint"), "{shown}");
+    let found = daemon.cli(&["doctor"]).stdout;
+    assert!(found.contains("/cat is there; run for broken, main"), "{found}");
 }

@@ -29,6 +29,7 @@ impl Reader<'_> {
             },
             observe: switch(self, "group.observe", usual.group.observe),
             invites: switch(self, "group.invites", usual.group.invites),
+            threads: switch(self, "group.threads", usual.group.threads),
         };
         let burst = self.wait("sessions.burst").unwrap_or(usual.burst);
         let quiet = self.wait("sessions.quiet").unwrap_or(usual.quiet);

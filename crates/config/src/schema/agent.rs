@@ -605,5 +605,11 @@ static GROUP: Object = Object {
             .default("`mention`"),
         Field::new("observe", Bool, "Whether it reads along without answering.").default("false"),
         Field::new("invites", Bool, "Whether allowed people may add it to groups.").default("true"),
+        Field::new(
+            "threads",
+            Bool,
+            "With `respond: mention`: whether what is said in a thread or topic where it has answered is said to it, without a mention.",
+        )
+        .default("false"),
     ],
 };

@@ -44,6 +44,11 @@ static LESS_IN_GROUPS: Object = Object {
         Field::new("respond", Choice(&["mention", "all", "never"]), "When it answers, at most."),
         Field::new("observe", Bool, "Whether it may read along without answering."),
         Field::new("invites", Bool, "Whether allowed people may add it to groups."),
+        Field::new(
+            "threads",
+            Bool,
+            "Whether what is said in a thread where it has answered may be said to it.",
+        ),
     ],
 };
 

@@ -8,13 +8,16 @@ use crate::tenant;
 use insula_channel::{AttachmentKind, Envelope, Happening, Message};
 use insula_domain::{Address, Asker, Handling};
 use insula_registry::AgentContext;
-use insula_registry::access::{Access, AdmittedSender, InboundOutcome};
-use insula_store::StoreError;
+use insula_registry::access::{AdmittedSender, InboundOutcome};
+use insula_store::{Role, SessionRef, StoreError, Window};
 use std::sync::Arc;
 
 /// What somebody is told who presses a button and may not talk to the agent: whoever sees the
 /// button knows that there is one. Nobody else reads it.
 const NOT_YOURS: &str = "this button is not for you";
+
+/// How much of a thread is looked through for words of the agent's own.
+const LAST_SAID: Window = Window { messages: 64, bytes: 1024 * 1024 };
 
 /// Somebody who may talk to an agent.
 pub(super) struct Admitted {
@@ -32,18 +35,6 @@ pub(super) enum Concern {
     Others,
     /// Whoever said it may not talk to it.
     Stranger,
-}
-
-/// What becomes of a message of somebody who may talk: whether the agent was addressed decides,
-/// and speaking to a bot's chat is addressing it.
-pub(super) fn handling(
-    access: &Access,
-    agent: &AgentContext,
-    address: &Address,
-    message: &Message,
-) -> Handling {
-    let is_voice = message.attachments.iter().any(|it| it.kind == AttachmentKind::Voice);
-    access.group_rule(agent, address).handling(address.chat_type, message.mentions_us || is_voice)
 }
 
 /// Whether an event concerns an agent at all.
@@ -73,6 +64,37 @@ pub(super) fn concern(
 }
 
 impl Ingress {
+    /// What becomes of a message of somebody who may talk: whether the agent was addressed decides,
+    /// and speaking to a bot's chat is addressing it.
+    pub(super) async fn handling(
+        &self,
+        agent: &AgentContext,
+        address: &Address,
+        message: &Message,
+    ) -> Result<Handling, StoreError> {
+        let rule = self.access.group_rule(agent, address);
+        let is_voice = message.attachments.iter().any(|it| it.kind == AttachmentKind::Voice);
+        let mut is_addressed = message.mentions_us || is_voice;
+        if address.topic.is_some() && rule.asks_of_threads(address.chat_type, is_addressed) {
+            is_addressed = self.has_answered(agent, address).await?;
+        }
+        Ok(rule.handling(address.chat_type, is_addressed))
+    }
+
+    /// Whether an agent has said something lately where somebody speaks.
+    async fn has_answered(
+        &self,
+        agent: &AgentContext,
+        address: &Address,
+    ) -> Result<bool, StoreError> {
+        let key = agent.session_key(address).to_string();
+        let Some(session) = agent.store.session(SessionRef::Key(key.into())).await? else {
+            return Ok(false);
+        };
+        let last = agent.store.messages_tail(session.id, LAST_SAID).await?;
+        Ok(last.iter().any(|it| it.role == Role::Assistant))
+    }
+
     /// Who caused an event; `None` where they may not talk to the agent.
     pub(super) async fn admit(
         &self,
@@ -80,10 +102,6 @@ impl Ingress {
         envelope: &Envelope,
     ) -> Result<Option<Admitted>, StoreError> {
         let Envelope { address, sender, what, .. } = envelope;
-        let handling = match what {
-            Happening::Said(message) => handling(&self.access, agent, address, message),
-            _ => Handling::Answer,
-        };
         // What happens to our account, or to a chat as a whole, is the platform's word.
         let caller = match what {
             Happening::Removed | Happening::Moved(_) | Happening::Deleted(_) => {
@@ -94,7 +112,12 @@ impl Ingress {
                 self.access.admit(agent, asker).await?
             }
         };
-        Ok(caller.map(|caller| Admitted { caller, handling }))
+        let Some(caller) = caller else { return Ok(None) };
+        let handling = match what {
+            Happening::Said(message) => self.handling(agent, address, message).await?,
+            _ => Handling::Answer,
+        };
+        Ok(Some(Admitted { caller, handling }))
     }
 
     /// Leaves something alone that does not concern an agent.

@@ -2,9 +2,8 @@
 //! to the model where it can look at pictures, and named by path otherwise.
 
 use super::Ingress;
-use super::stored::StoredMessage;
-use super::words::{name, note, size};
-use super::{hearing, stored};
+use super::stored::{StoredHeard, StoredMessage};
+use super::words::{self, name, note, size};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
@@ -76,9 +75,9 @@ fn kind(kind: AttachmentKind) -> &'static str {
 }
 
 /// The parts that tell the model of something said by voice.
-fn heard(heard: &stored::StoredHeard) -> impl Iterator<Item = Part> {
-    let file = hearing::told_of_file(heard).map(|it| note(&it));
-    std::iter::once(hearing::told(heard)).chain(file).map(Part::Beside)
+fn heard(heard: &StoredHeard) -> impl Iterator<Item = Part> {
+    let file = words::recording(heard).map(|it| note(&it));
+    std::iter::once(words::heard(heard)).chain(file).map(Part::Beside)
 }
 
 impl Ingress {

@@ -2,14 +2,13 @@
 //! brought them, so that nobody hears, or pays for, one of them twice.
 
 use super::stored::{StoredAttachment, StoredHeard, StoredMessage};
-use super::words::{name, plain, size};
 use super::{Ingress, attachments};
 use insula_channel::AttachmentKind;
 use insula_domain::sound::{self, SoundKind};
 use insula_domain::{AgentId, SessionKey, UserId};
 use insula_registry::AgentContext;
 use insula_store::{AgentCommand, IngressCommand, StoreError};
-use insula_turns::voice::{Memo, NotHeard, spoken_note};
+use insula_turns::voice::Memo;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -63,32 +62,6 @@ impl HearingAside {
 
 fn is_unheard(attachment: &StoredAttachment) -> bool {
     attachment.kind() == AttachmentKind::Voice && attachment.heard.is_none()
-}
-
-/// What a model is told of something said by voice.
-pub(super) fn told(heard: &StoredHeard) -> String {
-    let long = match heard.seconds {
-        Some(1) => ", 1 second long".to_owned(),
-        Some(seconds) => format!(", {seconds} seconds long"),
-        None => String::new(),
-    };
-    match (&heard.text, &heard.why) {
-        (Some(text), _) => {
-            let head = spoken_note(&format!(
-                "{long}, as a program wrote it down, which may have misheard:"
-            ));
-            format!("{head}\n{}\n{}", plain(text), super::words::note("end of that"))
-        }
-        (None, Some(why)) => spoken_note(&format!("{long}; what it says is not known: {why}")),
-        (None, None) => spoken_note(&format!("{long}; what it says is not known")),
-    }
-}
-
-/// Where a memo is kept, as the model is told of other files.
-pub(super) fn told_of_file(heard: &StoredHeard) -> Option<String> {
-    let path = heard.path.as_deref()?;
-    let (media_type, size) = (name(&heard.media_type), size(heard.bytes));
-    Some(format!("the recording, {media_type}, {size}, is in {path}"))
 }
 
 impl Ingress {
@@ -189,9 +162,4 @@ impl Ingress {
             () = self.world.clock.sleep(ASIDE_WAIT) => {}
         }
     }
-}
-
-/// What a model is told of a memo that nobody was asked about.
-pub(super) fn told_unheard() -> String {
-    spoken_note(&format!("; {}", NotHeard::Nobody))
 }

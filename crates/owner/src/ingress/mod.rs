@@ -335,7 +335,7 @@ impl Ingress {
             self.acknowledge(envelope, press, "I am paused at the moment").await;
         }
         let Happening::Said(message) = &envelope.what else { return Ok(false) };
-        let handling = admission::handling(&self.access, agent, &envelope.address, message);
+        let handling = self.handling(agent, &envelope.address, message).await?;
         let is_ours = handling == Handling::Answer;
         if !is_ours || message.is_for_another {
             return Ok(false);

@@ -4,14 +4,14 @@
 //! people or platforms wrote by the time it stands here, so nobody can put words into our
 //! mouth: no text and no display name can pass for another sender.
 
-use super::hearing;
-use super::stored::StoredMessage;
+use super::stored::{StoredHeard, StoredMessage};
 use insula_channel::AttachmentKind;
 use insula_domain::marks::{CLOSE, OPEN};
 pub(super) use insula_domain::marks::{note, plain};
 use insula_domain::words::{Foreign, Piece, WordSource};
 use insula_domain::{Integrity, Source, SourceKind};
 use insula_store::Part;
+use insula_turns::voice::{NotHeard, spoken_note};
 
 /// Longest name of somebody or something, in characters.
 const NAME_CHARS_MAX: usize = 64;
@@ -138,6 +138,37 @@ fn line(text: &str) -> String {
     words.chars().filter(is_shown).take(LINE_CHARS_MAX).collect::<String>().trim().to_owned()
 }
 
+/// What a model is told of something said by voice.
+pub(super) fn heard(heard: &StoredHeard) -> String {
+    let long = match heard.seconds {
+        Some(1) => ", 1 second long".to_owned(),
+        Some(seconds) => format!(", {seconds} seconds long"),
+        None => String::new(),
+    };
+    match (&heard.text, &heard.why) {
+        (Some(text), _) => {
+            let head = spoken_note(&format!(
+                "{long}, as a program wrote it down, which may have misheard:"
+            ));
+            format!("{head}\n{}\n{}", plain(text), note("end of that"))
+        }
+        (None, Some(why)) => spoken_note(&format!("{long}; what it says is not known: {why}")),
+        (None, None) => spoken_note(&format!("{long}; what it says is not known")),
+    }
+}
+
+/// Where a memo is kept, as the model is told of other files.
+pub(super) fn recording(heard: &StoredHeard) -> Option<String> {
+    let path = heard.path.as_deref()?;
+    let (media_type, size) = (name(&heard.media_type), size(heard.bytes));
+    Some(format!("the recording, {media_type}, {size}, is in {path}"))
+}
+
+/// What a model is told of a memo that nobody was asked about.
+fn unheard() -> String {
+    spoken_note(&format!("; {}", NotHeard::Nobody))
+}
+
 /// All that messages say, for a model that is only told of it.
 fn whole(message: &StoredMessage) -> String {
     let pieces = message.words.pieces().iter().map(|piece| match piece {
@@ -146,10 +177,8 @@ fn whole(message: &StoredMessage) -> String {
     });
     let has_transcript = message.has_transcript();
     let spoken = message.attachments.iter().filter_map(|it| match &it.heard {
-        Some(heard) => Some(hearing::told(heard)),
-        None if it.kind() == AttachmentKind::Voice && !has_transcript => {
-            Some(hearing::told_unheard())
-        }
+        Some(it) => Some(heard(it)),
+        None if it.kind() == AttachmentKind::Voice && !has_transcript => Some(unheard()),
         None => None,
     });
     pieces.chain(spoken).collect::<Vec<_>>().join("\n")

@@ -137,7 +137,8 @@ async fn what_people_do_in_rooms_becomes_envelopes() {
     );
     bob.send_kind(&room, "m.room.encrypted", &json!({ "algorithm": "m.megolm.v1.aes-sha2" }));
     let id = bob.send(&room, &json!({ "msgtype": "m.notice", "body": "beep" }));
-    assert!(kept.event(&id).await.sender.is_bot);
+    let notice = kept.event(&id).await;
+    assert!(notice.sender.is_bot && said(&notice).is_for_another, "no program answers it");
     assert!(kept.all().iter().all(|it| it.address.user.as_ref().unwrap().as_str() != bot.id));
     let missing = matrix.identify().await.unwrap().missing;
     assert!(missing.len() == 1 && missing[0].contains(&room), "{missing:?}");

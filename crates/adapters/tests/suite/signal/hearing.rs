@@ -1,7 +1,7 @@
 //! The way in: streams that fall silent, break and are told of others' messages.
 
-use crate::signal::support::{GROUP, Listening, OTHER, OURS, Tray, bench};
-use insula_channel::{AttachmentKind, ConnectFault, Cursor, Happening};
+use crate::signal::support::{GROUP, Listening, OTHER, OURS, Tray, bench, body, post};
+use insula_channel::{AttachmentKind, ConnectFault, Cursor, Happening, Vote};
 use insula_testkit::signal::{Draft, Trouble, User, Where};
 use serde_json::json;
 
@@ -252,5 +252,30 @@ async fn the_account_is_called_as_the_settings_say() {
     let listening = Listening::start(&bench.adapter_of("main", OURS, Some("Ada of Insula")), &tray);
     bench.platform.until(|platform| (platform.streams() == 2).then_some(())).await;
     assert_eq!(bench.platform.asked_for("updateProfile").len(), 1, "it has the name already");
+    listening.stop().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_thumb_on_something_we_said_names_it_as_we_do() {
+    let bench = bench().await;
+    let adapter = bench.adapter();
+    let posted = adapter.post(&post(bench.dm(), body("may I?"))).await.unwrap();
+    let sent: i64 = posted.message.0.parse().unwrap();
+    let tray = Tray::new(None);
+    let listening = Listening::start(&adapter, &tray);
+    for author in [&bench.us.uuid, &bench.ann.uuid] {
+        let sign = json!({"emoji": "\u{1f44d}\u{1f3fd}", "targetAuthorUuid": author,
+            "targetSentTimestamp": sent, "isRemove": false});
+        let draft = Draft::new(&bench.ann, "").with(json!({ "reaction": sign }));
+        bench.platform.say(Where::Dm(OURS), &draft);
+    }
+    let all = tray.until(2).await;
+    let [Happening::Reacted(ours), Happening::Reacted(theirs)] = [&all[0].what, &all[1].what]
+    else {
+        panic!("{all:?}")
+    };
+    assert_eq!((&ours.message, ours.vote()), (&posted.message, Some(Vote::Yes)));
+    // What somebody else said at the same moment is another message.
+    assert_ne!(theirs.message, posted.message);
     listening.stop().await.unwrap();
 }

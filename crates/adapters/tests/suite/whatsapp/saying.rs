@@ -5,6 +5,7 @@ use crate::whatsapp::support::{ANN, ann, bench, body, post};
 use bytes::Bytes;
 use insula_channel::{
     AttachmentKind, Body, Button, FetchError, File, Happening, MessageId, OwnSign, Post, PostError,
+    Vote,
 };
 use insula_testkit::sounds;
 use insula_testkit::whatsapp::Trouble;
@@ -239,4 +240,17 @@ async fn an_answer_cut_anywhere_is_uncertain_and_never_a_refusal() {
         let error = adapter.post(&post(&format!("k{cut}"), body("x"))).await.unwrap_err();
         assert!(matches!(error, PostError::Uncertain { .. }), "{cut}: {error:?}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_thumb_on_something_we_said_names_it_as_we_do() {
+    let bench = bench().await;
+    let (adapter, tray) = (bench.adapter(), Tray::new(None));
+    let posted = adapter.post(&post("k", body("may I?"))).await.unwrap();
+    let sign = json!({"from": ANN, "id": "wamid.r", "timestamp": bench.now().to_string(),
+        "type": "reaction", "reaction": {"message_id": &*posted.message.0, "emoji": "\u{1f44e}"}});
+    bench.say(&adapter, &tray, &[sign]).await;
+    let heard = tray.envelopes();
+    let Happening::Reacted(sign) = &heard[0].what else { panic!("{heard:?}") };
+    assert_eq!((&sign.message, sign.vote()), (&posted.message, Some(Vote::No)));
 }

@@ -52,6 +52,53 @@ async fn it_answers_when_it_is_addressed() {
 }
 
 #[tokio::test]
+async fn what_is_said_in_a_thread_where_it_has_answered_is_said_to_it_where_it_wants_that() {
+    for (rule, follows) in
+        [("threads: true", true), ("", false), ("threads: true, respond: never", false)]
+    {
+        let fixture = open_fixture(&config(rule)).await;
+        let thread = group("-100", "1").topic("7");
+        fixture.say(&thread, "among ourselves").await;
+        assert_eq!(fixture.asked(), 0, "{rule}: it has said nothing here yet");
+        fixture.mention(&thread, "what do you say").await;
+        if rule.contains("never") {
+            assert_eq!(fixture.asked(), 0, "{rule}");
+            continue;
+        }
+        fixture.posts(1).await;
+        // Whoever goes on there speaks to it: the same person, and another one.
+        for (from, count) in [(thread.clone(), 2), (group("-100", "2").topic("7"), 3)] {
+            fixture.say(&from, "and then").await;
+            if follows {
+                fixture.posts(count).await;
+            }
+        }
+        assert_eq!(fixture.asked(), if follows { 3 } else { 1 }, "{rule}");
+        // Another thread, and the chat around it, are others.
+        fixture.say(&group("-100", "1").topic("8"), "elsewhere").await;
+        fixture.say(&group("-100", "1"), "elsewhere").await;
+        assert_eq!(fixture.asked(), if follows { 3 } else { 1 }, "{rule}");
+    }
+}
+
+#[tokio::test]
+async fn a_way_in_may_take_the_threads_away() {
+    let config = "agents:\n  a: {default: true, access: {allow: ['telegram:*']}, group: {threads: true}}\nbindings:\n  - {agent: a, telegram: '-100', group: {threads: false}}\n  - {agent: a, telegram: '*'}\n";
+    let fixture = open_fixture(config).await;
+    for (chat, asked) in [("-100", 1), ("-200", 3)] {
+        let thread = group(chat, "1").topic("7");
+        let before = fixture.posted().len();
+        fixture.mention(&thread, "hello").await;
+        fixture.posts(before + 1).await;
+        fixture.say(&thread, "and then").await;
+        if chat == "-200" {
+            fixture.posts(before + 2).await;
+        }
+        assert_eq!(fixture.asked(), asked, "{chat}");
+    }
+}
+
+#[tokio::test]
 async fn respond_all_and_never() {
     let all = open_fixture(&config("respond: all")).await;
     assert!(all.ask(&group("-100", "1"), "hello").await.contains("hello"));
