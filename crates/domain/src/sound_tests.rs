@@ -1,3 +1,5 @@
+//! Real recordings, what is none, and files that lie.
+
 use super::*;
 use proptest::prelude::*;
 
