@@ -90,7 +90,7 @@ fn of_key(key: &str) -> Option<Kind> {
         "workspace" | "files" => Kind::File,
         "sandbox" | "env" | "isolation" => Kind::Process,
         "secrets" | "providers" => Kind::Secret,
-        "tools" | "toolsets" | "skills" | "web" | "images" | "hooks" => Kind::Tool,
+        "tools" | "toolsets" | "skills" | "web" | "images" | "voice" | "hooks" => Kind::Tool,
         "mcp_servers" => Kind::McpServer,
         "sessions"
         | "subagents"

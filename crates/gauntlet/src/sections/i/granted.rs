@@ -93,6 +93,7 @@ pub const KEYS: &[(&str, Key)] = &[
     ("tools.rules", Grants("rules")),
     ("tools", Grants("tools")),
     ("toolsets", Grants("tools")),
+    ("voice", Unprobed("memos come by platforms; a test of voice takes people away who are heard")),
     ("web", Grants("search")),
     ("workspace.scope", Unprobed("which folder a conversation has; made when its turn begins")),
     ("workspace", Grants("workspace")),
