@@ -74,7 +74,10 @@ pub(crate) fn open(
     Ok(Some(db))
 }
 
-/// An empty database of the latest version, as the bytes of its file.
+/// An empty database of the latest version, as the bytes of its file, once one was needed.
+#[derive(Default)]
+pub(crate) struct Blank(OnceLock<Box<[u8]>>);
+
 fn blank(format: &Format) -> Result<Box<[u8]>> {
     let name = Path::new(":memory:");
     let explained = |error: rusqlite::Error| super::sql::explain(name, &error);
@@ -90,17 +93,17 @@ fn blank(format: &Format) -> Result<Box<[u8]>> {
 
 /// Begins a file that is not there yet with all its tables: making them one by one takes as long
 /// as a hundred commits, and is done once for all files of a format.
-pub(crate) fn begin(file: &Path, format: &Format, blanks: &OnceLock<Box<[u8]>>) -> Result<()> {
+pub(crate) fn begin(file: &Path, format: &Format, kept: &Blank) -> Result<()> {
     // What stands in a log that was left behind would be written into the new file; SQLite throws
     // it away where the file is empty.
     if files::exists(file)? || files::exists(&log_of(file))? {
         return Ok(());
     }
-    let bytes = match blanks.get() {
+    let bytes = match kept.0.get() {
         Some(bytes) => bytes,
         None => {
             let made = blank(format)?;
-            blanks.get_or_init(|| made)
+            kept.0.get_or_init(|| made)
         }
     };
     files::write_atomically(file, bytes)

@@ -7,7 +7,7 @@ use super::audit;
 use super::daemon::DaemonFile;
 use super::group::CommitQueue;
 use super::jobs;
-use super::open::{self, Absent};
+use super::open::{self, Absent, Blank};
 use super::outbox;
 use super::reindex;
 use super::schema;
@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 use tokio::sync::{Notify, OwnedMutexGuard, Semaphore};
 
@@ -50,7 +50,7 @@ pub(crate) struct Pool {
     open: Arc<OpenSet>,
     pub(crate) visits: Visits<Arc<Slot>>,
     /// What a new file begins as, once one was needed.
-    blanks: Arc<OnceLock<Box<[u8]>>>,
+    blank: Arc<Blank>,
     uses: AtomicU64,
     closed: AtomicBool,
 }
@@ -213,7 +213,7 @@ impl Pool {
             incarnations: AtomicU64::new(0),
             open,
             visits: Visits::default(),
-            blanks: Arc::default(),
+            blank: Arc::default(),
             uses: AtomicU64::new(0),
             closed: AtomicBool::new(false),
         }
@@ -303,10 +303,10 @@ impl Pool {
         let path = self.path(&slot.id);
         let chain = self.chain_of(&slot.id);
         let durability = self.options.durability;
-        let blanks = self.blanks.clone();
+        let blank = self.blank.clone();
         let job = move || -> Result<Option<SlotGuard>> {
             if absent == Absent::Create {
-                open::begin(&path, &schema::AGENT, &blanks)?;
+                open::begin(&path, &schema::AGENT, &blank)?;
             }
             let Some(mut db) = open::open(&path, &schema::AGENT, durability, absent)? else {
                 return Ok(None);

@@ -7,7 +7,7 @@
 )]
 
 use super::audit;
-use super::open::{Absent, begin, open};
+use super::open::{Absent, Blank, begin, open};
 use super::schema::AGENT;
 use super::sql::Db;
 use crate::chain::{Anchor, Anchored, Chain, Head};
@@ -424,7 +424,7 @@ fn shape(path: &std::path::Path) -> (Vec<(String, String)>, Vec<i64>) {
 #[test]
 fn a_file_begun_as_a_copy_is_as_one_made_step_by_step() {
     let home = tempfile::tempdir().unwrap();
-    let blanks = std::sync::OnceLock::new();
+    let blanks = Blank::default();
     let (copied, made) = (home.path().join("copied.db"), home.path().join("made.db"));
     begin(&copied, &AGENT, &blanks).unwrap();
     assert!(std::fs::metadata(&copied).unwrap().len() > 4_096);

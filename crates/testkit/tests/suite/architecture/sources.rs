@@ -74,6 +74,7 @@ const STATICS: &[(&str, &str)] = &[
     ("adapters/src/others.rs", "no static: a cell of one gateway's, filled once it has accounts"),
     ("domain/src/expr/mod.rs", "the functions of expressions: made once, the same for everybody"),
     ("domain/src/scan/words.rs", "the phrases of the scanner, taken apart once"),
+    ("store/src/sqlite/open.rs", "no static: an empty database, made once a store"),
     ("turns/src/facts.rs", "no static: what the rules about one call ask for, made once"),
     ("testkit/src/synapse/server.rs", "which ports the homeservers of one test run have had"),
 ];
