@@ -197,7 +197,9 @@ impl Api {
             return Err(strange());
         }
         let base = url.split('?').next().unwrap_or_default().trim_end_matches('/');
-        let uri = format!("{base}/?v=10&encoding=json").parse().map_err(|_| strange())?;
+        // Discord's own has no path; who plays it may have one, which stays as it is.
+        let path = if uri.path() == "/" { "/" } else { "" };
+        let uri = format!("{base}{path}?v=10&encoding=json").parse().map_err(|_| strange())?;
         let limits = SocketLimits {
             frame_len_max: FRAME_LEN_MAX,
             message_len_max: FRAME_LEN_MAX,
