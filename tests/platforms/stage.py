@@ -103,7 +103,7 @@ def request(url, body=None, headers=None):
     """Status and body of an answer."""
     data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
     asked = urllib.request.Request(url, data=data, headers=headers or {})
-    if data is not None:
+    if data is not None and not asked.has_header("Content-type"):
         asked.add_header("Content-Type", "application/json")
     try:
         with OPENER.open(asked, timeout=30) as answer:
