@@ -181,10 +181,7 @@ pub fn router(state: Api) -> Router {
         .route("/agents/{id}/sessions/{session}", get(sessions::show))
         .route("/agents/{id}/sessions/{session}", delete(sessions::forget))
         .route("/agents/{id}/sessions/{session}/parts", get(parts::parts))
-        .route(
-            "/agents/{id}/sessions/{session}/files/{message}/{part}",
-            get(downloads::of_session),
-        )
+        .route("/agents/{id}/sessions/{session}/files/{message}/{part}", get(downloads::of_session))
         .route("/sessions/search", get(sessions::search_all))
         .route("/agents/{id}/turns", get(turns::list))
         .route("/agents/{id}/turns/{turn}", get(turns::show))
