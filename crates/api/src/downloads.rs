@@ -20,7 +20,7 @@ use insula_store::{MessageSeq, Part, Role, Session};
 use insula_tools::pictures::PictureKind;
 
 /// Where a file is: the agent, the conversation, the message, the part of it.
-type FilePath = Path<(String, String, u64, usize)>;
+type FilePath = Path<(String, String, String, String)>;
 
 fn missing() -> ApiError {
     let message = "there is no such file in this conversation, or it is not kept any more";
@@ -29,7 +29,7 @@ fn missing() -> ApiError {
 
 /// A file of a conversation.
 #[utoipa::path(get, path = "/api/agents/{id}/sessions/{session}/files/{message}/{part}",
-    params(("id" = String, Path), ("session" = String, Path), ("message" = u64, Path), ("part" = usize, Path)),
+    params(("id" = String, Path), ("session" = String, Path), ("message" = String, Path), ("part" = String, Path)),
     responses((status = 200, body = Vec<u8>), (status = 404, body = ErrorBody)), security(("token" = [])))]
 pub async fn of_session(
     State(api): State<Api>,
@@ -39,12 +39,12 @@ pub async fn of_session(
     let agent = kept(&api, &id)?;
     let numbers = Numbers::of(&caller, &agent.store);
     let found = sessions::find(&numbers, &agent, &session).await?;
-    file(&api, &agent, &found, (message, part), |_| true).await
+    file(&api, &agent, &found, (&message, &part), |_| true).await
 }
 
 /// A file of one of the caller's conversations.
 #[utoipa::path(get, path = "/api/agents/{id}/conversations/{conversation}/files/{message}/{part}",
-    params(("id" = String, Path), ("conversation" = String, Path), ("message" = u64, Path), ("part" = usize, Path)),
+    params(("id" = String, Path), ("conversation" = String, Path), ("message" = String, Path), ("part" = String, Path)),
     responses((status = 200, body = Vec<u8>), (status = 404, body = ErrorBody)), security(("token" = [])))]
 pub async fn of_conversation(
     State(api): State<Api>,
@@ -58,16 +58,19 @@ pub async fn of_conversation(
     // What tools said is for who may look into the agent.
     let reads = caller.may(&agent.id, Verb::Read);
     let is_told = |role| reads || matches!(role, Role::User | Role::Assistant);
-    file(&api, &agent, &session, (message, part), is_told).await
+    file(&api, &agent, &session, (&message, &part), is_told).await
 }
 
 async fn file(
     api: &Api,
     agent: &AgentContext,
     session: &Session,
-    (message, part): (u64, usize),
+    (message, part): (&str, &str),
     is_told: impl Fn(Role) -> bool,
 ) -> Result<Response, ApiError> {
+    // What is no number is the place of nothing.
+    let message: u64 = message.parse().map_err(|_| missing())?;
+    let part: usize = part.parse().map_err(|_| missing())?;
     let after = MessageSeq(message.saturating_add(1));
     let found = agent.store.messages_before(session.id, after, 1).await?;
     let found = found.first().filter(|it| it.seq.0 == message && is_told(it.role));

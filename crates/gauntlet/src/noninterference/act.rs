@@ -2,7 +2,7 @@
 //! daemon would.
 
 use super::cast;
-use super::looks::{get, look};
+use super::looks::get;
 use super::pages;
 use super::stage::{OPERATOR, Open, Stage};
 use super::stranger;
@@ -90,7 +90,7 @@ pub async fn perform_other(stage: &Stage, open: &Open, who: usize, step: Step) -
     }
     if step == Step::Look {
         let _ = open.daemon.create_token([id].into(), Verb::ALL.into(), None, &OPERATOR).await;
-        return get(open, open.admin.reveal(), "/api/agents").await;
+        return get(&open.router, open.admin.reveal(), "/api/agents").await;
     }
     perform(stage, open, &other.id, &step).await
 }
@@ -271,7 +271,7 @@ pub async fn perform(stage: &Stage, open: &Open, name: &str, step: &Step) -> Str
         }
         Step::Configure(version) => configure(stage, open, name, *version).await,
         Step::Secret(version) => secret(open, &id, *version).await,
-        Step::Look => look(stage, open).await,
+        Step::Look => stage.look(open).await,
         Step::Enter(which) => {
             let frame = json!({ "type": "join", "room": room(name, *which) });
             on_page(stage, open, &id, &frame).await

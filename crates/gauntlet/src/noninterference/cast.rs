@@ -11,6 +11,10 @@ pub const WATCHED: &str = "b";
 /// The board that all others share.
 pub const SHARED_BOARD: &str = "commons";
 
+/// An agent that is there in every run and never does anything: the one that is watched may tell it
+/// things, so that what links it has can be seen in what it is refused.
+const QUIET: &str = "quiet";
+
 /// The version of an agent whose file is wrong.
 const FAILS: u8 = 7;
 
@@ -59,22 +63,19 @@ pub fn shared_file(others: &[&Other], host: Option<&str>) -> String {
         let all: Vec<String> = known.iter().map(|id| format!("{id}: manage")).collect();
         let _ = writeln!(text, "  {SHARED_BOARD}: {{agents: {{{}}}}}", all.join(", "));
     }
-    let here: Vec<&&Other> = others.iter().filter(|other| other.is_in_shared_file).collect();
-    if !here.is_empty() {
-        text.push_str("agents:\n");
-        for other in here {
-            let _ = writeln!(text, "  {}:", other.id);
-            for line in agent_file(&other.id, other.version).lines() {
-                let _ = writeln!(text, "    {line}");
-            }
-            // One that fails has nothing that links could be added to.
-            let to = known.iter().filter(|id| **id != other.id && other.version != FAILS);
-            let links: Vec<String> = to
-                .flat_map(|id| ["ask", "notify"].map(|kind| format!("{{to: {id}, as: {kind}}}")))
-                .collect();
-            if !links.is_empty() {
-                let _ = writeln!(text, "    links: [{}]", links.join(", "));
-            }
+    let _ = writeln!(text, "agents:\n  {QUIET}: {{model: p-{WATCHED}/gpt-4o, tools: [todo]}}");
+    for other in others.iter().filter(|other| other.is_in_shared_file) {
+        let _ = writeln!(text, "  {}:", other.id);
+        for line in agent_file(&other.id, other.version).lines() {
+            let _ = writeln!(text, "    {line}");
+        }
+        // One that fails has nothing that links could be added to.
+        let to = known.iter().filter(|id| **id != other.id && other.version != FAILS);
+        let links: Vec<String> = to
+            .flat_map(|id| ["ask", "notify"].map(|kind| format!("{{to: {id}, as: {kind}}}")))
+            .collect();
+        if !links.is_empty() {
+            let _ = writeln!(text, "    links: [{}]", links.join(", "));
         }
     }
     text
@@ -150,7 +151,10 @@ pub fn agent_file(id: &str, version: u8) -> String {
         1 => "{trusted: ['mcp:desk']}",
         _ => BALANCED,
     };
-    let jobs = jobs(id, version);
+    let mut jobs = jobs(id, version);
+    if is_watched {
+        let _ = write!(jobs, "\nlinks: [{{to: {QUIET}, as: notify}}]");
+    }
     let default = if is_watched || version != 2 { "default: false" } else { "default: true" };
     format!(
         "name: The {id}

@@ -2,7 +2,8 @@
 //! answers at once, and what the lists lead to.
 
 use super::cast;
-use super::stage::{Open, Stage};
+use super::observe::Observed;
+use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{Request, header};
 use serde_json::Value;
@@ -87,39 +88,46 @@ const FOLLOWED: [(&str, &str, &[&str]); 6] = [
     (
         "/api/agents/b/sessions",
         "/0/id",
-        &["/api/agents/b/sessions/{}", "/api/agents/b/sessions/{}/parts"],
+        &[
+            "/api/agents/b/sessions/{}",
+            "/api/agents/b/sessions/{}/parts",
+            "/api/agents/b/sessions/{}/files/1/0",
+        ],
     ),
     ("/api/agents/b/turns", "/0/id", &["/api/agents/b/turns/{}", "/api/agents/b/turns/{}/shown"]),
-    ("/api/agents/b/conversations", "/0/id", &["/api/agents/b/conversations/{}"]),
+    (
+        "/api/agents/b/conversations",
+        "/0/id",
+        &["/api/agents/b/conversations/{}", "/api/agents/b/conversations/{}/files/1/0"],
+    ),
     ("/api/agents/b/memory", "/0/id", &["/api/agents/b/memory/{}"]),
     ("/api/agents/b/jobs", "/0/name", &["/api/agents/b/jobs/{}"]),
     ("/api/boards/commons/cards", "/0/id", &["/api/boards/commons/cards/{}"]),
 ];
 
 /// What a path answers, as it is noted.
-pub async fn get(open: &Open, token: &str, path: &str) -> String {
-    let (status, text) = ask(open, token, path).await;
+pub async fn get(router: &Router, token: &str, path: &str) -> String {
+    let (status, text) = ask(router, token, path).await;
     format!("{path}: {status} {text}")
 }
 
-async fn ask(open: &Open, token: &str, path: &str) -> (String, String) {
+async fn ask(router: &Router, token: &str, path: &str) -> (String, String) {
     let request = Request::get(path)
         .header(header::AUTHORIZATION, format!("Bearer {token}"))
         .header(header::HOST, "127.0.0.1")
         .body(Body::empty());
     let Ok(request) = request else { return ("no request".to_owned(), String::new()) };
-    let Ok(response) = open.router.clone().oneshot(request).await;
+    let Ok(response) = router.clone().oneshot(request).await;
     let status = response.status();
     let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap_or_default();
     (status.to_string(), String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Looks at everything that the token of the agent that is watched shows, and at its figures.
-pub async fn look(stage: &Stage, open: &Open) -> String {
-    let token = stage.tokens().get(cast::WATCHED).cloned().unwrap_or_default();
+pub async fn look(observed: &Observed, router: &Router, (token, admin): (&str, &str)) -> String {
     for path in LOOKS.into_iter().chain(REFUSED) {
-        let (status, text) = ask(open, &token, path).await;
-        stage.observed.note("look", format!("{path}: {status} {text}"));
+        let (status, text) = ask(router, token, path).await;
+        observed.note("look", format!("{path}: {status} {text}"));
         let led = FOLLOWED.iter().filter(|(list, ..)| *list == path);
         for (_, place, paths) in led {
             let list: Value = serde_json::from_str(&text).unwrap_or_default();
@@ -129,16 +137,16 @@ pub async fn look(stage: &Stage, open: &Open) -> String {
                 _ => continue,
             };
             for path in *paths {
-                let seen = get(open, &token, &path.replace("{}", &name)).await;
-                stage.observed.note("look", seen);
+                let seen = get(router, token, &path.replace("{}", &name)).await;
+                observed.note("look", seen);
             }
         }
     }
-    let figures = get(open, open.admin.reveal(), "/metrics").await;
+    let figures = get(router, admin, "/metrics").await;
     let own = figures.lines().filter(|line| line.contains(&format!("=\"{}", cast::WATCHED)));
     let own: Vec<&str> =
         own.filter(|line| line.contains("=\"b\"") || line.contains("=\"bbot\"")).collect();
-    stage.observed.note("metrics", own.join("\n"));
+    observed.note("metrics", own.join("\n"));
     "looked".to_owned()
 }
 

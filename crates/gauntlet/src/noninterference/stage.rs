@@ -128,6 +128,12 @@ impl Stage {
         self.others.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Looks at all that the agent that is watched shows.
+    pub(super) async fn look(&self, open: &Open) -> String {
+        let token = self.tokens().get(WATCHED).cloned().unwrap_or_default();
+        looks::look(&self.observed, &open.router, (&token, open.admin.reveal())).await
+    }
+
     fn move_in(&self) -> Result<()> {
         self.write_agent(WATCHED, self.plan.version)?;
         for other in self.variation.others.iter().filter(|other| other.is_there) {
@@ -187,7 +193,7 @@ impl Stage {
         }
         self.release().await;
         self.clock.advance(Duration::from_millis(END_MS)).await;
-        let seen = looks::look(self, &open).await;
+        let seen = self.look(&open).await;
         self.observed.note("step", format!("at the end: {seen}"));
         self.close(&open).await;
         Ok(self.plan.steps.len() + 1)
