@@ -46,7 +46,7 @@ fn rule_11_a_reply_that_a_kill_cut_off_is_marked_at_the_terminal_and_comes_whole
     person.waits_for("the next answer", |seen| seen.matches(" whole").count() == 2);
     person.waits_for_prompt("main");
     person.types("/sessions\r");
-    person.waits_for_text("(this one)");
+    person.waits_for_text("goes on in one of them");
     // What was said is there once.
     let list = json(&home, &["sessions", "list", "main"]);
     assert_eq!((list.as_array().unwrap().len(), &list[0]["messages"]), (1, &4.into()), "{list:#}");
