@@ -176,7 +176,8 @@ impl Clockwork {
                 key,
             }),
             origin: None,
-            acknowledge: Acknowledge::AtOnce,
+            // Nobody is told of it before it is over.
+            acknowledge: Acknowledge::WithReply,
         };
         if let Some(why) = self.refused(agent, &inbound, view, run).await? {
             return ended("refused", &why);

@@ -142,6 +142,12 @@ fn may_wait(batch: &[AgentCommand]) -> bool {
         AgentCommand::Append { .. } | AgentCommand::Beside(_) | AgentCommand::Ingress(_) => {
             has_later
         }
+        // The agent is marked as busy, so it is looked at after a loss of power, and what is due then
+        // is begun again. That a script has begun is not forgotten, nor how a run ended.
+        AgentCommand::Job(command) => matches!(
+            &**command,
+            JobCommand::Begin(_) | JobCommand::Put(_) | JobCommand::Turn { .. }
+        ),
         // Where that is lost, what was sent counts as in doubt.
         AgentCommand::Outbox(OutboxCommand::Sent { .. }) => batch.len() == 1,
         _ => false,
@@ -273,6 +279,8 @@ fn one(
 mod tests {
     use super::*;
     use crate::conformance::sample;
+    use crate::id::TurnId;
+    use insula_world::Timestamp;
 
     fn accept(flush: Flush) -> AgentCommand {
         match sample::accept("k", "words") {
@@ -295,5 +303,11 @@ mod tests {
         assert!(flushes(&[prune(), accept(Flush::Later)]), "whatever comes last");
         assert!(flushes(&[accept(Flush::Later), accept(Flush::Now)]));
         assert!(flushes(&[accept(Flush::Now), accept(Flush::Later)]));
+        let job = |command| AgentCommand::Job(Box::new(command));
+        let (name, at): (Box<str>, Timestamp) = ("j".into(), sample::at(1));
+        let turn = JobCommand::Turn { job: name.clone(), scheduled_at: at, turn: TurnId(1) };
+        assert!(!flushes(&[job(turn)]), "it is found again by the key of its turn");
+        let mark = JobCommand::Mark { job: name, scheduled_at: at, outcome: "script".into() };
+        assert!(flushes(&[job(mark)]), "a script that ran may not run again");
     }
 }

@@ -9,7 +9,7 @@ use super::open::{self, Absent};
 use super::reserve::Reserve;
 use super::sql::Db;
 use super::together::{DaemonCommitQueue, Did, Small};
-use super::{audit, busy, queue, schema, spent};
+use super::{audit, busy, queue, schema};
 use crate::chain::{Anchor, Anchored, Chain, Head, Link};
 use crate::error::{Result, StoreError};
 use crate::feed::Feed;
@@ -132,7 +132,7 @@ impl DaemonFile {
     }
 
     /// Makes a small change, in one commit with those of others who wait.
-    async fn together(&self, small: Small, lease: &Lease) -> Result<Did> {
+    async fn together(&self, small: Small, lease: Option<&Lease>) -> Result<Did> {
         let mut answer = self.state.queue.join(small, lease)?;
         loop {
             let mut held = tokio::select! {
@@ -226,13 +226,9 @@ impl DaemonFile {
 
     /// Marks an agent as busy, durably once this returns.
     pub(crate) async fn mark_busy(&self, agent: &AgentId) -> Result<()> {
-        let agent = agent.clone();
-        self.run(move |db, state| {
-            with_sync(db, state.durability, |db| db.write(|sql| busy::mark(sql, &agent)))?;
-            lock(&state.busy).insert(agent);
-            Ok(())
-        })
-        .await
+        self.together(Small::Busy { agent: agent.clone() }, None).await?;
+        lock(&self.state.busy).insert(agent.clone());
+        Ok(())
     }
 
     /// Takes the mark from an agent, and keeps what it used on its last day. Not flushed: a
@@ -242,17 +238,9 @@ impl DaemonFile {
         agent: &AgentId,
         used: Option<(Timestamp, Totals)>,
     ) -> Result<()> {
-        let agent = agent.clone();
-        self.run(move |db, state| {
-            let clear = |sql: &rusqlite::Transaction<'_>| {
-                used.map_or(Ok(()), |used| spent::put(sql, &agent, used))?;
-                busy::clear(sql, &agent)
-            };
-            with_sync(db, Durability::Process, |db| db.write(clear))?;
-            lock(&state.busy).remove(&agent);
-            Ok(())
-        })
-        .await
+        self.together(Small::Idle { agent: agent.clone(), used }, None).await?;
+        lock(&self.state.busy).remove(agent);
+        Ok(())
     }
 
     /// Drops what is remembered of an agent outside the database.

@@ -6,11 +6,12 @@
 //! answered before what they wanted is committed.
 
 use super::sql::Db;
-use super::{ledger, values};
+use super::{busy, directory, ledger, spent, values};
 use crate::daemon::{EventKey, Reserved};
 use crate::error::{Result, StoreError};
-use crate::lease::Lease;
+use crate::lease::{Lease, Owned};
 use crate::options::Durability;
+use crate::usage::Totals;
 use insula_domain::id::AgentId;
 use insula_world::Timestamp;
 use rusqlite::Connection;
@@ -32,6 +33,13 @@ pub(crate) enum Small {
     Reserve { key: EventKey, agent: AgentId, at: Timestamp },
     /// Sets a named value that a loss of power may undo.
     Note { key: Box<str>, value: String },
+    /// Sets or removes the time at which an agent is woken.
+    Wake { agent: AgentId, at: Option<Timestamp> },
+    /// Marks an agent as busy.
+    Busy { agent: AgentId },
+    /// Takes the mark away, and keeps what the agent used on its last day. A loss of power may undo
+    /// it: a mark that comes back costs a look.
+    Idle { agent: AgentId, used: Option<(Timestamp, Totals)> },
 }
 
 /// What came of it.
@@ -39,7 +47,7 @@ pub(crate) enum Small {
 pub(crate) enum Did {
     /// Whose the event is.
     Reserved(Reserved),
-    /// The value is set.
+    /// It is written down.
     Noted,
 }
 
@@ -50,7 +58,18 @@ impl Small {
                 ledger::reserve(sql, key, agent, *at).map(Did::Reserved)
             }
             Self::Note { key, value } => values::put(sql, key, value).map(|()| Did::Noted),
+            Self::Wake { agent, at } => directory::set_wake(sql, agent, *at).map(|()| Did::Noted),
+            Self::Busy { agent } => busy::mark(sql, agent).map(|()| Did::Noted),
+            Self::Idle { agent, used } => {
+                used.map_or(Ok(()), |used| spent::put(sql, agent, used))?;
+                busy::clear(sql, agent).map(|()| Did::Noted)
+            }
         }
+    }
+
+    /// Whether a loss of power may undo it.
+    fn may_be_lost(&self) -> bool {
+        matches!(self, Self::Note { .. } | Self::Idle { .. })
     }
 }
 
@@ -59,7 +78,8 @@ type Answer = oneshot::Receiver<Result<Did>>;
 /// Somebody in line.
 struct Waiting {
     small: Small,
-    lease: Lease,
+    /// Under which it is made; `None` for what the store notes for itself.
+    lease: Option<Lease>,
     reply: oneshot::Sender<Result<Did>>,
 }
 
@@ -74,21 +94,22 @@ impl DaemonCommitQueue {
     }
 
     /// Gets in line.
-    pub(crate) fn join(&self, small: Small, lease: &Lease) -> Result<Answer> {
+    pub(crate) fn join(&self, small: Small, lease: Option<&Lease>) -> Result<Answer> {
         let (reply, answer) = oneshot::channel();
         let mut queue = self.lock();
         if queue.len() >= WAITING_MAX {
             queue.retain(|waiting| !waiting.reply.is_closed());
             if queue.len() >= WAITING_MAX {
-                let (what, waiting) = (lease.what.clone(), queue.len());
-                return Err(StoreError::Overloaded { what, waiting });
+                let what = lease.map_or(Owned::Daemon, |lease| lease.what.clone());
+                return Err(StoreError::Overloaded { what, waiting: queue.len() });
             }
         }
-        queue.push_back(Waiting { small, lease: lease.clone(), reply });
+        queue.push_back(Waiting { small, lease: lease.cloned(), reply });
         Ok(answer)
     }
 
-    /// The next ones, all of one claim. Who has gone is left out: nothing was promised to them.
+    /// The next ones, of no more than one claim. Who has gone is left out: nothing was promised to
+    /// them.
     fn take(&self) -> Vec<Waiting> {
         let mut queue = self.lock();
         let mut group: Vec<Waiting> = Vec::new();
@@ -98,7 +119,8 @@ impl DaemonCommitQueue {
             if waiting.reply.is_closed() {
                 continue;
             }
-            if group.first().is_some_and(|first| first.lease != waiting.lease) {
+            let first = group.iter().find_map(|one| one.lease.as_ref());
+            if waiting.lease.as_ref().is_some_and(|its| first.is_some_and(|first| first != its)) {
                 queue.push_front(waiting);
                 break;
             }
@@ -130,11 +152,19 @@ fn alone(db: &mut Db, one: &Waiting, durability: Durability) -> Result<Did> {
 
 /// Applies all of them in one transaction, flushed if one of them has to be.
 fn commit(db: &mut Db, group: &[&Waiting], durability: Durability) -> Result<Vec<Did>> {
-    let Some(first) = group.first() else { return Ok(Vec::new()) };
-    let flushes = group.iter().any(|one| matches!(one.small, Small::Reserve { .. }));
+    if group.is_empty() {
+        return Ok(Vec::new());
+    }
+    let flushes = group.iter().any(|one| !one.small.may_be_lost());
     let durability = if flushes { durability } else { Durability::Process };
     db.read(|_| db.survive(durability))?;
-    db.write_leased(&first.lease, |sql| group.iter().map(|one| one.small.apply(sql)).collect())
+    let apply = |sql: &rusqlite::Transaction<'_>| -> rusqlite::Result<Vec<Did>> {
+        group.iter().map(|one| one.small.apply(sql)).collect()
+    };
+    match group.iter().find_map(|one| one.lease.as_ref()) {
+        Some(lease) => db.write_leased(lease, apply),
+        None => db.write(apply),
+    }
 }
 
 #[cfg(test)]
@@ -143,7 +173,7 @@ mod tests {
 
     use super::*;
     use crate::conformance::agent;
-    use crate::lease::{Claim, Owned};
+    use crate::lease::Claim;
     use crate::sqlite::open::{Absent, open};
     use crate::sqlite::schema::DAEMON;
     use std::sync::Arc;
@@ -164,7 +194,7 @@ mod tests {
         let path = folder.path().join("insula.db");
         let mut db = open(&path, &DAEMON, Durability::Process, Absent::Create).unwrap().unwrap();
         let queue = DaemonCommitQueue::default();
-        let join = |small, epoch| queue.join(small, &lease(epoch)).unwrap();
+        let join = |small, epoch| queue.join(small, Some(&lease(epoch))).unwrap();
         let kept = |db: &Db| -> i64 {
             db.read(|sql| sql.query_row("SELECT count(*) FROM event", [], |row| row.get(0)))
                 .unwrap()
@@ -173,6 +203,9 @@ mod tests {
         let mut again = join(reserve("1", "b"), 2);
         drop(join(reserve("left", "a"), 2));
         let mut note = join(Small::Note { key: "k".into(), value: "v".into() }, 2);
+        let wake = Small::Wake { agent: agent("a"), at: Some(Timestamp::from_millis(7)) };
+        let mut woken = join(wake, 2);
+        let mut marked = queue.join(Small::Busy { agent: agent("a") }, None).unwrap();
         let mut late = join(reserve("3", "c"), 1);
         assert_eq!(kept(&db), 0, "nothing is written before somebody has the file");
         queue.serve(&mut db, Durability::Power);
@@ -180,13 +213,39 @@ mod tests {
         assert_eq!(two.try_recv().unwrap().unwrap(), Did::Reserved(Reserved::New));
         let seen = Did::Reserved(Reserved::Seen(agent("a")));
         assert_eq!(again.try_recv().unwrap().unwrap(), seen);
-        assert_eq!(note.try_recv().unwrap().unwrap(), Did::Noted);
+        for noted in [&mut note, &mut woken, &mut marked] {
+            assert_eq!(noted.try_recv().unwrap().unwrap(), Did::Noted);
+        }
+        let due = db.read(|sql| directory::due(sql, Timestamp::from_millis(7), 9)).unwrap();
+        assert_eq!(due.len(), 1);
+        assert!(db.read(busy::agents).unwrap().contains(&agent("a")));
         assert!(late.try_recv().is_err(), "another claim has a commit of its own");
         assert_eq!(kept(&db), 2, "who left reserved nothing");
         queue.serve(&mut db, Durability::Power);
         assert!(matches!(late.try_recv().unwrap(), Err(StoreError::Fenced { .. })));
         queue.serve(&mut db, Durability::Power);
         assert_eq!(kept(&db), 2);
+    }
+
+    #[test]
+    fn what_the_store_notes_for_itself_needs_no_claim_and_a_fence_does_not_stop_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("insula.db");
+        let mut db = open(&path, &DAEMON, Durability::Process, Absent::Create).unwrap().unwrap();
+        let queue = DaemonCommitQueue::default();
+        let mut owner = queue.join(reserve("1", "a"), Some(&lease(2))).unwrap();
+        queue.serve(&mut db, Durability::Power);
+        owner.try_recv().unwrap().unwrap();
+        let mut late = queue.join(reserve("2", "a"), Some(&lease(1))).unwrap();
+        let mut marked = queue.join(Small::Busy { agent: agent("b") }, None).unwrap();
+        queue.serve(&mut db, Durability::Power);
+        assert!(matches!(late.try_recv().unwrap(), Err(StoreError::Fenced { .. })));
+        assert_eq!(marked.try_recv().unwrap().unwrap(), Did::Noted);
+        let idle = Small::Idle { agent: agent("b"), used: None };
+        let mut cleared = queue.join(idle, None).unwrap();
+        queue.serve(&mut db, Durability::Power);
+        assert_eq!(cleared.try_recv().unwrap().unwrap(), Did::Noted);
+        assert!(db.read(busy::agents).unwrap().is_empty());
     }
 
     #[test]
@@ -198,7 +257,7 @@ mod tests {
                       BEGIN SELECT raise(ABORT, 'no'); END";
         db.read(|sql| sql.execute_batch(refuse)).unwrap();
         let queue = DaemonCommitQueue::default();
-        let join = |event: &str| queue.join(reserve(event, "a"), &lease(1)).unwrap();
+        let join = |event: &str| queue.join(reserve(event, "a"), Some(&lease(1))).unwrap();
         let mut answers = ["1", "bad", "2"].map(join);
         queue.serve(&mut db, Durability::Power);
         let told = answers.each_mut().map(|answer| answer.try_recv().unwrap().is_ok());
@@ -208,7 +267,7 @@ mod tests {
     #[test]
     fn a_line_is_bounded_and_drops_those_who_left() {
         let queue = DaemonCommitQueue::default();
-        let join = || queue.join(reserve("1", "a"), &lease(1));
+        let join = || queue.join(reserve("1", "a"), Some(&lease(1)));
         let mut waiting: Vec<_> = (0..WAITING_MAX).map(|_| join().unwrap()).collect();
         assert!(join().is_err());
         waiting.pop();

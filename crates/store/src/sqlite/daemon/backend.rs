@@ -17,6 +17,11 @@ use insula_world::Timestamp;
 #[async_trait]
 impl DaemonBackend for DaemonFile {
     async fn commit(&self, batch: Vec<DaemonCommand>, lease: &Lease) -> Result<Vec<Seq>> {
+        if let [DaemonCommand::SetWake { agent, at }] = &*batch {
+            // Comes with every run of a job.
+            let wake = Small::Wake { agent: agent.clone(), at: *at };
+            return self.together(wake, Some(lease)).await.map(|_| Vec::new());
+        }
         let (lease, feed) = (lease.clone(), self.feed.clone());
         let is_operators = batch.iter().any(commit::is_operators);
         self.run(move |db, state| {
@@ -61,14 +66,14 @@ impl DaemonBackend for DaemonFile {
         lease: &Lease,
     ) -> Result<Reserved> {
         let (agent, at) = (agent.clone(), self.world.clock.now());
-        match self.together(Small::Reserve { key, agent, at }, lease).await? {
+        match self.together(Small::Reserve { key, agent, at }, Some(lease)).await? {
             Did::Reserved(reserved) => Ok(reserved),
             Did::Noted => Err(StoreError::Closed),
         }
     }
 
     async fn note(&self, key: &str, value: String, lease: &Lease) -> Result<()> {
-        self.together(Small::Note { key: key.into(), value }, lease).await.map(drop)
+        self.together(Small::Note { key: key.into(), value }, Some(lease)).await.map(drop)
     }
 
     async fn event_owner(&self, key: EventKey) -> Result<Option<AgentId>> {
