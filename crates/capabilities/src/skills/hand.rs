@@ -19,7 +19,7 @@ use insula_registry::daemon::Actor;
 use insula_tools::skills::{Brief, SkillChange, Skills};
 use insula_tools::{HandError, ToolError};
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Longest text of a file that is shown, in bytes: the rest of a tool's output is ours.
 const SHOWN_BYTES_MAX: usize = 48 * 1024;
@@ -83,33 +83,41 @@ impl<'c> AgentSkills<'c> {
         }
         let parsed = insula_config::skills::document::parse(text).map_err(|_| gone())?;
         let mut shown = format!("Skill `{}`: {}\n", skill.name, skill.description);
-        let place = self.place(skill).await?;
+        let folder = skill_folder(self.caps, self.agent, skill);
+        let place = match &folder {
+            Some(folder) => Some(self.place(skill, folder).await?),
+            None => None,
+        };
         for note in place.into_iter().chain(self.notes(skill).await) {
             shown.push_str(&format!("[{note}]\n"));
         }
         shown.push('\n');
         shown.push_str(&part(text.get(parsed.body_at..).unwrap_or_default(), from)?);
+        // Last: small models do what they read last.
+        if let Some(run) = folder.and_then(|folder| self.first_script(skill, &folder)) {
+            shown.push_str(&format!("\n[{run}]"));
+        }
         Ok(shown)
     }
 
+    /// The call that runs the first script of a skill.
+    fn first_script(&self, skill: &Skill, folder: &Path) -> Option<String> {
+        let (with, path) = scripts(skill).next()?;
+        let may_run = self.agent.boundary.tools.verdict("terminal").is_in();
+        let command = json!({ "command": format!("{with}{}/{path}", folder.display()) });
+        may_run.then(|| format!("`{path}` is run by terminal with {command}"))
+    }
+
     /// What a program finds the skill's files by.
-    async fn place(&self, skill: &Skill) -> Result<Option<String>, ToolError> {
-        let Some(folder) = skill_folder(self.caps, self.agent, skill) else { return Ok(None) };
+    async fn place(&self, skill: &Skill, folder: &Path) -> Result<String, ToolError> {
         let folder = folder.display();
-        let run = match (scripts(skill).next(), self.agent.boundary.tools.verdict("terminal")) {
-            (Some((with, path)), verdict) if verdict.is_in() => {
-                let command = json!({ "command": format!("{with}{folder}/{path}") });
-                format!("; `{path}` is run by terminal with {command}")
-            }
-            _ => String::new(),
-        };
-        Ok(Some(match self.agent.programs.sandbox {
-            Switch::Off => format!("programs find its files in {folder}{run}"),
+        Ok(match self.agent.programs.sandbox {
+            Switch::Off => format!("programs find its files in {folder}"),
             Switch::On if self.is_pinned(&skill.name).await? => {
-                format!("programs find its files in {folder}, and can't change them there{run}")
+                format!("programs find its files in {folder}, and can't change them there")
             }
             Switch::On => format!("programs don't find its files: {}", shelf::CHANGED),
-        }))
+        })
     }
 
     /// What to know besides its text.

@@ -62,7 +62,7 @@ fn scripts_of_a_skill_run_where_its_view_says_and_can_not_be_changed() {
     let path = folder(&shown);
     // The view says how one of them is run, to the letter.
     let (_, run) = shown.split_once("is run by terminal with ").unwrap();
-    let run: Value = serde_json::from_str(run.split_once("]\n").unwrap().0).unwrap();
+    let run: Value = serde_json::from_str(run.split_once(']').unwrap().0).unwrap();
     let said = call(&home, "a", "terminal", &run);
     assert!(said.contains("shell of deploy"), "{said}");
     let said = shell(&home, "a", &format!("python3 {path}/scripts/say.py"));
