@@ -25,17 +25,21 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, Semaphore};
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 /// How long the clock sleeps at most: somebody may set the machine's.
 const SLEEP_MAX: Duration = Duration::from_secs(30);
 /// How many agents are looked at at once.
-const AT_ONCE: usize = 32;
+const AT_ONCE: usize = 48;
 /// How many that are due are read from the store at once, and wait to be looked at.
 const DUE_AT_ONCE: usize = 256;
 /// How long somebody who is looked at keeps others waiting. Whose storage does not answer goes on
 /// beside them.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// How long the runs of somebody who was looked at keep others waiting. Most are over by then, so
+/// that under many that are due few are under way at once, and have their databases open.
+const RUN_PATIENCE: Duration = Duration::from_millis(250);
 /// How soon an agent is looked at again that does not serve, or whose store failed.
 const LOOK_AGAIN_MS: i64 = 60_000;
 
@@ -72,10 +76,13 @@ enum Kept {
     No,
 }
 
+/// The runs that a look began to see to.
+type Begun = Vec<JoinHandle<()>>;
+
 /// How a look at an agent ended.
 enum Looked {
     /// There is something to do again at this moment.
-    Next(Option<i64>),
+    Next(Option<i64>, Begun),
     /// It does not serve.
     Asleep,
 }
@@ -177,11 +184,12 @@ impl Clockwork {
             // Never closed.
             let room = this.room.acquire().await;
             let look = std::pin::pin!(this.look(&id));
-            let kept = match patiently(&this.world, look).await {
-                Ok(kept) => kept,
+            let (kept, begun, room) = match patiently(&this.world, look, PATIENCE).await {
+                Ok((kept, begun)) => (kept, begun, Some(room)),
                 Err(look) => {
                     drop(room);
-                    look.await
+                    let (kept, begun) = look.await;
+                    (kept, begun, None)
                 }
             };
             if kept == Kept::No {
@@ -190,6 +198,11 @@ impl Clockwork {
             }
             this.looking().remove(&id);
             this.looked.notify_one();
+            if room.is_some() {
+                let over = std::pin::pin!(futures_util::future::join_all(begun));
+                // Who takes longer goes on beside the others.
+                let _ = patiently(&this.world, over, RUN_PATIENCE).await;
+            }
         });
     }
 
@@ -271,12 +284,16 @@ impl Clockwork {
     }
 
     /// Looks what is due for an agent, begins it, and says when to look again.
-    async fn look(self: &Arc<Self>, id: &AgentId) -> Kept {
+    async fn look(self: &Arc<Self>, id: &AgentId) -> (Kept, Begun) {
         let called = self.jobs.calls(id).await;
+        let mut runs = Begun::new();
         let again = match self.go_through(id).await {
-            Ok(Looked::Next(next)) => next,
+            Ok(Looked::Next(next, begun)) => {
+                runs = begun;
+                next
+            }
             Ok(Looked::Asleep) => Some(self.now_ms() + LOOK_AGAIN_MS),
-            Err(StoreError::Closed) => return Kept::No,
+            Err(StoreError::Closed) => return (Kept::No, runs),
             // Gone for good.
             Err(StoreError::Retired { .. }) => None,
             Err(error) => {
@@ -286,9 +303,9 @@ impl Clockwork {
         };
         if let Err(error) = self.jobs.wake_at(id, called, again.map(Timestamp::from_millis)).await {
             tracing::error!(agent = %id, %error, "when an agent is woken next could not be kept");
-            return Kept::No;
+            return (Kept::No, runs);
         }
-        Kept::Yes
+        (Kept::Yes, runs)
     }
 
     async fn go_through(self: &Arc<Self>, id: &AgentId) -> Result<Looked, StoreError> {
@@ -296,31 +313,38 @@ impl Clockwork {
             let snapshot = self.registry.snapshot();
             let state = snapshot.agents.get(id).map(|entry| &entry.state);
             return Ok(match state {
-                None | Some(AgentState::Deleted | AgentState::Deleting(_)) => Looked::Next(None),
+                None | Some(AgentState::Deleted | AgentState::Deleting(_)) => {
+                    Looked::Next(None, Begun::new())
+                }
                 Some(_) => Looked::Asleep,
             });
         };
         let mut views = self.jobs.all(&agent).await?;
-        let open = agent.store.job_runs_open().await?;
+        let mut open = agent.store.job_runs_open().await?;
         let now = self.now_ms();
+        let mut is_changed = false;
         for view in &mut views {
             let under_way = open.iter().filter(|run| run.job == view.job.name).count();
             let batch = self.due(view, under_way, now);
             if !batch.is_empty() {
                 agent.store.commit(batch).await?;
+                is_changed = true;
             }
         }
+        if is_changed {
+            open = agent.store.job_runs_open().await?;
+        }
         let next = views.iter().filter_map(|view| view.next_ms(now)).min();
-        let mut begun = BTreeSet::new();
-        for run in agent.store.job_runs_open().await? {
+        let (mut jobs, mut begun) = (BTreeSet::new(), Begun::new());
+        for run in open {
             // The oldest of a job goes first, and the others wait for it.
-            if !begun.insert(run.job.clone()) {
+            if !jobs.insert(run.job.clone()) {
                 continue;
             }
             let view = views.iter().find(|view| view.job.name == run.job);
-            self.attend(&agent, view, run).await?;
+            begun.extend(self.attend(&agent, view, run).await?);
         }
-        Ok(Looked::Next(next))
+        Ok(Looked::Next(next, begun))
     }
 
     /// What is to be written down of a job that is due; its view is as it is then.
@@ -391,11 +415,15 @@ impl Clockwork {
     }
 }
 
-/// What a future comes to, or the future itself where that takes longer than one is patient.
-async fn patiently<F: Future + Unpin>(world: &World, mut future: F) -> Result<F::Output, F> {
+/// What a future comes to, or the future itself where that takes longer.
+async fn patiently<F: Future + Unpin>(
+    world: &World,
+    mut future: F,
+    patience: Duration,
+) -> Result<F::Output, F> {
     tokio::select! {
         biased;
         done = &mut future => Ok(done),
-        () = world.clock.sleep(PATIENCE) => Err(future),
+        () = world.clock.sleep(patience) => Err(future),
     }
 }

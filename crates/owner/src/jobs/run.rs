@@ -15,6 +15,7 @@ use insula_turns::{Acknowledge, Around, Inbound, SubmitError, TurnEvent, TurnHan
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::task::JoinHandle;
 
 /// How far a run has come whose script has begun.
 const SCRIPT: &str = "script";
@@ -38,27 +39,27 @@ enum Begun {
 }
 
 impl Clockwork {
-    /// Sees to a run that is under way, unless somebody does.
+    /// Sees to a run that is under way, unless somebody does; who does it beside whoever looks.
     pub(super) async fn attend(
         self: &Arc<Self>,
         agent: &Arc<AgentContext>,
         view: Option<&JobView>,
         run: JobRun,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Option<JoinHandle<()>>, StoreError> {
         let name = (agent.id.clone(), run.job.clone(), run.scheduled_at.as_millis());
         if !self.attended().insert(name.clone()) {
-            return Ok(());
+            return Ok(None);
         }
         let Some(view) = view.cloned() else {
             let ended = Ended::new("stopped", "the job is gone");
             let written = self.end(agent, None, &run, ended).await;
             // Also where that failed: it is tried again.
             self.attended().remove(&name);
-            return written;
+            return written.map(|()| None);
         };
         let (this, agent) = (self.clone(), agent.clone());
-        // Beside whoever looks: a script may take long.
-        tokio::spawn(async move {
+        // A script may take long.
+        let seen_to = tokio::spawn(async move {
             let has_room = this.go(&agent, &view, &run).await;
             this.attended().remove(&name);
             match has_room {
@@ -76,7 +77,7 @@ impl Clockwork {
                 tracing::error!(agent = %agent.id, %error, "an agent can't be looked at after a run");
             }
         });
-        Ok(())
+        Ok(Some(seen_to))
     }
 
     /// Whether runs of an agent are written down and not over: they may wait for one that is.
