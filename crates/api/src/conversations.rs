@@ -124,10 +124,10 @@ pub async fn show(
     let reads = caller.may(&agent.id, Verb::Read);
     let is_told = |role: Role| reads || matches!(role, Role::User | Role::Assistant);
     let secrets = api.secrets.known();
-    let messages = messages.iter().filter(|it| is_told(it.role)).map(|message| {
-        let view = MessageView::of(&numbers, message);
-        view.without_secrets(|text| secrets.told(&agent.id, text))
-    });
+    let messages = messages
+        .iter()
+        .filter(|it| is_told(it.role))
+        .map(|message| MessageView::of(&numbers, message, |text| secrets.told(&agent.id, text)));
     let messages = messages.collect();
     Ok(Json(ConversationText { conversation: view(&numbers, &session, name), messages }))
 }

@@ -14,10 +14,10 @@ use axum::response::{IntoResponse as _, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use insula_domain::SessionKey;
+use insula_domain::media_type::ending;
 use insula_registry::AgentContext;
 use insula_registry::tokens::Verb;
 use insula_store::{MessageSeq, Part, Role, Session};
-use insula_tools::pictures::PictureKind;
 
 /// Where a file is: the agent, the conversation, the message, the part of it.
 type FilePath = Path<(String, String, String, String)>;
@@ -81,11 +81,10 @@ async fn file(
             STANDARD.decode(content).map_err(|_| missing())?
         }
         Part::Attachment { hash, media_type, .. } => {
-            let kind = PictureKind::from_media_type(media_type).ok_or_else(missing)?;
             let key: SessionKey = session.key.parse().map_err(|_| missing())?;
             let seals = agent.store.seals();
             let files = agent.workspace.files(&key, session.id, &seals, &api.world);
-            files.kept_attachment(*hash, kind.ending()).await.map_err(|_| missing())?
+            files.kept_attachment(*hash, ending(media_type)).await.map_err(|_| missing())?
         }
         _ => return Err(missing()),
     };

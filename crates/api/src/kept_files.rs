@@ -1,5 +1,5 @@
-//! What came along in a conversation, or was made in it, as files: pictures that people sent and
-//! pictures that tools made. A text that came along stands in its message.
+//! What came along in a conversation, or was made in it, as files: what people sent, and pictures
+//! and speech that were made. A text that came along stands in its message.
 
 use insula_store::{Message, Part};
 use insula_tools::pictures::PictureKind;
@@ -13,20 +13,22 @@ pub struct FileView {
     part: usize,
     name: String,
     media_type: String,
+    /// How long it is; nothing for a picture that stands in its message.
+    bytes: Option<u64>,
 }
 
 impl FileView {
     /// The files of a message.
     pub(crate) fn all(message: &Message) -> Vec<Self> {
         let file = |(part, it): (usize, &Part)| match it {
-            Part::Attachment { name, media_type, .. } => {
+            Part::Attachment { name, media_type, bytes, .. } => {
                 let (name, media_type) = (name.to_string(), media_type.to_string());
-                Some(Self { part, name, media_type })
+                Some(Self { part, name, media_type, bytes: Some(*bytes) })
             }
             Part::Image { source, .. } => {
                 let (kind, _) = picture(source)?;
                 let name = format!("picture-{}-{part}.{}", message.seq.0, kind.ending());
-                Some(Self { part, name, media_type: kind.media_type().to_owned() })
+                Some(Self { part, name, media_type: kind.media_type().to_owned(), bytes: None })
             }
             _ => None,
         };

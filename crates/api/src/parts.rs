@@ -67,8 +67,8 @@ pub enum PartView {
     Call { call: String, tool: String, arguments: String },
     /// What a call brought.
     Result { call: String, text: String, is_error: bool, untrusted: bool },
-    /// A file that came along.
-    Attachment { name: String, media_type: String, bytes: u64, sha256: String },
+    /// A file that came along; `blake3` is the hash of its content.
+    Attachment { name: String, media_type: String, bytes: u64, blake3: String },
     /// A picture; what it is, where it stands in its message.
     Image { media_type: String },
 }
@@ -82,7 +82,7 @@ impl PartView {
                 name: told(name),
                 media_type: media_type.to_string(),
                 bytes: *bytes,
-                sha256: hash.iter().map(|byte| format!("{byte:02x}")).collect(),
+                blake3: hash.iter().map(|byte| format!("{byte:02x}")).collect(),
             },
             Part::Image { media_type, source } => Self::Image {
                 media_type: match picture(source) {

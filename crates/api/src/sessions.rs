@@ -15,6 +15,7 @@ use insula_registry::AgentContext;
 use insula_store::{
     About, Message, MessageSeq, Part, Session, SessionId, SessionRef, SessionState, TurnStatus,
 };
+use insula_turns::call_line;
 use insula_turns::messages::text_of;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -77,11 +78,20 @@ pub struct MessageView {
     text: String,
     /// The tools it calls.
     tools: Vec<String>,
+    /// What each of those calls is about, in one line; empty where nothing tells.
+    call_lines: Vec<CallLine>,
     /// Whether some of it is text from outside that may say anything.
     untrusted: bool,
     /// What came along or was made, which can be asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     files: Vec<FileView>,
+}
+
+/// A call of a tool, as people who watch it read it.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct CallLine {
+    tool: String,
+    about: String,
 }
 
 /// A session and the end of what was said in it.
@@ -135,11 +145,19 @@ impl SessionView {
 }
 
 impl MessageView {
-    pub(crate) fn of(numbers: &Numbers, message: &Message) -> Self {
-        let tools = message.parts.iter().filter_map(|part| match part {
-            Part::ToolCall { name, .. } => Some(name.to_string()),
+    /// A message, told by who takes secrets out.
+    pub(crate) fn of(
+        numbers: &Numbers,
+        message: &Message,
+        told: impl Fn(String) -> String,
+    ) -> Self {
+        let calls = message.parts.iter().filter_map(|part| match part {
+            Part::ToolCall { name, arguments, .. } => {
+                Some(CallLine { tool: name.to_string(), about: call_line::about(arguments, &told) })
+            }
             _ => None,
         });
+        let call_lines: Vec<CallLine> = calls.collect();
         let results = message.parts.iter().filter_map(|part| match part {
             Part::ToolResult { text, .. } => Some(text.as_str()),
             _ => None,
@@ -155,20 +173,15 @@ impl MessageView {
             role: message.role.as_str(),
             at: message.at.to_string(),
             principal: message.principal.to_string(),
-            text,
-            tools: tools.collect(),
+            text: told(text),
+            tools: call_lines.iter().map(|call| call.tool.clone()).collect(),
+            call_lines,
             untrusted: message
                 .parts
                 .iter()
                 .any(|part| matches!(part, Part::ToolResult { untrusted: true, .. })),
-            files: FileView::all(message),
+            files: FileView::all(message).into_iter().map(|file| file.told(&told)).collect(),
         }
-    }
-
-    /// The same, told by who takes secrets out.
-    pub(crate) fn without_secrets(self, told: impl Fn(String) -> String) -> Self {
-        let files = self.files.into_iter().map(|file| file.told(&told)).collect();
-        Self { text: told(self.text), files, ..self }
     }
 }
 
@@ -268,10 +281,9 @@ pub(crate) async fn transcript(
     let mut messages = agent.store.messages_before(found.id, before, limit).await?;
     messages.retain(|message| caller.within().sees(&message.scope));
     let secrets = api.secrets.known();
-    let messages = messages.iter().map(|message| {
-        let view = MessageView::of(&numbers, message);
-        view.without_secrets(|text| secrets.told(&agent.id, text))
-    });
+    let messages = messages
+        .iter()
+        .map(|message| MessageView::of(&numbers, message, |text| secrets.told(&agent.id, text)));
     let messages = messages.collect();
     let turn = named.map(|turn| TurnView {
         name: session.to_owned(),

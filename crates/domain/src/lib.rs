@@ -36,6 +36,7 @@ mod limits;
 pub mod link;
 mod lookup;
 pub mod marks;
+pub mod media_type;
 pub mod narrowing;
 pub mod network;
 pub mod opaque;

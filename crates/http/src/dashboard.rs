@@ -16,7 +16,7 @@ use insula_api::{not_found, wrong_method};
 
 /// What the page may load and do: its own files, its own daemon, and no text as code.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; \
-    connect-src 'self'; font-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'; \
+    media-src blob:; connect-src 'self'; font-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'; \
     require-trusted-types-for 'script'; trusted-types 'none'";
 
 /// Keeps other pages from holding this one's window.

@@ -16,7 +16,7 @@ mod asked_by_server;
 mod bills;
 mod boards;
 pub mod budget;
-mod call_line;
+pub mod call_line;
 mod calls;
 mod chosen;
 mod cleaned;

@@ -118,8 +118,7 @@ impl ShownHistory {
                 Some(time) => parts(&with_time(&stored.parts, time)),
                 None => parts(&stored.parts),
             },
-            // What goes along with a reply is for people; the result that it came by names it.
-            _ => parts(&without_attachments(&stored.parts)),
+            _ => parts(&stored.parts),
         };
         if parts.is_empty() {
             return None;
@@ -150,6 +149,7 @@ fn with_time(stored: &[Part], time: String) -> Vec<Part> {
     words.chain([Part::Beside(time)]).collect()
 }
 
+/// Files that came along or go along are for people: words beside them name them.
 fn without_attachments(stored: &[Part]) -> Cow<'_, [Part]> {
     let is_attached = |part: &Part| matches!(part, Part::Attachment { .. });
     match stored.iter().any(is_attached) {
@@ -187,21 +187,19 @@ fn parts(stored: &[Part]) -> Vec<models::Part> {
         [Part::Text(_) | Part::Beside(_), _, ..] => {
             vec![models::Part::Text(crate::messages::text_of(run).into())]
         }
-        run => run.iter().map(part).collect(),
+        run => run.iter().filter_map(part).collect(),
     };
     let goes_on = |before: &Part, after: &Part| {
         matches!((before, after), (Part::Beside(_), Part::Text(_) | Part::Beside(_)))
             || matches!((before, after), (Part::Text(_), Part::Beside(_)))
     };
-    stored.chunk_by(goes_on).flat_map(joined).collect()
+    without_attachments(stored).chunk_by(goes_on).flat_map(joined).collect()
 }
 
-fn part(stored: &Part) -> models::Part {
-    match stored {
+fn part(stored: &Part) -> Option<models::Part> {
+    Some(match stored {
+        Part::Attachment { .. } => return None,
         Part::Text(text) | Part::Beside(text) => models::Part::Text(text.as_str().into()),
-        Part::Attachment { name, media_type, bytes, .. } => {
-            models::Part::Text(format!("[attachment {name}, {media_type}, {bytes} bytes]").into())
-        }
         Part::Image { source, media_type } => {
             let mut image = models::Image::from_url(source);
             if image.mime.is_empty() {
@@ -223,5 +221,5 @@ fn part(stored: &Part) -> models::Part {
             text: text.as_str().into(),
             signature: signature.as_deref().map(Into::into),
         },
-    }
+    })
 }

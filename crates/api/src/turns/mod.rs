@@ -296,8 +296,9 @@ impl Shown<'_> {
             _ => None,
         });
         TurnMessage {
-            message: MessageView::of(&self.numbers, message)
-                .without_secrets(|text| secrets.told(&self.agent.id, text)),
+            message: MessageView::of(&self.numbers, message, |text| {
+                secrets.told(&self.agent.id, text)
+            }),
             integrity: (&integrity_of(&message.label)).into(),
             calls: calls.collect(),
         }

@@ -1,10 +1,11 @@
 //! Files that a client sends along. What is text the model reads at once; what is not is kept
-//! beside the conversation, for agents that have a tool to read it with. Nothing is fetched.
+//! beside the conversation, for tools to read and for people to have back. Nothing is fetched.
 
 use super::error::OpenAiError;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use insula_domain::marks::{note, on_one_line, plain};
+use insula_domain::media_type::ending;
 use insula_store::Part;
 use insula_tools::Files;
 use serde_json::Value;
@@ -13,18 +14,10 @@ use serde_json::Value;
 const SHOWN_BYTES_MAX: usize = 256 * 1024;
 /// Longest name of a file, in characters.
 const NAME_CHARS_MAX: usize = 64;
+/// Longest ending that a name keeps where it is cut, in characters.
+const ENDING_CHARS_MAX: usize = 8;
 /// Tools that can make something of a file that is no text.
 pub const READERS: [&str; 2] = ["terminal", "execute_code"];
-
-/// What a kept file ends with, by its kind. Nothing a sender chose is in its name.
-const ENDINGS: [(&str, &str); 6] = [
-    ("application/pdf", "pdf"),
-    ("application/zip", "zip"),
-    ("application/json", "json"),
-    ("text/csv", "csv"),
-    ("text/html", "html"),
-    ("text/plain", "txt"),
-];
 
 /// What a PDF begins with, and how far from its beginning, in bytes.
 const PDF: &[u8] = b"%PDF-";
@@ -74,10 +67,40 @@ pub fn read(part: &Value, at: &str) -> Result<SentFile, OpenAiError> {
     })
 }
 
-/// A name on one line.
+/// A name on one line. One that is cut keeps its ending, by which people open it.
 fn named(text: &str) -> String {
     let line = on_one_line(&plain(text)).replace('"', "");
-    line.trim().chars().take(NAME_CHARS_MAX).collect()
+    let line = line.trim();
+    let ending = line.rsplit_once('.').map_or("", |(_, ending)| ending);
+    let chars = ending.chars().count();
+    if line.chars().count() <= NAME_CHARS_MAX || ending.is_empty() || chars > ENDING_CHARS_MAX {
+        return line.chars().take(NAME_CHARS_MAX).collect();
+    }
+    let head: String = line.chars().take(NAME_CHARS_MAX - chars - 1).collect();
+    format!("{head}.{ending}")
+}
+
+/// What is done with a file that the agent has no tool to read with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unreadable {
+    /// It is refused: whoever asks is a program, and can send its text.
+    Refused,
+    /// It is kept for people.
+    Kept,
+}
+
+/// Where files are kept, and what the model is told of that.
+pub struct Keeping<'f> {
+    pub files: &'f Files,
+    /// Whether the agent has a tool to read them with.
+    pub can_read: bool,
+}
+
+/// What a file becomes: what the model is told, and itself where it is kept.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Taken {
+    pub told: Part,
+    pub kept: Option<Part>,
 }
 
 impl SentFile {
@@ -104,9 +127,9 @@ impl SentFile {
         self.text().is_none()
     }
 
-    /// What the model is shown of it: all it says, or where among `files` it was put, where the
-    /// agent could read it there.
-    pub async fn shown(&self, files: Option<&Files>) -> Result<Part, OpenAiError> {
+    /// What becomes of it. The model is shown all it says, or told where it was put, where it could
+    /// read it there.
+    pub async fn taken(&self, keeping: Option<Keeping<'_>>) -> Result<Taken, OpenAiError> {
         let Self { name, kind, content, at } = self;
         let what = match kind.is_empty() {
             true => format!("sent along: a file named \"{name}\""),
@@ -114,24 +137,32 @@ impl SentFile {
         };
         if let Some(text) = self.text() {
             let told = note(&format!("{what}; it says:"));
-            return Ok(Part::Beside(format!("{told}\n{}", plain(text))));
+            return Ok(Taken {
+                told: Part::Beside(format!("{told}\n{}", plain(text))),
+                kept: None,
+            });
         }
-        let Some(files) = files else {
+        let Some(Keeping { files, can_read }) = keeping else {
             let message = format!(
                 "`{name}` is not a text of at most {SHOWN_BYTES_MAX} bytes, and this agent has no tool to read it with: send its text"
             );
             return Err(OpenAiError::invalid_at(at.clone(), message));
         };
-        let ending = match ENDINGS.iter().find(|(known, _)| kind == known) {
-            _ if self.is_pdf() => "pdf",
-            Some((_, ending)) => ending,
-            None => "bin",
-        };
-        let kept = files.keep_attachment(content.clone(), ending).await;
-        let (path, _) = kept.map_err(|error| {
+        let media_type = if self.is_pdf() { "application/pdf" } else { kind };
+        let kept = files.keep_attachment(content.clone(), ending(media_type)).await;
+        let (path, hash) = kept.map_err(|error| {
             OpenAiError::invalid_at(at.clone(), format!("`{name}` could not be kept: {error}"))
         })?;
-        Ok(Part::Beside(note(&format!("{what}, {} bytes; it is in {path}", content.len()))))
+        let (name, media_type) = (name.as_str().into(), media_type.into());
+        let bytes = content.len() as u64;
+        let place = match can_read {
+            true => format!("it is in {path}"),
+            false => "it is kept for people, and you have no tool that reads it".to_owned(),
+        };
+        Ok(Taken {
+            told: Part::Beside(note(&format!("{what}, {bytes} bytes; {place}"))),
+            kept: Some(Part::Attachment { hash, name, media_type, bytes }),
+        })
     }
 }
 
@@ -151,8 +182,10 @@ mod tests {
         let file = file(sent).unwrap();
         assert!(!file.is_kept());
         assert_eq!(file.name, "a b.txt");
-        let text = futures_util::FutureExt::now_or_never(file.shown(None));
-        let Some(Ok(Part::Beside(text))) = text else { panic!("{text:?}") };
+        let taken = futures_util::FutureExt::now_or_never(file.taken(None));
+        let Some(Ok(Taken { told: Part::Beside(text), kept: None })) = taken else {
+            panic!("{taken:?}")
+        };
         assert!(text.contains("one") && text.contains("two"), "{text}");
         assert_eq!(text.matches('⟦').count(), 1, "{text}");
     }
@@ -194,8 +227,19 @@ mod tests {
         let sent = json!({ "filename": "a.pdf", "file_data": format!("data:application/pdf;base64,{data}") });
         let file = file(sent).unwrap();
         assert!(file.is_kept());
-        let shown = futures_util::FutureExt::now_or_never(file.shown(None));
+        let shown = futures_util::FutureExt::now_or_never(file.taken(None));
         let Some(Err(error)) = shown else { panic!("{shown:?}") };
         assert_eq!(error.body()["error"]["param"], "p");
+    }
+
+    #[test]
+    fn a_long_name_keeps_its_ending() {
+        let long = "é".repeat(100);
+        let cut = named(&format!("{long}.pdf"));
+        assert_eq!((cut.chars().count(), cut.ends_with("é.pdf")), (NAME_CHARS_MAX, true), "{cut}");
+        for odd in [format!("a.{long}"), format!("{long}."), long] {
+            assert_eq!(named(&odd).chars().count(), NAME_CHARS_MAX, "{odd}");
+        }
+        assert_eq!(named("a\n\"b\".txt"), "a b.txt");
     }
 }

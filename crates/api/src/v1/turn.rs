@@ -2,7 +2,7 @@
 
 use super::assemble::{Beginning, assemble};
 use super::error::OpenAiError;
-use super::file::READERS;
+use super::file::{Keeping, READERS, Unreadable};
 use super::item::{Item, Told};
 use super::journal::Journal;
 use super::part::{Brought, brought};
@@ -102,7 +102,9 @@ impl<'h> Asking<'h> {
                 &[self.session.unwrap_or_default(), &body.asked()],
             ),
         });
-        let seen = take_files(api, &engine, &inbound, told.items_mut()).await?;
+        // What is kept of them has no place in the journal: the turn may be told again by programs.
+        let items = told.items_mut();
+        let (seen, _) = take_files(api, &engine, &inbound, items, Unreadable::Refused).await?;
         let journal = Journal { caller: &self.caller, agent };
         let Beginning { history, parts, results, places, seen: elsewhere } =
             assemble(&journal, told, &chat, list).await?;
@@ -127,31 +129,37 @@ impl<'h> Asking<'h> {
     }
 }
 
-/// Has the model shown what files say, or where they are kept; whose words that may be.
+/// Has the model shown what files say, or where they are kept; whose words that may be, and what
+/// is kept.
 async fn take_files(
     api: &Api,
     engine: &Engine,
     inbound: &Inbound,
     items: &mut [Item],
-) -> Result<Label, OpenAiError> {
-    let (mut seen, mut files) = (Integrity::own(), None);
+    unreadable: Unreadable,
+) -> Result<(Label, Vec<Part>), OpenAiError> {
+    let (mut seen, mut files, mut kept) = (Integrity::own(), None, Vec::new());
     let agent = &inbound.agent;
     let can_read = READERS.iter().any(|tool| agent.tools().verdict(tool).is_in());
     for part in file_parts(items) {
         let Brought::File(file) = part else { continue };
         seen = seen.join(&Integrity::of(Source::attachment(&file.name)));
-        if can_read && file.is_kept() && files.is_none() {
+        let takes = can_read || unreadable == Unreadable::Kept;
+        if takes && file.is_kept() && files.is_none() {
             let session = engine.open_session(inbound).await.map_err(SubmitError::from)?;
             let (key, seals) = (&inbound.session, agent.store.seals());
             files = Some(agent.workspace.files(key, session, &seals, &api.world));
         }
-        *part = Brought::Part(file.shown(files.as_ref()).await?);
+        let keeping = files.as_ref().map(|files| Keeping { files, can_read });
+        let taken = file.taken(keeping).await?;
+        kept.extend(taken.kept);
+        *part = Brought::Part(taken.told);
     }
-    Ok(Label::anyone().with(&agent.boundary.integrity.untrusted(&seen)))
+    Ok((Label::anyone().with(&agent.boundary.integrity.untrusted(&seen)), kept))
 }
 
 /// What comes with a message beside its words: pictures as they are, of files what they say or
-/// where they are kept; and whose words those may be.
+/// where they are kept, and those themselves; and whose words those may be.
 pub async fn brought_along(
     api: &Api,
     engine: &Engine,
@@ -160,13 +168,13 @@ pub async fn brought_along(
 ) -> Result<(Vec<Part>, Label), ApiError> {
     let parts = brought(parts, "parts")?;
     let mut items = [Item::Said { role: Role::User, parts }];
-    let seen = take_files(api, engine, inbound, &mut items).await?;
+    let (seen, kept) = take_files(api, engine, inbound, &mut items, Unreadable::Kept).await?;
     let [Item::Said { parts, .. }] = items else { return Ok((Vec::new(), seen)) };
     let parts = parts.into_iter().filter_map(|part| match part {
         Brought::Part(part) => Some(part),
         Brought::File(_) => None,
     });
-    Ok((parts.collect(), seen))
+    Ok((parts.chain(kept).collect(), seen))
 }
 
 /// The files among what is told.

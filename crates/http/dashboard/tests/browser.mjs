@@ -2,6 +2,8 @@
 // `node browser.mjs [--smoke] [--only PART] [--shots FOLDER]`; `INSULA` names the program,
 // `CHROMIUM` the browser.
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { crc32, deflateSync } from "node:zlib";
 import { mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -77,6 +79,42 @@ const say = async (page, text) => {
 
 /** No error but those that a refusal on purpose logs. */
 const quiet = (page) => page.wrong.filter((it) => !/40[13]|Failed to load resource|ERR_CONNECTION|ERR_INCOMPLETE|ERR_EMPTY|network error/i.test(it));
+
+/** A sound of a tenth of a second. */
+function tone() {
+  const samples = 800;
+  const wav = Buffer.alloc(44 + samples);
+  wav.write("RIFF", 0);
+  wav.writeUInt32LE(36 + samples, 4);
+  wav.write("WAVEfmt ", 8);
+  wav.writeUInt32LE(16, 16);
+  for (const [at, value] of [[20, 1], [22, 1], [32, 1], [34, 8]]) wav.writeUInt16LE(value, at);
+  wav.writeUInt32LE(8_000, 24);
+  wav.writeUInt32LE(8_000, 28);
+  wav.write("data", 36);
+  wav.writeUInt32LE(samples, 40);
+  for (let at = 0; at < samples; at += 1) wav[44 + at] = 128 + (at % 16 < 8 ? 40 : -40);
+  return wav;
+}
+
+/** A picture that no packing makes small. */
+function noise(side) {
+  const chunk = (kind, data) => {
+    const head = Buffer.alloc(4);
+    head.writeUInt32BE(data.length);
+    const body = Buffer.concat([Buffer.from(kind), data]);
+    const sum = Buffer.alloc(4);
+    sum.writeUInt32BE(crc32(body));
+    return Buffer.concat([head, body, sum]);
+  };
+  const size = Buffer.alloc(13);
+  size.writeUInt32BE(side, 0);
+  size.writeUInt32BE(side, 4);
+  size.set([8, 2, 0, 0, 0], 8);
+  const rows = randomBytes(side * (side * 3 + 1));
+  for (let row = 0; row < side; row += 1) rows[row * (side * 3 + 1)] = 0;
+  return Buffer.concat([Buffer.from("\x89PNG\r\n\x1a\n", "latin1"), chunk("IHDR", size), chunk("IDAT", deflateSync(rows)), chunk("IEND", Buffer.alloc(0))]);
+}
 
 const agents = `${provider}agents:
   main: {default: true, memory: true, description: "Helps with everything"}
@@ -200,6 +238,64 @@ if (wants("browser")) {
     await page.locator(".kept-file img").waitFor();
     assert.equal(String(await saved(page.locator(".transcript"), "<b>note</b>.txt")), "the word is kiwi");
     assert.deepEqual(quiet(page), []);
+    await page.context().close();
+  });
+
+  await check("an answer says what of the memory was in it, and what was called, also after a reload", async () => {
+    const page = await open();
+    await byLink(page, daemon);
+    await page.goto(`${daemon.url}/#/chat/main`);
+    await say(page, 'call memory {"action":"add","target":"memory","content":"The hedge is cut in March"}');
+    await page.getByText("The tool said").waitFor();
+    await page.getByRole("button", { name: "Try again" }).waitFor();
+    await say(page, "and the roses?");
+    await page.locator(".markdown strong", { hasText: "and the roses?" }).waitFor();
+    await page.reload();
+    await page.locator(".step .about", { hasText: "add" }).waitFor();
+    await page.getByRole("button", { name: "What it remembered" }).last().click();
+    const entry = page.getByRole("dialog").locator("li", { hasText: "The hedge is cut in March" });
+    await entry.getByText("noted by the agent by cli:local").waitFor();
+    await entry.getByRole("link", { name: "this conversation" }).click();
+    await page.getByRole("heading", { name: "call memory" }).waitFor();
+    assert.deepEqual(quiet(page), []);
+    await page.context().close();
+  });
+
+  await check("files of every kind come along, without words too, and a large picture is made smaller", async () => {
+    const page = await open();
+    await byLink(page, daemon);
+    await page.goto(`${daemon.url}/#/chat/secretive`);
+    const files = [
+      { name: "paper.pdf", mimeType: "application/pdf", buffer: Buffer.from("%PDF-1.7\n\0\xff", "latin1") },
+      { name: "tone.wav", mimeType: "audio/wav", buffer: tone() },
+      { name: "all.zip", mimeType: "application/zip", buffer: Buffer.from("PK\x03\x04\xff", "latin1") },
+      { name: "<b>odd</b>", mimeType: "", buffer: Buffer.from([0, 1, 255]) },
+    ];
+    await page.locator("input[type=file]").setInputFiles([...files, { name: "large.png", mimeType: "image/png", buffer: noise(900) }]);
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByRole("button", { name: "Try again" }).waitFor();
+    await page.reload();
+    await page.locator(".kept-file img").waitFor();
+    const saved = async (from) => {
+      const [download] = await Promise.all([page.waitForEvent("download"), from.getByRole("button", { name: /^Save/ }).click()]);
+      return readFileSync(await download.path());
+    };
+    const picture = page.locator(".kept-file", { has: page.locator("img") });
+    const wide = await picture.locator("img").evaluate((it) => it.naturalWidth);
+    const { length } = await saved(picture);
+    assert.ok(wide > 300 && length < 600 * 1024, `${wide} px, ${length} bytes`);
+    for (const { name, buffer } of files) {
+      const file = page.locator(".kept-file", { has: page.getByRole("button", { name: `Save ${name}`, exact: true }) });
+      assert.deepEqual(await saved(file), buffer, name);
+    }
+    await page.getByRole("button", { name: "Hear tone.wav" }).click();
+    await page.waitForFunction(() => document.querySelector(".kept-file audio")?.readyState > 0);
+    assert.deepEqual(quiet(page), []);
+    // What is too large is said before anything is sent, and nothing is lost of what was written.
+    await page.getByLabel(/^Message to/).fill("with it");
+    await page.locator("input[type=file]").setInputFiles({ name: "huge.bin", mimeType: "", buffer: Buffer.alloc(11 * 1024 * 1024) });
+    await page.getByText("more than 10 MB together").waitFor();
+    assert.equal(await page.getByLabel(/^Message to/).inputValue(), "with it");
     await page.context().close();
   });
 

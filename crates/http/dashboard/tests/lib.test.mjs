@@ -6,6 +6,8 @@ import { address, blocks, inline } from "../src/lib/markdown.js";
 import { reader } from "../src/lib/sse.js";
 import { AROUND, inSight } from "../src/lib/window.js";
 import { ago, count, took, usd } from "../src/lib/words.js";
+import { lastIn, lastUse, toldBy } from "../src/lib/last_used.js";
+import { recalled } from "../src/lib/memory.js";
 import { apart, byTurn, unmarked } from "../src/lib/transcript.js";
 import { heard } from "../src/lib/talk_state.js";
 import { graph, related } from "../src/lib/graph.js";
@@ -102,16 +104,16 @@ test("times and amounts read as people say them", () => {
 test("what was said is told turn by turn, with what tools said and whose words those are", () => {
   const marked = '<untrusted id="0a1b" source="web x.example">\nhello\n</untrusted id="0a1b">';
   const turns = byTurn([
-    { seq: 1, turn: "t", role: "user", text: "hi\n⟦sent along: a file⟧\nkiwi", tools: [] },
-    { seq: 2, turn: "t", role: "assistant", text: "I look", tools: ["web_extract"] },
-    { seq: 3, turn: "t", role: "tool", text: marked, tools: [] },
-    { seq: 4, turn: "t", role: "assistant", text: "done", tools: [] },
-    { seq: 5, turn: "u", role: "user", text: "more", tools: [] },
+    { seq: 1, turn: "t", role: "user", text: "hi\n⟦sent along: a file⟧\nkiwi", call_lines: [] },
+    { seq: 2, turn: "t", role: "assistant", text: "I look", call_lines: [{ tool: "web_extract", about: "x.example" }] },
+    { seq: 3, turn: "t", role: "tool", text: marked, call_lines: [] },
+    { seq: 4, turn: "t", role: "assistant", text: "done", call_lines: [] },
+    { seq: 5, turn: "u", role: "user", text: "more", call_lines: [] },
   ]);
   assert.equal(turns.length, 2);
   assert.deepEqual(turns[0].steps, [
     { kind: "text", text: "I look" },
-    { kind: "call", name: "web_extract", about: "", state: "done", result: { text: "hello", source: "web x.example" } },
+    { kind: "call", name: "web_extract", about: "x.example", state: "done", result: { text: "hello", source: "web x.example" } },
   ]);
   assert.equal(turns[0].reply.text, "done");
   assert.deepEqual(apart(turns[0].said.text), { words: "hi", beside: "⟦sent along: a file⟧\nkiwi" });
@@ -180,4 +182,33 @@ test("a list says where its rest is", () => {
   assert.equal(nextOf('</api/calendar?after=a099>; rel="next"'), "/api/calendar?after=a099");
   assert.equal(nextOf(null), null);
   assert.equal(nextOf('</x>; rel="prev"'), null);
+});
+
+test("who used a thing last is told by the records of its kind, and who came in by the conversations", () => {
+  const at = (seq, content) => ({ seq, content });
+  const calls = [at(3, { tool: "mcp__github__list" }), at(9, null), at(7, { tool: "terminal" }), at(5, { tool: "terminal" }), at(8, { tool: "kanban_show", about: "work/7" })];
+  assert.equal(lastUse("tool", "terminal", calls).seq, 7);
+  assert.equal(lastUse("mcp", "github", calls).seq, 3);
+  assert.equal(lastUse("mcp", "git", calls), null);
+  assert.equal(lastUse("board", "work", calls).seq, 8);
+  assert.equal(lastUse("link", "main (ask)", [at(1, { to: "main", as: "ask" }), at(2, { to: "other" })]).seq, 1);
+  const hosts = [at(1, { host: "docs.rs" }), at(2, { host: "api.github.com" }), at(3, { host: "evilgithub.com" })];
+  assert.equal(lastUse("host", "*.github.com", hosts).seq, 2);
+  assert.equal(lastUse("host", "docs.rs:443", hosts).seq, 1);
+  assert.equal(toldBy("secret"), null);
+  const sessions = [
+    { key: "agent:coder:telegram:main:group:-100:topic:7", used: "2026-01-02" },
+    { key: "agent:coder:telegram:main:group:-100:topic:70", used: "2026-01-03" },
+    { key: "agent:main:telegram:main:group:-100", used: "2026-01-04" },
+    { key: "agent:coder:api:x:dm:s", used: "2026-01-05" },
+  ];
+  assert.equal(lastIn({ agent: "coder", platform: "telegram", rule: "telegram chat=-100 topic=7" }, sessions), sessions[0]);
+  assert.equal(lastIn({ platform: "telegram", account: "main" }, sessions), sessions[2]);
+  assert.equal(lastIn({ platform: "matrix" }, sessions), null);
+});
+
+test("what of a memory was in an answer is what stands in its request", () => {
+  const entries = ["cut\n\"the hedge\"", "the roses", " "].map((text, id) => ({ id, text }));
+  const body = JSON.stringify({ messages: [{ role: "system", content: 'memory:\n- cut\n"the hedge"' }] });
+  assert.deepEqual(recalled(entries, body).map((it) => it.id), [0]);
 });

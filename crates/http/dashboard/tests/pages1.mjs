@@ -243,11 +243,11 @@ export async function pages1({ check, open, byLink, signIn, quiet, axeOf, provid
     const page = await signedIn();
     const body = JSON.stringify({ model: "m", messages: [{ role: "system", content: `be kind ${HOSTILE}` }, { role: "user", content: "grüße\u0000\n" }], tools: [{ type: "function", function: { name: "todo", description: "lists" } }] });
     const sha256 = createHash("sha256").update(body).digest("hex");
-    const one = { call: 1, provider: "test", model: "m", sha256, bytes: Buffer.byteLength(body) };
-    let noted = sha256;
+    const one = { call: 1, provider: "test", model: "m", hash: "b".repeat(64), bytes: Buffer.byteLength(body) };
+    let made = sha256;
     await page.route("**/turns/*/shown", (route) => route.fulfill({ json: [one] }));
     let kept = { body, verified: true, why: null };
-    await page.route("**/turns/*/shown/1", (route) => route.fulfill({ json: { ...one, sha256: noted, parts: [{ name: "soul", sha256, bytes: 9 }, { name: "memory", sha256: null, bytes: 0 }], ...kept } }));
+    await page.route("**/turns/*/shown/1", (route) => route.fulfill({ json: { ...one, sha256: made, parts: [{ name: "soul", sha256, bytes: 9 }, { name: "memory", sha256: null, bytes: 0 }], ...kept } }));
     await visit(page, "sessions/coder/1");
     await page.getByRole("button", { name: "What the model was shown" }).first().click();
     await page.locator(".state", { hasText: "the very bytes" }).waitFor();
@@ -256,7 +256,12 @@ export async function pages1({ check, open, byLink, signIn, quiet, axeOf, provid
     assert.equal(await page.locator(".exact pre").evaluate((it) => it.textContent), body);
     await page.getByRole("tab", { name: "Parts (2)" }).click();
     await page.getByRole("dialog").locator("td", { hasText: sha256 }).waitFor();
-    noted = "0".repeat(64);
+    // What arrived is something else, and then what was put together is.
+    made = "0".repeat(64);
+    await page.reload();
+    await page.locator(".state", { hasText: "not what was noted" }).waitFor();
+    made = sha256;
+    kept = { body, verified: false, why: "it is not what was noted" };
     await page.reload();
     await page.locator(".state", { hasText: "not what was noted" }).waitFor();
     assert.equal(await page.evaluate(() => window.pwned), undefined);
@@ -276,12 +281,15 @@ export async function pages1({ check, open, byLink, signIn, quiet, axeOf, provid
     const turns = (await get("/api/agents/coder/sessions/1/parts")).turns;
     const turn = turns.at(-1).id;
     const [first] = await get(`/api/agents/coder/turns/${turn}/shown`);
+    assert.match(first.hash, /^[0-9a-f]{64}$/);
+    const { sha256 } = await get(`/api/agents/coder/turns/${turn}/shown/${first.call}`);
     await visit(page, `sessions/coder/1?shown=${turn}`);
     await page.locator(".state", { hasText: "the very bytes" }).waitFor();
     await page.locator(".says section.is-user", { hasText: "Look at the parser" }).waitFor();
     await page.getByRole("tab", { name: "Byte for byte" }).click();
     const text = await page.locator(".exact pre").evaluate((it) => it.textContent);
-    assert.equal(createHash("sha256").update(text).digest("hex"), first.sha256);
+    assert.equal(createHash("sha256").update(text).digest("hex"), sha256);
+    await page.getByText(first.hash).waitFor();
     assert.deepEqual(quiet(page), []);
     await page.context().close();
   });

@@ -64,3 +64,48 @@ async fn a_picture_is_had_back_by_who_sent_it_and_who_reads_the_agent() {
     }
     scene.daemon.close().await.unwrap();
 }
+
+#[tokio::test]
+async fn a_file_of_any_kind_is_kept_and_had_back_byte_for_byte() {
+    let (world, _handles) = world(7);
+    // The one has no tool that reads such a file, the other has.
+    let config = "agents: {a: {tools: [todo]}, b: {tools: [terminal]}}\n";
+    let scene = Scene::new(&world, config, |_| {}).await;
+    let files: [(&str, &str, &str, &[u8]); 4] = [
+        ("a paper.pdf", "application/pdf", "JVBERi0xLjcKAP8=", b"%PDF-1.7\n\0\xff"),
+        ("voice.wav", "audio/wav", "UklGRgQAAABXQVZF/w==", b"RIFF\x04\0\0\0WAVE\xff"),
+        ("all.zip", "application/zip", "UEsDBP8=", b"PK\x03\x04\xff"),
+        ("odd", "application/x-odd", "AAH/", b"\0\x01\xff"),
+    ];
+    let part = |(name, kind, data, _): &(&str, &str, &str, &[u8])| {
+        let data = format!("data:{kind};base64,{data}");
+        json!({ "type": "file", "file": { "filename": name, "file_data": data } })
+    };
+    let parts: Vec<Value> = files.iter().map(part).collect();
+    for (agent, told) in [("a", "you have no tool that reads it"), ("b", "; it is in /")] {
+        let token = scene.token(agent, &["chat", "read"]).await;
+        let say = format!("POST /api/agents/{agent}/messages");
+        // Without words too: a file may say enough.
+        let said = json!({ "session": "s", "text": "", "parts": parts });
+        let answer = scene.answer(&token, &say, &said).await;
+        let heard = to_bytes(answer.into_body(), usize::MAX).await.unwrap();
+        assert!(String::from_utf8_lossy(&heard).contains("replied"), "{heard:?}");
+
+        let own = list(&scene, &token, &format!("/api/agents/{agent}/conversations")).await;
+        let own = format!("/api/agents/{agent}/conversations/{}", own[0]["id"].as_str().unwrap());
+        let talk = list(&scene, &token, &own).await;
+        let message = &talk["messages"][0];
+        assert_eq!(message["text"].as_str().unwrap().matches(told).count(), 4, "{message}");
+        let kept = message["files"].as_array().unwrap();
+        assert_eq!(kept.len(), 4, "{message}");
+        for (file, (name, kind, _, bytes)) in kept.iter().zip(files) {
+            let about = (&file["name"], &file["media_type"], &file["bytes"]);
+            assert_eq!(about, (&json!(name), &json!(kind), &json!(bytes.len())));
+            let path = format!("GET {own}/files/{}/{}", message["seq"], file["part"]);
+            let answer = scene.answer(&token, &path, &Value::Null).await;
+            assert_eq!(answer.status(), 200, "{name}");
+            assert_eq!(to_bytes(answer.into_body(), usize::MAX).await.unwrap(), bytes, "{name}");
+        }
+    }
+    scene.daemon.close().await.unwrap();
+}

@@ -11,6 +11,7 @@ use insula_channel::FetchError;
 use insula_channel::Outbound;
 use insula_channel::{Attachment, AttachmentKind};
 use insula_domain::SessionKey;
+use insula_domain::media_type::ending;
 use insula_registry::AgentContext;
 use insula_store::{Part, StoreError};
 use insula_turns::Inbound;
@@ -27,27 +28,6 @@ const PICTURES_MAX: usize = 8;
 /// takes a third more.
 const PICTURE_BYTES_MAX: usize = 600 * 1024;
 
-/// What we call a file of some content. Nothing a sender chose is in it.
-const ENDINGS: &[(&str, &str)] = &[
-    ("image/jpeg", "jpg"),
-    ("image/png", "png"),
-    ("image/gif", "gif"),
-    ("image/webp", "webp"),
-    ("audio/ogg", "ogg"),
-    ("audio/mpeg", "mp3"),
-    ("audio/mp4", "m4a"),
-    ("audio/wav", "wav"),
-    ("video/mp4", "mp4"),
-    ("video/webm", "webm"),
-    ("application/pdf", "pdf"),
-    ("application/json", "json"),
-    ("application/zip", "zip"),
-    ("text/plain", "txt"),
-    ("text/markdown", "md"),
-    ("text/csv", "csv"),
-    ("text/html", "html"),
-];
-
 /// What a picture is, by its first bytes: what is shown to a model is what it says it is.
 fn picture(bytes: &[u8]) -> Option<&'static str> {
     match bytes {
@@ -57,11 +37,6 @@ fn picture(bytes: &[u8]) -> Option<&'static str> {
         [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
         _ => None,
     }
-}
-
-pub(super) fn ending(media_type: &str) -> &'static str {
-    let plain = media_type.split(';').next().unwrap_or_default().trim();
-    ENDINGS.iter().find(|(known, _)| plain.eq_ignore_ascii_case(known)).map_or("bin", |it| it.1)
 }
 
 fn kind(kind: AttachmentKind) -> &'static str {
@@ -114,10 +89,10 @@ impl Ingress {
             let is = picture(&content).filter(|_| attachment.kind != AttachmentKind::Video);
             let media_type = is.unwrap_or(&attachment.media_type);
             let kept = files.keep_attachment(content.to_vec(), ending(media_type)).await;
-            let told = match kept {
+            let bytes = content.len() as u64;
+            let told = match &kept {
                 Ok((path, _)) => {
-                    let media_type = name(media_type);
-                    let size = size(content.len() as u64);
+                    let (media_type, size) = (name(media_type), size(bytes));
                     format!("sent along: {what}, {media_type}, {size}; it is in {path}")
                 }
                 Err(error) => {
@@ -132,6 +107,10 @@ impl Ingress {
                 let source = format!("data:{media_type};base64,{}", STANDARD.encode(&content));
                 let (source, media_type) = (source.into(), media_type.into());
                 parts.push(Part::Image { source, media_type });
+            } else if let Ok((_, hash)) = kept {
+                // For people, who may want to have it back.
+                let (name, media_type) = (name(&attachment.name).into(), name(media_type).into());
+                parts.push(Part::Attachment { hash, name, media_type, bytes });
             }
         }
         Ok(parts)
@@ -187,15 +166,6 @@ impl Ingress {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_file_is_called_by_what_we_know_of_it() {
-        assert_eq!(ending("image/PNG"), "png");
-        assert_eq!(ending("text/plain; charset=utf-8"), "txt");
-        for odd in ["", "../../etc", "application/x-sh", "image/png/../x"] {
-            assert_eq!(ending(odd), "bin", "{odd}");
-        }
-    }
 
     #[test]
     fn a_picture_is_told_by_its_bytes() {

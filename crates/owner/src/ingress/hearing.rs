@@ -1,9 +1,10 @@
 //! Voice memos: fetched, kept and heard before their turn, and written down with the message that
 //! brought them, so that nobody hears, or pays for, one of them twice.
 
+use super::Ingress;
 use super::stored::{StoredAttachment, StoredHeard, StoredMessage};
-use super::{Ingress, attachments};
 use insula_channel::AttachmentKind;
+use insula_domain::media_type;
 use insula_domain::sound::{self, SoundKind};
 use insula_domain::{AgentId, SessionKey, UserId};
 use insula_registry::AgentContext;
@@ -99,7 +100,7 @@ impl Ingress {
                     let kind = SoundKind::of(&content);
                     let media_type = kind.map_or(&*attachment.media_type, |kind| kind.media_type());
                     let ending =
-                        kind.map_or_else(|| attachments::ending(media_type), |kind| kind.ending());
+                        kind.map_or_else(|| media_type::ending(media_type), |kind| kind.ending());
                     media_type.clone_into(&mut heard.media_type);
                     heard.seconds = sound::length(&content).map(|length| length.as_secs().max(1));
                     heard.bytes = content.len() as u64;

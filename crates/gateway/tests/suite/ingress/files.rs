@@ -3,6 +3,7 @@
 use crate::ingress::support::{Fixture, attachment, dm, message, open_fixture, shown};
 use bytes::Bytes;
 use insula_channel::{Attachment, AttachmentKind, Happening, Message};
+use insula_store::Part;
 use std::path::Path;
 
 const CONFIG: &str =
@@ -45,6 +46,17 @@ async fn a_picture_is_shown_and_a_file_is_named_by_a_path_of_ours() {
     assert!(path.ends_with(".txt") && !path.contains("passwd"), "{path}");
     assert!(Path::new(path).starts_with(fixture.files.path().join("agents/a")), "{path}");
     assert_eq!(std::fs::read(path).unwrap(), b"some words");
+    // People can have it back by the name it was sent with, in which nothing of ours is.
+    let said = fixture.journal("a", &dm("1")).await;
+    let kept = said.iter().flat_map(|it| &it.parts).filter_map(|part| match part {
+        Part::Attachment { name, media_type, bytes, .. } => Some((&**name, &**media_type, *bytes)),
+        _ => None,
+    });
+    let kept: Vec<_> = kept.collect();
+    assert_eq!(kept.len(), 1, "a picture that is shown stands in its message: {kept:?}");
+    let (name, media_type, bytes) = kept[0];
+    assert_eq!((media_type, bytes), ("text/plain", 10));
+    assert!(name.starts_with("../../../etc/passwd") && !name.contains('⟦'), "{name}");
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! C13: pages of other sites, tokens in addresses, other people's rooms.
 
 use super::socket::Socket;
+use super::tokens::{filled, routes};
 use crate::attempt::{Attempt, Outcome, Verdict};
 use crate::ground::Ground;
 use crate::machine;
@@ -243,6 +244,57 @@ fn a_room_of_another_agent(ground: &Ground) -> Outcome {
     Ok(Verdict::Held)
 }
 
+/// Every route there is, streams among them: asked by a page of another site with all that a browser
+/// or somebody who stole a token could send, and by its address.
+fn every_route_from_elsewhere(ground: &Ground) -> Outcome {
+    let to = ground.listen()?;
+    let admin = ground.home().read("run/admin.token")?.trim().to_owned();
+    let bearer = format!("Authorization: Bearer {admin}");
+    let kind = "Content-Type: application/json";
+    let entered = machine::request(to, "POST", "/api/sign-in", &[&bearer, kind], "{}")?;
+    let head = entered.head.to_lowercase();
+    let at = head.find("set-cookie:").map(|at| at + "set-cookie:".len());
+    control!(entered.status == 200 && at.is_some(), "nobody signs in: {entered:?}");
+    let pair = entered.head.get(at.unwrap_or_default()..).unwrap_or_default();
+    let cookie = format!("Cookie: {}", pair.split([';', '\r']).next().unwrap_or_default().trim());
+    let key = format!("X-Insula-Page: {}", entered.json()["key"].as_str().unwrap_or_default());
+    let own = machine::request(to, "GET", "/api/me", &[&cookie, &key], "")?;
+    control!(own.status == 200, "a page is not let in: {own:?}");
+    let (mut tried, mut streams) = (0, 0);
+    for (method, path) in routes(ground)? {
+        let path = filled(&path, "a");
+        let asked = |path: &str, shown: &[&str]| -> anyhow::Result<u16> {
+            let shown: Vec<&str> = shown.iter().copied().chain([kind]).collect();
+            Ok(machine::request(to, &method, path, &shown, "{}")?.status)
+        };
+        let bare = asked(&path, &[])?;
+        if bare != 401 {
+            // Whoever asks what is open to everybody is told the same.
+            continue;
+        }
+        tried += 1;
+        streams += usize::from(path.ends_with("/events"));
+        for (what, shown) in [
+            ("a token, from another site", &[bearer.as_str(), "Origin: https://evil.example"][..]),
+            ("a token, from a file", &[&bearer, "Origin: null"]),
+            ("a cookie, from another site", &[&cookie, &key, "Sec-Fetch-Site: cross-site"]),
+            ("a cookie, from another port", &[&cookie, &key, "Sec-Fetch-Site: same-site"]),
+            ("a cookie alone", &[&cookie, "Sec-Fetch-Site: same-origin"]),
+        ] {
+            let status = asked(&path, shown)?;
+            hold!([401, 403].contains(&status), "{what}: {method} {path}: {status}");
+        }
+        for name in ["token", "access_token", "key"] {
+            let status = asked(&format!("{path}?{name}={admin}"), &[])?;
+            hold!(status == 401, "a token in the address: {method} {path}?{name}=…: {status}");
+        }
+    }
+    control!(tried > 90 && streams > 2, "only {tried} routes, {streams} streams among them");
+    let state = ground.cli_json(&["agents", "show", "a"])?;
+    hold!(state["state"] == "ready", "a was changed: {state}");
+    Ok(Verdict::Held)
+}
+
 /// C13.
 pub const ATTEMPTS: &[Attempt] = &[
     Attempt { row: "C13", variant: "the dashboard", run: the_dashboard },
@@ -250,6 +302,11 @@ pub const ATTEMPTS: &[Attempt] = &[
         row: "C13",
         variant: "a request of another site, with a token",
         run: a_request_of_another_site,
+    },
+    Attempt {
+        row: "C13",
+        variant: "every route and stream, from elsewhere",
+        run: every_route_from_elsewhere,
     },
     Attempt { row: "C13", variant: "a form of another site", run: a_form_of_another_site },
     Attempt { row: "C13", variant: "a token in the address bar", run: a_token_in_the_address },

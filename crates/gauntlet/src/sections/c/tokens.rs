@@ -10,7 +10,7 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 /// Every route that the daemon describes, with its methods.
-fn routes(ground: &Ground) -> Result<Vec<(String, String)>> {
+pub(super) fn routes(ground: &Ground) -> Result<Vec<(String, String)>> {
     let document = ground.admin("GET", "/api/openapi.json", &Value::Null)?.json();
     let paths = document["paths"].as_object().cloned().unwrap_or_default();
     let mut all = vec![];
@@ -24,7 +24,7 @@ fn routes(ground: &Ground) -> Result<Vec<(String, String)>> {
 }
 
 /// A path with something in every place; the agent's id in its own.
-fn filled(path: &str, agent: &str) -> String {
+pub(super) fn filled(path: &str, agent: &str) -> String {
     let mut path = path.replace("/api/agents/{id}", &format!("/api/agents/{agent}"));
     while let (Some(from), Some(to)) = (path.find('{'), path.find('}')) {
         path.replace_range(from..=to, "1");

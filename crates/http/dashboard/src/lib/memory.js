@@ -44,3 +44,8 @@ const SOURCES = {
 export function sourceName(source) {
   return SOURCES[source] ?? String(source).replaceAll("_", " ");
 }
+
+/** The entries whose words stand in a request, as JSON has them. */
+export function recalled(entries, body) {
+  return entries.filter((it) => it.text.trim() !== "" && body.includes(JSON.stringify(it.text.trim()).slice(1, -1)));
+}

@@ -8,6 +8,8 @@ export function unmarked(text) {
 
 /** The words of a message, and what was told beside them to the model. */
 export function apart(text) {
+  // A file may have come without words.
+  if (text.startsWith("⟦")) return { words: "", beside: text };
   const at = text.indexOf("\n⟦");
   return at < 0 ? { words: text, beside: null } : { words: text.slice(0, at), beside: text.slice(at + 1) };
 }
@@ -30,9 +32,9 @@ export function byTurn(messages) {
     } else if (last === null) {
       last = { key: it.seq, turn: it.turn, said: null, steps: [], reply: it.role === "assistant" ? it : null, made: [] };
       turns.push(last);
-    } else if (it.role === "assistant" && it.tools.length > 0) {
+    } else if (it.role === "assistant" && it.call_lines.length > 0) {
       if (it.text) last.steps.push({ kind: "text", text: it.text });
-      for (const name of it.tools) last.steps.push({ kind: "call", name, about: "", state: "done", result: null });
+      for (const { tool, about } of it.call_lines) last.steps.push({ kind: "call", name: tool, about, state: "done", result: null });
     } else if (it.role === "tool") {
       last.made.push(...(it.files ?? []).map((file) => ({ ...file, message: it.seq })));
       const open = last.steps.find((step) => step.kind === "call" && step.result === null);

@@ -1,10 +1,11 @@
 // Talking to an agent: conversations, what is said while it is said, and what ran.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { api, at } from "../lib/api.js";
-import { BYTES_MAX, parts } from "../lib/attach.js";
+import { isPicture, parts, tooMuch } from "../lib/attach.js";
 import { may, me } from "../lib/me.js";
 import { useResource } from "../lib/resource.js";
 import { go, route, to } from "../lib/router.js";
+import { size } from "../lib/parts.js";
 import { ended, retry, say, talk } from "../lib/talk.js";
 import { apart, byTurn, textsOf } from "../lib/transcript.js";
 import { ago } from "../lib/words.js";
@@ -12,6 +13,7 @@ import { Approval } from "../ui/approval.jsx";
 import { File, TextFile } from "../ui/files.jsx";
 import { Markdown } from "../ui/markdown.jsx";
 import { Button, Choice, Copy, Dialog, Empty, Loading, Page, Problem, Search, Shown, State } from "../ui/parts.jsx";
+import { Recalled } from "../ui/recalled.jsx";
 import { List } from "../ui/table.jsx";
 import { Turn } from "../ui/turn.jsx";
 import "./chat.css";
@@ -47,9 +49,14 @@ function Reply({ agent, session, where, it, isLast, onLook }) {
         {it.reply && <span>{ago(it.reply.at)}</span>}
         {it.reply && <Copy text={it.reply.text} />}
         {it.turn !== null && may(agent, "read") && (
-          <button type="button" class="button small" onClick={() => onLook(it.turn)}>
-            How it went
-          </button>
+          <>
+            <button type="button" class="button small" onClick={() => onLook({ turn: it.turn, what: "course" })}>
+              How it went
+            </button>
+            <button type="button" class="button small" onClick={() => onLook({ turn: it.turn, what: "memory" })}>
+              What it remembered
+            </button>
+          </>
         )}
         {isLast && it.said && (
           <Button class="button small" onClick={() => void retry(agent, session, apart(it.said.text).words)}>
@@ -80,15 +87,17 @@ function Own({ said, where }) {
   const { words, beside } = apart(said.text);
   return (
     <>
-      <div class="own">
-        {words}
-        {beside && (
-          <details class="small">
-            <summary>What came along</summary>
-            {beside}
-          </details>
-        )}
-      </div>
+      {(words || beside) && (
+        <div class="own">
+          {words}
+          {beside && (
+            <details class="small">
+              <summary>What came along</summary>
+              {beside}
+            </details>
+          )}
+        </div>
+      )}
       <Files where={where} of={(said.files ?? []).map((it) => ({ ...it, message: said.seq }))} texts={textsOf(beside)} />
     </>
   );
@@ -97,7 +106,7 @@ function Own({ said, where }) {
 function Live({ agent, of }) {
   return (
     <>
-      <div class="own">{of.said}</div>
+      {of.said && <div class="own">{of.said}</div>}
       {of.along.length > 0 && <Along of={of.along} />}
       <div class="theirs" aria-live="polite" aria-busy={of.state === "running"}>
         {of.reasoning && (
@@ -129,7 +138,7 @@ function Live({ agent, of }) {
 function Along({ of }) {
   return (
     <div class="along">
-      {of.map((it) => (it.url ? <img key={it.url} src={it.url} alt={it.name} /> : <span key={it.name} class="chip">{it.name}</span>))}
+      {of.map((it) => (it.url ? <img key={it.url} src={it.url} alt={it.name} /> : <span key={it.name} class="brought">{it.name}</span>))}
     </div>
   );
 }
@@ -148,15 +157,24 @@ function Composer({ agent, session, busy, onSaid, onMemory }) {
     area.current.style.height = `${area.current.scrollHeight}px`;
   }, [text]);
   function add(list) {
-    const all = [...files, ...[...list].map((file) => ({ file, name: file.name, url: file.type.startsWith("image/") ? URL.createObjectURL(file) : null }))];
-    if (all.reduce((sum, it) => sum + it.file.size, 0) > BYTES_MAX) setError("These files are more than 5 MB together.");
-    else setFiles(all);
+    const all = [...files, ...[...list].map((file) => ({ file, name: file.name, url: isPicture(file) ? URL.createObjectURL(file) : null }))];
+    const why = tooMuch(all.map((it) => it.file));
+    setError(why);
+    if (why === null) setFiles(all);
   }
+  const isEmpty = text.trim() === "" && files.length === 0;
   async function send(event) {
     event?.preventDefault();
     const said = text.trim();
-    if (said === "" || busy) return;
-    const brought = await parts(files.map((it) => it.file));
+    if (isEmpty || busy) return;
+    let brought;
+    try {
+      brought = await parts(files.map((it) => it.file));
+    } catch (fault) {
+      // It was moved or changed since it was chosen.
+      setError(`A file can't be read: ${fault.message}`);
+      return;
+    }
     setText("");
     setFiles([]);
     setError(null);
@@ -175,9 +193,9 @@ function Composer({ agent, session, busy, onSaid, onMemory }) {
         {files.length > 0 && (
           <div class="along">
             {files.map((it, index) => (
-              <span key={it.name} class="chip">
+              <span key={index} class="brought">
                 {it.url ? <img src={it.url} alt="" /> : null}
-                {it.name}
+                {it.name} <span class="quiet">{size(it.file.size)}</span>
                 <button type="button" class="button small" aria-label={`Leave out ${it.name}`} onClick={() => setFiles(files.filter((_, at) => at !== index))}>
                   ×
                 </button>
@@ -210,7 +228,7 @@ function Composer({ agent, session, busy, onSaid, onMemory }) {
                 Stop
               </Button>
             ) : (
-              <Button kind="main" type="submit" disabled={text.trim() === ""}>
+              <Button kind="main" type="submit" disabled={isEmpty}>
                 Send
               </Button>
             )}
@@ -266,6 +284,10 @@ function Conversation({ agent, name, known, onTold }) {
   const id = known?.id;
   const of = useResource(({ signal }) => (id === undefined ? Promise.resolve(null) : api.get(at("agents", agent, "conversations", String(id)), { signal })), [agent, id]);
   const [stick, setStick] = useState(true);
+  // A conversation that begins is in the list from then on.
+  useEffect(() => {
+    if (id === undefined && now?.turn) onTold();
+  }, [now?.turn]);
   // What ended is in the transcript from then on.
   useEffect(() => {
     if (ended.value === 0 || busy) return;
@@ -301,11 +323,14 @@ function Conversation({ agent, name, known, onTold }) {
         {now !== null && !(now.state === "replied" && isSaid(turns.at(-1), now)) && <Live agent={agent} of={now} />}
       </div>
       <Composer agent={agent} session={name} busy={busy} onSaid={() => setStick(true)} onMemory={() => setMemory(true)} />
-      {look !== null && (
-        <Dialog title="How it went" onClose={() => setLook(null)}>
-          <Turn agent={agent} turn={look} />
-        </Dialog>
-      )}
+      {look !== null &&
+        (look.what === "memory" ? (
+          <Recalled agent={agent} turn={look.turn} onClose={() => setLook(null)} />
+        ) : (
+          <Dialog title="How it went" onClose={() => setLook(null)}>
+            <Turn agent={agent} turn={look.turn} />
+          </Dialog>
+        ))}
       {memory && <Remembered agent={agent} session={name} onClose={() => setMemory(false)} />}
     </div>
   );

@@ -8,14 +8,16 @@ import { ago, many, moment, took } from "../lib/words.js";
 import { Button, Code, Empty, Page, Problem, Search, Section, Shown, State } from "../ui/parts.jsx";
 import "./gauntlet.css";
 
-const TONES = { held: "good", broken: "bad", failed: "bad", missed: "warn", "not run": "calm", lost: "bad" };
+const TONES = { held: "good", broken: "bad", failed: "warn", missed: "warn", "not run": "calm", lost: "bad" };
 
-function Totals({ of }) {
+/** An attempt that failed judged nothing: the board counts it among those that were not run, too. */
+function Totals({ of: totals }) {
+  const of = { ...totals, left: totals.not_run - totals.failed };
   return (
     <div class="score">
-      {[["attempts", "attempts"], ["held", "held"], ["broken", "broken"], ["missed", "missed a figure"], ["not_run", "not run"]].map(([key, word]) => (
+      {[["attempts", "attempts"], ["held", "held"], ["broken", "broken"], ["missed", "missed a figure"], ["failed", "could not judge"], ["left", "not run"]].map(([key, word]) => (
         <div key={key}>
-          <b class={key === "broken" && of[key] > 0 ? "bad" : key === "held" ? "good" : undefined}>{of[key]}</b>
+          <b class={key === "held" ? "good" : of[key] > 0 ? { broken: "bad", failed: "warn" }[key] : undefined}>{of[key]}</b>
           <span class="quiet">{word}</span>
         </div>
       ))}
@@ -43,7 +45,10 @@ function Board({ sections, wanted }) {
               <span class="num small">
                 {totals.held} of {totals.attempts} held
               </span>
-              {totals.broken + totals.failed > 0 && <State state={`${totals.broken + totals.failed} lost`} tone="bad" />}
+              <span class="lost">
+                {totals.broken > 0 && <State state={`${totals.broken} broken`} tone="bad" />}
+                {totals.failed > 0 && <State state={`${totals.failed} could not judge`} tone="warn" />}
+              </span>
             </summary>
             <ul tabIndex={0} aria-label={`Attempts of ${section.id}`}>
               {attempts.map((it, at) => (
@@ -87,6 +92,8 @@ function Runs({ of }) {
     return made.then((view) => setRun(view.run), setError);
   };
   const goesOn = run.state === "running";
+  // What a section is about is known from the last scoreboard.
+  const titles = new Map((of.recorded.sections ?? []).map((it) => [it.id, it.title]));
   const boards = run.sections.filter((it) => it.board).map((it) => it.board);
   const ended = run.sections.filter((it) => !["waiting", "running"].includes(it.state)).length;
   return (
@@ -105,7 +112,10 @@ function Runs({ of }) {
               <legend>Sections</legend>
               {of.quick.map((id) => (
                 <label key={id}>
-                  <input type="checkbox" checked={chosen.includes(id)} onChange={() => setChosen(chosen.includes(id) ? chosen.filter((it) => it !== id) : of.quick.filter((it) => it === id || chosen.includes(it)))} /> {id}
+                  <input type="checkbox" checked={chosen.includes(id)} onChange={() => setChosen(chosen.includes(id) ? chosen.filter((it) => it !== id) : of.quick.filter((it) => it === id || chosen.includes(it)))} />
+                  <span>
+                    <b>{id}</b> {titles.get(id)}
+                  </span>
                 </label>
               ))}
             </fieldset>

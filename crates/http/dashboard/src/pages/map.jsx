@@ -6,6 +6,8 @@ import { isAdmin } from "../lib/me.js";
 import { useResource } from "../lib/resource.js";
 import { ask, route, to } from "../lib/router.js";
 import { many } from "../lib/words.js";
+import { lastIn, lastUse, toldBy } from "../lib/last_used.js";
+import { whereOf } from "../lib/where.js";
 import { Ask, Explained, Route } from "../ui/explain.jsx";
 import { Choice, Empty, Facts, Page, Problem, Search, Section, Shown, State, When } from "../ui/parts.jsx";
 import { List } from "../ui/table.jsx";
@@ -88,19 +90,22 @@ function Why({ agent, kind, name }) {
     ({ signal }) => (verb && isAdmin() ? api.post(at("agents", agent, "explain"), kind === "scope" ? { verb } : { verb, what }, { signal }) : Promise.resolve(null)),
     [agent, kind, name],
   );
-  const used = useResource(({ signal }) => (kind === "tool" ? api.get(query(at("agents", agent, "audit"), { kind: "tool.call", limit: 500 }), { signal }) : Promise.resolve([])), [agent, kind, name]);
-  const last = (used.data ?? []).filter((it) => it.content?.tool === what || it.content?.name === what).sort((a, b) => b.seq - a.seq)[0];
+  const record = toldBy(kind);
+  const used = useResource(({ signal }) => (record ? api.get(query(at("agents", agent, "audit"), { kind: record, limit: 500 }), { signal }) : Promise.resolve([])), [agent, kind, name]);
+  const last = record && used.data ? lastUse(kind, name, used.data) : null;
   return (
     <div class="stack">
       <Shown of={why}>{(it) => (it ? <Explained of={it} /> : <p class="quiet">{isAdmin() ? "It stands in the agent's settings below." : "The admin of this daemon can ask why."}</p>)}</Shown>
-      {kind === "tool" && used.data && (
+      <Problem error={used.error} retry={used.reload} />
+      {record && used.data && (
         <p class="small">
           {last ? (
             <>
-              Last used <When at={last.at} /> by {last.actor}: {last.content?.verdict ?? "called"}.
+              Last used <When at={last.at} /> by {last.actor}
+              {last.session && `, ${whereOf(last.session)}`}: {last.content.verdict ?? "sent"}.
             </>
           ) : (
-            "Not used among the last calls that are on record."
+            "Not used among the last uses that are on record."
           )}
         </p>
       )}
@@ -193,22 +198,51 @@ function AgentDetail({ of }) {
   );
 }
 
+/** The conversation that came by a way in last. */
+function LastIn({ way }) {
+  const of = useResource(({ signal }) => api.get(query("/api/sessions", { agent: way.agent, limit: 200 }), { signal }), [way.agent], ({ event }) => event === "turn.ended");
+  return (
+    <Shown of={of}>
+      {(all) => {
+        const last = lastIn(way, all);
+        if (last === null) return <p class="small">Nobody came by it in the last conversations.</p>;
+        return (
+          <p class="small">
+            Last used <When at={last.used} /> by <a href={to("sessions", [last.agent, String(last.id)])}>{last.title ?? last.begins ?? "a conversation"}</a>, {whereOf(last.key)}.
+          </p>
+        );
+      }}
+    </Shown>
+  );
+}
+
 function Detail({ it, all }) {
   if (it.kind === "agent") return <AgentDetail key={it.id} of={it.of} />;
   if (it.kind === "binding") {
     return (
-      <Facts
-        rows={[
-          ["Rule", <span class="mono">{it.of.rule}</span>],
-          ["Leads to", it.of.agent],
-          ["Decides by", it.of.tier],
-          ["Stands in", it.of.place && <span class="mono">{it.of.place}</span>],
-          ["Refuses", it.of.refusal],
-        ]}
-      />
+      <div class="stack">
+        <Facts
+          rows={[
+            ["Rule", <span class="mono">{it.of.rule}</span>],
+            ["Leads to", it.of.agent],
+            ["Decides by", it.of.tier],
+            ["Stands in", it.of.place && <span class="mono">{it.of.place}</span>],
+            ["Refuses", it.of.refusal],
+          ]}
+        />
+        <LastIn key={it.id} way={it.of} />
+      </div>
     );
   }
-  if (it.kind === "account") return <Facts rows={[["Account", it.label], ["State", it.state && <State state={it.state} />], ["Why", it.note]]} />;
+  if (it.kind === "account") {
+    const [, platform, account] = it.id.split(":");
+    return (
+      <div class="stack">
+        <Facts rows={[["Account", it.label], ["State", it.state && <State state={it.state} />], ["Why", it.note]]} />
+        <LastIn key={it.id} way={{ platform, account }} />
+      </div>
+    );
+  }
   const agents = all.lines.filter(([, end]) => end === it.id).map(([from]) => from.slice("agent:".length));
   return <Reached key={it.id} it={it} agents={agents} />;
 }

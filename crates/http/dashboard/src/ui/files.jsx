@@ -1,34 +1,47 @@
-// What came along in a message, or was made in it: pictures as such, and each to be saved.
+// What came along in a message, or was made in it: pictures as such, sound to be heard, and each to
+// be saved.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { api } from "../lib/api.js";
+import { PICTURES } from "../lib/attach.js";
+import { size } from "../lib/parts.js";
 import { saveText, saveUrl } from "../lib/save.js";
 import { Problem } from "./parts.jsx";
 import "./files.css";
 
-/** What is drawn. Whatever else somebody says that it is, is saved and nothing more. */
-const PICTURES = new Set(["image/png", "image/jpeg", "image/webp", "image/gif"]);
+/** What is played. Whatever else somebody says that it is, is saved and nothing more. */
+const SOUNDS = new Set(["audio/ogg", "audio/mpeg", "audio/mp4", "audio/aac", "audio/wav"]);
 
-/** One file: `of` is `{name, media_type}`, `path` where it is. */
+/** One file: `of` is `{name, media_type, bytes}`, `path` where it is. */
 export function File({ of, path }) {
   const [url, setUrl] = useState(null);
   const [error, setError] = useState(null);
   const box = useRef(null);
+  const made = useRef(null);
   const isPicture = PICTURES.has(of.media_type);
+  const isSound = SOUNDS.has(of.media_type);
+  async function show() {
+    setError(null);
+    try {
+      const address = await api.blob(path, { type: of.media_type });
+      if (box.current === null) URL.revokeObjectURL(address);
+      else setUrl((made.current = address));
+    } catch (fault) {
+      setError(fault);
+    }
+  }
   useEffect(() => {
-    if (!isPicture) return undefined;
-    let made = null;
-    let over = false;
     // Only what is in sight is read.
     const seen = new IntersectionObserver((all) => {
       if (!all.some((it) => it.isIntersecting)) return;
       seen.disconnect();
-      api.blob(path, { type: of.media_type }).then(
-        (address) => (over ? URL.revokeObjectURL(address) : setUrl((made = address))),
-        (fault) => over || setError(fault),
-      );
+      void show();
     });
-    seen.observe(box.current);
-    return () => ((over = true), seen.disconnect(), made && URL.revokeObjectURL(made));
+    if (isPicture) seen.observe(box.current);
+    return () => {
+      seen.disconnect();
+      if (made.current) URL.revokeObjectURL(made.current);
+      made.current = null;
+    };
   }, [path]);
   async function save() {
     setError(null);
@@ -38,18 +51,36 @@ export function File({ of, path }) {
       setError(fault);
     }
   }
+  const about = [kind(of), of.bytes ? size(of.bytes) : null].filter(Boolean).join(" · ");
   return (
     <span class="kept-file" ref={box}>
-      {url && <img src={url} alt={of.name} />}
+      {url && isPicture && <img src={url} alt={of.name} />}
+      {url && isSound && <audio src={url} controls aria-label={of.name} />}
       <span class="row">
-        <span class="small name">{of.name}</span>
-        <button type="button" class="button small" onClick={save} aria-label={`Save ${of.name}`}>
-          Save
-        </button>
+        <span class="small name">
+          {of.name}
+          {!isPicture && about && <span class="quiet about">{about}</span>}
+        </span>
+        <span class="row">
+          {isSound && !url && (
+            <button type="button" class="button small" onClick={show} aria-label={`Hear ${of.name}`}>
+              Hear it
+            </button>
+          )}
+          <button type="button" class="button small" onClick={save} aria-label={`Save ${of.name}`}>
+            Save
+          </button>
+        </span>
       </span>
       <Problem error={error} />
     </span>
   );
+}
+
+/** What people call a file of that kind. */
+function kind({ media_type: type }) {
+  const [kind, form = ""] = type.split(";", 1)[0].split("/");
+  return ["application", "audio", "image", "text", "video"].includes(kind) && form.length <= 12 && form !== "octet-stream" ? form.toUpperCase() : "";
 }
 
 /** A text that came along, which stands in its message. */

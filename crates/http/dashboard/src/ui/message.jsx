@@ -61,8 +61,8 @@ function Part({ of, role, names, path }) {
           <span class="quiet small">
             {of.media_type} · {size(of.bytes)}
           </span>
-          <span class="mono" title={`SHA-256 ${of.sha256}`}>
-            {of.sha256}
+          <span class="mono" title={`BLAKE3 ${of.blake3}`}>
+            {of.blake3}
           </span>
           <File of={of} path={path} />
         </span>

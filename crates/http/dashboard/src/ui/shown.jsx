@@ -15,8 +15,11 @@ async function sha256(text) {
   return [...new Uint8Array(hash)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Whether the text is the one that the daemon noted when it was sent. */
-function Same({ text, hash }) {
+/**
+ * Whether the text is what was sent: the daemon compares it with the hash that it noted then, and
+ * this page what arrived here with what the daemon put together.
+ */
+function Same({ text, hash, verified }) {
   const [own, setOwn] = useState(undefined);
   useEffect(() => {
     let alive = true;
@@ -25,7 +28,7 @@ function Same({ text, hash }) {
   }, [text]);
   if (own === undefined) return <State state="comparing" />;
   if (own === null) return <State state="not compared" title="this browser computes no hashes here" />;
-  return own === hash ? <State state="the very bytes" tone="good" title={`SHA-256 ${hash}`} /> : <State state="not what was noted" tone="bad" title={`SHA-256 ${own}, noted ${hash}`} />;
+  return verified && own === hash ? <State state="the very bytes" tone="good" title={`SHA-256 ${hash}`} /> : <State state="not what was noted" tone="bad" title={`SHA-256 ${own} here, ${hash} at the daemon`} />;
 }
 
 function OneCall({ agent, turn, call }) {
@@ -46,8 +49,9 @@ function OneCall({ agent, turn, call }) {
               rows={[
                 ["Model", `${it.provider} ${it.model}`],
                 ["Size", size(it.bytes)],
-                ["SHA-256", it.sha256 ? <span class="mono small">{it.sha256}</span> : "not known any more: some of it was forgotten"],
-                ["Compared here", it.body !== null && it.sha256 && <Same text={it.body} hash={it.sha256} />],
+                ["Noted as it was sent", it.hash ? <span class="mono small">{it.hash}</span> : "not known any more: some of it was forgotten"],
+                ["SHA-256", it.sha256 && <span class="mono small">{it.sha256}</span>],
+                ["Compared", it.body !== null && it.sha256 && <Same text={it.body} hash={it.sha256} verified={it.verified} />],
                 ["What differs", it.why],
               ]}
             />
