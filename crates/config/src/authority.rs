@@ -7,27 +7,24 @@
 //! [`changes`].
 
 pub mod changes;
+mod daemon;
+mod setting;
 mod written;
 
 pub use changes::{ConfigChange, ConfigChangeKind, diff};
 
 use crate::mcp::{McpSends, OnChange};
 
-use crate::account::{Account, AccountValue};
 use crate::agent::AgentConfig;
-use crate::budget::{DaemonBudget, ModelPrice};
-use crate::daemon::DaemonConfig;
 use crate::load::{AgentOutcome, Loaded};
-use crate::rules;
 use crate::sensitive::{HIDDEN, is_sensitive, only_refers};
-use crate::settings::Setting;
 use crate::voice::VoiceBackend;
 use insula_domain::TaintedRule;
 use insula_domain::boundary::{AccessMode, ChildApprovals};
 use insula_domain::policy::Profile;
 use insula_domain::{
-    AgentId, DmSessions, GroupSessions, HostCredential, MemoryScope, Narrowing, ScopeRule,
-    SearchReach, Selector, Switch,
+    DmSessions, GroupSessions, HostCredential, MemoryScope, Narrowing, ScopeRule, SearchReach,
+    Selector, Switch,
 };
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -116,7 +113,7 @@ impl Applied {
             agents: BTreeMap::new(),
             failed: failed.map(|(id, _)| id.to_string()).collect(),
             routes: routes(loaded),
-            daemon: daemon(loaded),
+            daemon: daemon::settings(loaded),
         }
     }
 }
@@ -328,136 +325,6 @@ impl Authority {
         self.level("group.respond", 1, "mention");
         self.level("access.unknown", 1, "pair");
     }
-
-    /// What the typed configuration does not carry yet, from what was written.
-    fn read_setting(&mut self, setting: &Setting) {
-        let path = &*setting.path;
-        let value = &setting.value;
-        match path {
-            "access.allow" => self.grant_each("user", value),
-            "access.admins" => self.grant_each("admin", value),
-            "access.unknown" => {
-                let name = value.as_str().unwrap_or_default();
-                self.level(path, u64::from(name == "pair"), name);
-            }
-            "sandbox.optional" => self.grant_each("running without", value),
-            "sandbox.off" if *value == true => self.grant("running outside the sandbox", ""),
-            "group.observe" if *value == true => self.grant("reading along in groups", ""),
-            "group.threads" if *value == true => self.grant("answering in threads", ""),
-            "group.invites" if *value == false => self.guard("refusal of invitations", ""),
-            "group.respond" => {
-                let name = value.as_str().unwrap_or_default();
-                let scale = ["never", "mention", "all"];
-                let rank = scale.iter().position(|word| *word == name).unwrap_or(1);
-                self.level(path, rank as u64, name);
-            }
-            _ if is_read_elsewhere(path) => {}
-            _ => match path.split_once('.') {
-                Some(("budget", name)) => self.read_budget(name, value),
-                Some(("sandbox", name)) => self.read_sandbox(name, value),
-                Some(("hooks", event)) => self.read_hooks(event, value),
-                Some(("tools", rule)) => {
-                    for item in value.as_array().into_iter().flatten() {
-                        self.guard("argument rule", format!("{rule} {item}"));
-                    }
-                }
-                Some(("access", person)) => {
-                    let person = person.strip_prefix("people.").unwrap_or(person);
-                    for identity in value.as_array().into_iter().flatten() {
-                        let identity = identity.as_str().unwrap_or_default();
-                        self.grant("linked identity", format!("{person} = {identity}"));
-                    }
-                }
-                _ => self.set(path, shown(path, value)),
-            },
-        }
-    }
-
-    fn grant_each(&mut self, kind: &str, list: &Json) {
-        for item in list.as_array().into_iter().flatten() {
-            let text = item.as_str().map_or_else(|| item.to_string(), str::to_owned);
-            self.grant(kind, text);
-        }
-    }
-
-    fn read_budget(&mut self, name: &str, value: &Json) {
-        let text = value.as_str().unwrap_or_default();
-        let most = if name.ends_with("usd_per_day") {
-            value.as_f64().or_else(|| text.parse().ok()).map(|usd: f64| (usd * 1e6).round() as u64)
-        } else {
-            value.as_u64().or_else(|| text.parse().ok())
-        };
-        most.into_iter().for_each(|most| self.limit(&format!("budget {name}"), most));
-    }
-
-    fn read_sandbox(&mut self, name: &str, value: &Json) {
-        let text = value.as_str().unwrap_or_default();
-        let millis = rules::duration(text).and_then(|d| u64::try_from(d.as_millis()).ok());
-        let most = value.as_u64().or_else(|| rules::size(text)).or(millis);
-        most.into_iter().for_each(|most| self.limit(&format!("sandbox {name}"), most));
-    }
-
-    fn read_hooks(&mut self, event: &str, list: &Json) {
-        for hook in list.as_array().into_iter().flatten() {
-            let way = ["expr", "command", "http"].iter().find_map(|way| hook.get(way)?.as_str());
-            // An address may carry a token behind its host.
-            let way = way.unwrap_or_default();
-            let way = match way.split_once("://") {
-                Some((scheme, rest)) => {
-                    format!("{scheme}://{}", rest.split(['/', '?']).next().unwrap_or_default())
-                }
-                None => way.to_owned(),
-            };
-            let mark = fingerprint(&hook.to_string(), 2);
-            self.guard("hook", format!("{event}: {way} #{mark}"));
-        }
-    }
-}
-
-/// Settings that the typed configuration carries, and that are compared there.
-fn is_read_elsewhere(path: &str) -> bool {
-    const WHOLE: &[&str] = &[
-        "default",
-        "model",
-        "personality",
-        "tools.profile",
-        "tools.also_allow",
-        "tools.allow",
-        "tools.deny",
-        "skills",
-        "memory",
-        "memory.enabled",
-        "memory.scope",
-        "memory.also_read",
-        "memory.global_writes",
-        "workspace.path",
-        "workspace.scope",
-        "files.shared",
-        "files.stale_writes",
-        "sandbox.off",
-        "network.allow",
-        "network.credentials",
-        "web.search.base_url",
-        "images.model",
-        "images.price",
-        "voice.hear.model",
-        "voice.hear.command",
-        "voice.speak.model",
-        "voice.speak.command",
-        "secrets",
-        "isolation",
-        "links",
-        "send.to",
-        "send.flows",
-        "sessions.dm",
-        "sessions.search",
-        "sessions.group",
-        "group.observe",
-        "group.invites",
-        "group.threads",
-    ];
-    const BELOW: &[&str] = &["approvals.", "subagents."];
-    WHOLE.contains(&path) || BELOW.iter().any(|prefix| path.starts_with(prefix))
 }
 
 /// A value as it is kept: a credential as a mark that only tells whether it changed.
@@ -472,79 +339,4 @@ fn shown(path: &str, value: &Json) -> String {
 
 fn fingerprint(text: &str, bytes: usize) -> String {
     blake3::hash(text.as_bytes()).to_hex().chars().take(bytes * 2).collect()
-}
-
-fn daemon(loaded: &Loaded) -> BTreeMap<String, String> {
-    let daemon = &loaded.daemon;
-    let mut settings = BTreeMap::from([
-        ("listen".to_owned(), daemon.listen.to_string()),
-        ("store.durability".to_owned(), daemon.store.durability.as_str().to_owned()),
-    ]);
-    if !daemon.api.changes {
-        settings.insert("api.changes".to_owned(), "false".to_owned());
-    }
-    if !daemon.api.client_tools {
-        settings.insert("api.client_tools".to_owned(), "false".to_owned());
-    }
-    if !daemon.api.cors.is_empty() {
-        settings.insert("api.cors".to_owned(), daemon.api.cors.join(","));
-    }
-    for account in &daemon.accounts {
-        let name = format!("account {}.{}", account.platform, account.name);
-        settings.insert(name, account_text(account));
-    }
-    for (name, provider) in &daemon.providers.configured {
-        let place = provider.base_url.as_deref().unwrap_or_default();
-        let mut text = format!("{} {place}", provider.kind);
-        if let Some(agents) = &provider.agents {
-            let agents: Vec<&str> = agents.iter().map(AgentId::as_str).collect();
-            text += &format!(" for {}", agents.join(","));
-        }
-        settings.insert(format!("provider {name}"), text);
-    }
-    if let Some(provider) = &daemon.providers.default {
-        settings.insert("default_provider".to_owned(), provider.to_string());
-    }
-    settings.extend(budget(daemon));
-    settings
-}
-
-/// The settings of an account: a credential as a mark that only tells whether it changed.
-fn account_text(account: &Account) -> String {
-    if !account.enabled {
-        return "off".to_owned();
-    }
-    let values = account.values.iter().map(|(key, value)| {
-        let value = match value {
-            AccountValue::Text(text) => shown(key, &Json::from(&**text)),
-            AccountValue::List(texts) => texts.join(","),
-        };
-        format!("{key}={value}")
-    });
-    let less = account.narrowing.iter().map(|it| told_of(it).trim_start().to_owned());
-    values.chain(less).collect::<Vec<_>>().join(" ")
-}
-
-/// What all agents together may spend, and what it is counted by.
-fn budget(daemon: &DaemonConfig) -> impl Iterator<Item = (String, String)> {
-    let DaemonBudget { own, per_user } = daemon.budget;
-    let parts = [("budget", own), ("budget.per_user", per_user)];
-    let limits = parts.into_iter().flat_map(|(part, limits)| {
-        [
-            (format!("{part}.usd_per_day"), limits.usd_micros_per_day.map(dollars)),
-            (format!("{part}.tokens_per_day"), limits.tokens_per_day.map(|it| it.to_string())),
-            (format!("{part}.turns_per_minute"), limits.turns_per_minute.map(|it| it.to_string())),
-        ]
-    });
-    let limits = limits.filter_map(|(name, most)| Some((name, most?)));
-    let prices = daemon.prices.iter().map(|(model, price)| {
-        let ModelPrice { input, output, cached_input, cache_write } = *price;
-        let all = [input, output, cached_input, cache_write].map(dollars).join(" ");
-        (format!("price of {model}"), all)
-    });
-    limits.chain(prices)
-}
-
-fn dollars(micros: u64) -> String {
-    (micros as f64 / 1e6).to_string()
 }

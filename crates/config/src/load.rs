@@ -3,8 +3,11 @@
 //! Everything that is wrong is reported. What is wrong in one agent's part fails that agent;
 //! what is wrong in the shared part fails the whole, and the caller keeps what it had.
 
+mod draft;
+
+use self::draft::{Draft, soul};
 use crate::account::AccountSpans;
-use crate::agent::{AgentConfig, Instructions, Soul};
+use crate::agent::AgentConfig;
 use crate::bindings::{self, Written};
 use crate::board;
 use crate::daemon::{self, DaemonConfig};
@@ -12,17 +15,16 @@ use crate::diagnostic::{Diagnostic, FindingOwner, LoadReport};
 use crate::enforcement;
 use crate::file_state::FileState;
 use crate::files::FilesSnapshot;
-use crate::layers::{agent_part, join_files, merge, relocate};
+use crate::layers::{merge, relocate};
 use crate::policies::{Over, Policies};
 use crate::resolve::{SharedTables, Surroundings, resolve};
-use crate::schema::{AGENT, MOVED, TOP};
-use crate::shape::{Checker, Shape, shorten};
+use crate::schema::{MOVED, TOP};
+use crate::shape::{Checker, Shape};
 use crate::source::{Sources, Span};
 use crate::warnings;
 use crate::workspaces;
 use crate::written_providers;
 use crate::yaml::{self, Layer, MapEntry, Node, Value};
-use insula_domain::scan::{Use, scan};
 use insula_domain::{AgentId, Conflict, ConflictKind, Defaults, Router};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -56,10 +58,6 @@ pub enum AgentOutcome {
 /// What holds where nobody wrote anything.
 const IMPLICIT: &str = "agents: {main: {default: true, memory: true}}\n";
 
-/// Who an agent is where nobody said.
-const BUILT_IN_SOUL: &str =
-    "You are a capable, honest assistant. Be brief, and say plainly when you do not know.";
-
 /// Loads a snapshot. `env` is the environment the process was started with.
 pub fn load(
     snapshot: &FilesSnapshot,
@@ -74,13 +72,6 @@ pub fn load(
 struct Loader<'l> {
     report: &'l mut LoadReport,
     snapshot: &'l FilesSnapshot,
-}
-
-/// One agent before it is resolved: its own part over what it inherits.
-struct Draft {
-    node: Node,
-    soul: Option<Soul>,
-    instructions: Option<Instructions>,
 }
 
 impl Loader<'_> {
@@ -230,150 +221,6 @@ impl Loader<'_> {
         checker.admit(&Shape::Object(&TOP), &mut node).then_some(node)
     }
 
-    fn drafts(&mut self, written: Option<Node>) -> BTreeMap<AgentId, Draft> {
-        let mut drafts: BTreeMap<AgentId, Draft> = BTreeMap::new();
-        let mut first: BTreeMap<Box<str>, Span> = BTreeMap::new();
-        let entries = match written.map(|node| node.value) {
-            Some(Value::Map(entries)) => entries,
-            _ => Vec::new(),
-        };
-        for entry in entries {
-            let (owner, subject) = agent_part(&entry.key);
-            let mut checker = Checker::new(self.report, owner, subject);
-            if let Some(earlier) = first.insert(entry.key.clone(), entry.key_span) {
-                let found = checker
-                    .error(entry.key_span, format!("agent `{}` stands twice", shorten(&entry.key)));
-                found.related.push((earlier, "first one".to_owned()));
-                found.help = Some("keep one of them".to_owned());
-                continue;
-            }
-            let id = match AgentId::new(&entry.key) {
-                Ok(id) => id,
-                Err(error) => {
-                    checker.error(entry.key_span, error.to_string());
-                    continue;
-                }
-            };
-            let node = check_agent(&mut checker, entry.value);
-            drafts.insert(id, Draft::of(node));
-        }
-        for name in self.snapshot.folders.keys() {
-            self.folder(&mut drafts, name);
-        }
-        drafts
-    }
-
-    /// Adds what stands in `agents/<name>/`.
-    fn folder(&mut self, drafts: &mut BTreeMap<AgentId, Draft>, name: &str) {
-        let folder = &self.snapshot.folders[name];
-        let file = format!("agents/{name}/agent.yaml");
-        let (owner, subject) = agent_part(name);
-        let id = match (AgentId::new(name), &folder.config) {
-            (Ok(id), _) => id,
-            (Err(_), FileState::Absent) => return,
-            (Err(error), _) => {
-                let source = self.report.sources.add(file, "");
-                let found = Diagnostic::error(&owner, Sources::whole(source), error.to_string());
-                self.report.push(found.help("rename the folder"));
-                return;
-            }
-        };
-        match &folder.config {
-            FileState::Absent => {}
-            FileState::Unreadable(why) => {
-                let source = self.report.sources.add(file.clone(), "");
-                let span = Sources::whole(source);
-                self.report.push(Diagnostic::error(&owner, span, format!("{file} {why}")));
-                drafts.entry(id.clone()).or_insert_with(|| Draft::empty(span));
-            }
-            FileState::Text(text) => {
-                let source = self.report.sources.add(file, text.clone());
-                let parsed = yaml::parse(source, text);
-                if let Ok(node) = &parsed {
-                    self.report.hide_credentials(node);
-                }
-                let mut checker = Checker::new(self.report, owner.clone(), subject);
-                let node = match parsed {
-                    Ok(node) => check_agent(&mut checker, node),
-                    Err(error) => {
-                        let help = error.help.map(str::to_owned);
-                        checker.error(error.span, error.message).help = help;
-                        Node::empty_map(Sources::whole(source))
-                    }
-                };
-                let node = match drafts.remove(&id) {
-                    Some(draft) => join_files(&mut checker, draft.node, node),
-                    None => node,
-                };
-                drafts.insert(id.clone(), Draft::of(node));
-            }
-        }
-        let Some(draft) = drafts.get_mut(&id) else { return };
-        let file = format!("agents/{name}/SOUL.md");
-        match &folder.soul {
-            FileState::Absent => {}
-            FileState::Text(text) => {
-                draft.soul = Some(Soul { text: text.clone(), origin: file.into() });
-            }
-            FileState::Unreadable(why) => self.unusable(&owner, &file, why),
-        }
-        let file = format!("agents/{name}/AGENTS.md");
-        match &folder.instructions {
-            FileState::Absent => {}
-            FileState::Text(text) => {
-                draft.instructions =
-                    Some(Instructions { text: text.clone(), origin: file.as_str().into() });
-                self.look_into(&owner, file, text);
-            }
-            FileState::Unreadable(why) => self.unusable(&owner, &file, why),
-        }
-        if let FileState::Unreadable(why) = &folder.boot {
-            self.unusable(&owner, &format!("agents/{name}/BOOT.md"), why);
-        }
-        if let FileState::Unreadable(why) = &folder.mcp {
-            self.unusable(&owner, &format!("agents/{name}/mcp.json"), why);
-        }
-    }
-
-    /// Tells what is odd about instructions. They are the operator's, and hold all the same; but
-    /// operators copy such files from elsewhere, and do not see everything that is in them.
-    fn look_into(&mut self, owner: &FindingOwner, file: String, text: &Arc<str>) {
-        let findings = scan(text, Use::Skill);
-        if findings.is_empty() {
-            return;
-        }
-        let span = Sources::whole(self.report.sources.add(file.clone(), ""));
-        for found in findings {
-            let message = format!("{file} has something that instructions seldom need: {found}");
-            let help = "read it with care; it is shown to the model in every turn";
-            self.report.push(Diagnostic::warning(owner, span, message).help(help));
-        }
-    }
-
-    /// A file that can't be used fails whose it is.
-    fn unusable(&mut self, owner: &FindingOwner, file: &str, why: &str) {
-        let source = self.report.sources.add(file.to_owned(), "");
-        let message = format!("{file} {why}");
-        self.report.push(Diagnostic::error(owner, Sources::whole(source), message));
-    }
-
-    fn home_soul(&mut self) -> Soul {
-        match &self.snapshot.soul {
-            FileState::Text(text) => Soul { text: text.clone(), origin: "SOUL.md".into() },
-            FileState::Absent => Soul { text: BUILT_IN_SOUL.into(), origin: "built-in".into() },
-            FileState::Unreadable(why) => {
-                let id = self.report.sources.add("SOUL.md", "");
-                let message = format!("SOUL.md {why}");
-                self.report.push(Diagnostic::error(
-                    &FindingOwner::Shared,
-                    Sources::whole(id),
-                    message,
-                ));
-                Soul { text: "".into(), origin: "SOUL.md".into() }
-            }
-        }
-    }
-
     /// The agent that answers where no binding matches. Two that both claim it both fail:
     /// guessing between them would be answering for somebody.
     fn default_agent(&mut self, drafts: &BTreeMap<AgentId, Draft>) -> Option<AgentId> {
@@ -489,22 +336,6 @@ impl Loader<'_> {
     }
 }
 
-impl Draft {
-    fn of(node: Node) -> Self {
-        Self { node, soul: None, instructions: None }
-    }
-
-    fn empty(span: Span) -> Self {
-        Self::of(Node::empty_map(span))
-    }
-}
-
-fn check_agent(checker: &mut Checker<'_>, mut node: Node) -> Node {
-    relocate(checker, &mut node);
-    let span = node.span;
-    if checker.admit(&Shape::Object(&AGENT), &mut node) { node } else { Node::empty_map(span) }
-}
-
 fn refuse_default_in_defaults(checker: &mut Checker<'_>, defaults: &Node) {
     for key in ["default", "name"] {
         if let Some(entry) = defaults.entries().iter().find(|entry| &*entry.key == key) {
@@ -552,15 +383,4 @@ fn take(node: &mut Node, key: &str) -> Option<Node> {
     let Value::Map(entries) = &mut node.value else { return None };
     let at = entries.iter().position(|entry| &*entry.key == key)?;
     Some(entries.remove(at).value)
-}
-
-fn soul(report: &LoadReport, draft: &Draft, home: &Soul) -> Soul {
-    match (draft.node.get("personality"), &draft.soul) {
-        (Some(node), _) => Soul {
-            text: node.text().unwrap_or_default().into(),
-            origin: report.sources.describe(node.span).to_string().into(),
-        },
-        (None, Some(soul)) => soul.clone(),
-        (None, None) => home.clone(),
-    }
 }

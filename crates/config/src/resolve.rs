@@ -11,6 +11,8 @@ mod jobs;
 mod links;
 mod logs;
 mod mcp;
+mod memory;
+mod models;
 mod people;
 mod providers;
 mod references;
@@ -22,13 +24,13 @@ mod web;
 
 pub use hooks::check_hook;
 
-use crate::agent::{AgentConfig, EmbeddingsConfig, GlobalWrites, Instructions, MemoryConfig, Soul};
+use crate::agent::{AgentConfig, EmbeddingsConfig, Instructions, Soul};
 use crate::board::Boards;
 use crate::diagnostic::{Diagnostic, FindingOwner, LoadReport};
 use crate::enforcement;
 use crate::files::FilesSnapshot;
 use crate::mcp::McpSends;
-use crate::model::{BUILT_IN_MODEL, ModelRef, Providers};
+use crate::model::Providers;
 use crate::rules;
 use crate::settings::flatten;
 use crate::skills::skill_set::SharedSkills;
@@ -36,10 +38,9 @@ use crate::source::{SourceId, Span};
 use crate::suggest::nearest;
 use crate::yaml::{Layer, Node};
 use insula_domain::boundary::SpawnLimits;
-use insula_domain::expr::Expression;
 use insula_domain::{
-    AgentId, BoardName, BoardRights, Boundary, LinkKind, MemoryScope, Metadata, Possible,
-    SCOPE_VARIABLES, ScopeRule, Switch, ToolPolicy, ToolTable,
+    AgentId, BoardName, BoardRights, Boundary, LinkKind, Metadata, Possible, SCOPE_VARIABLES,
+    Switch, ToolPolicy, ToolTable,
 };
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -168,22 +169,7 @@ pub fn resolve(
     reader.warn_of_nothing_to_read(&boundary);
     reader.warn_of_shared_direct_chats();
     let scope = reader.scope_rule();
-    let also_read = reader.expressions("memory.also_read");
-    let limits = MemoryLimits::default();
-    let embeddings = reader.embeddings();
-    let memory = memory_on.then(|| MemoryConfig {
-        also_read,
-        memory_chars: reader.number("memory.limits.memory", limits.memory) as usize,
-        user_chars: reader.number("memory.limits.user", limits.user) as usize,
-        daily: reader.at("memory.daily").and_then(Node::bool).unwrap_or(false),
-        daily_chars: reader.number("memory.limits.daily", limits.daily) as usize,
-        global_writes: match reader.text("memory.global_writes") {
-            Some("deny") => GlobalWrites::Deny,
-            Some("allow") => GlobalWrites::Allow,
-            _ => GlobalWrites::Approve,
-        },
-        embeddings,
-    });
+    let memory = reader.memory(memory_on);
     let logs_keep = reader.logs_keep();
     let sessions_keep = reader.sessions_keep();
     let audit_keep = reader.audit_keep();
@@ -261,19 +247,6 @@ pub fn resolve(
 pub fn metadata(node: Option<&Node>) -> Metadata {
     let entries = node.map(Node::entries).unwrap_or_default();
     entries.iter().filter_map(|e| Some((e.key.clone(), e.value.text()?.into()))).collect()
-}
-
-/// How many characters lists of memory have, where nobody says otherwise.
-struct MemoryLimits {
-    memory: u32,
-    user: u32,
-    daily: u32,
-}
-
-impl Default for MemoryLimits {
-    fn default() -> Self {
-        Self { memory: 2_200, user: 1_375, daily: 3_000 }
-    }
 }
 
 fn switch(on: bool) -> Switch {
@@ -403,130 +376,6 @@ impl<'r> Reader<'r> {
                 None => format!("make the folder `skills/{name}` in the home"),
             };
             self.warn(node.span, message, Some(help));
-        }
-    }
-
-    fn models(&mut self) -> Vec<ModelRef> {
-        let written = self.nodes("model");
-        if let (true, Some(empty)) = (written.is_empty(), self.at("model"))
-            && !self.has_error_within(empty.span)
-        {
-            self.error(
-                empty.span,
-                format!("agent `{}` has an empty list of models", self.id),
-                None,
-            );
-        }
-        let mut models = Vec::new();
-        let children = self.at("subagents.model").into_iter().chain(self.nodes("subagents.models"));
-        for node in written {
-            models.extend(self.model(node));
-        }
-        for node in children {
-            self.model(node);
-        }
-        if written.is_empty()
-            && let Ok(model) = self.providers.resolve(BUILT_IN_MODEL)
-        {
-            models.push(model);
-        }
-        models
-    }
-
-    /// The models that people may choose, without those that it asks anyway.
-    fn model_choices(&mut self, models: &[ModelRef]) -> Vec<ModelRef> {
-        let mut choices: Vec<ModelRef> = Vec::new();
-        for node in self.nodes("model_choices") {
-            let chosen = self.model(node);
-            choices.extend(chosen.filter(|it| !models.contains(it)));
-        }
-        let mut seen = BTreeSet::new();
-        choices.retain(|it| seen.insert(it.to_string()));
-        choices
-    }
-
-    /// The models at a path that children may run on; what is wrong with one was told.
-    fn child_models(&self, path: &str) -> Vec<ModelRef> {
-        let texts = self.text(path).map(Into::into).into_iter().chain(self.texts(path));
-        texts.filter_map(|text: Box<str>| self.providers.resolve(&text).ok()).collect()
-    }
-
-    fn model(&mut self, node: &Node) -> Option<ModelRef> {
-        match self.providers.resolve(node.text()?) {
-            Ok(model) => {
-                self.asks(&model.provider, node.span);
-                Some(model)
-            }
-            Err((problem, help)) => {
-                self.error(node.span, problem, Some(help));
-                None
-            }
-        }
-    }
-
-    /// How scopes are chosen: by name, or by an expression.
-    fn scope_rule(&mut self) -> ScopeRule {
-        let Some(node) = self.at("memory.scope") else { return ScopeRule::default() };
-        let text = node.text().unwrap_or_default();
-        if let Some(named) = MemoryScope::parse(text) {
-            return ScopeRule::Named(named);
-        }
-        self.scope_expression(node).map(ScopeRule::Expression).unwrap_or_default()
-    }
-
-    /// Expressions about scopes.
-    fn expressions(&mut self, path: &str) -> Vec<Expression> {
-        let nodes = self.nodes(path);
-        nodes.iter().filter_map(|node| self.scope_expression(node)).collect()
-    }
-
-    /// An expression about scopes; one that is wrong fails the agent.
-    fn scope_expression(&mut self, node: &Node) -> Option<Expression> {
-        let text = node.text()?;
-        let compiled = Expression::compile(text, SCOPE_VARIABLES).map_err(|it| it.to_string());
-        let named = compiled.and_then(|expression| match expression.answers_no_name() {
-            None => Ok(expression),
-            Some(what) => Err(format!("it answers {what}, and must answer a name")),
-        });
-        match named {
-            Ok(expression) => Some(expression),
-            Err(error) => {
-                let message = format!("`{text}` is no scope: {error}");
-                let help = "use `auto`, `topic`, `chat`, `user`, `global`, or an expression over operation, session_id, platform, account, channel_id, topic_id, user_id, agent_id and metadata that answers a name";
-                self.failed = true;
-                let found = Diagnostic::error(&self.owner, node.span, message);
-                self.report.push(found.help(help.to_owned()));
-                None
-            }
-        }
-    }
-
-    /// Whether memory is on: as the switch says, or because the tool is listed.
-    fn memory_switch(&mut self) -> bool {
-        let lists = self.nodes("tools.allow").iter().chain(self.nodes("tools.also_allow"));
-        let listed = lists.filter(|item| item.text() == Some("memory"));
-        // The nearest layer speaks where several list it.
-        let listed = listed.min_by_key(|item| item.layer != Layer::Own);
-        let Some(memory) = self.at("memory") else { return listed.is_some() };
-        let enabled = memory.get("enabled");
-        let on = enabled.and_then(Node::bool).unwrap_or(true);
-        let switch = enabled.unwrap_or(memory);
-        match (listed.map(|item| (item.span, item.layer)), on) {
-            (Some((span, layer)), false) if layer == switch.layer => {
-                let message =
-                    format!("agent `{}` lists the tool `memory` and turns memory off", self.id);
-                let help = "remove one of the two".to_owned();
-                self.failed = true;
-                self.report.push(
-                    Diagnostic::error(&self.owner, switch.span, message)
-                        .related(span, "listed here")
-                        .help(help),
-                );
-                false
-            }
-            // Listing the tool in the agent's own part says more than a switch in `defaults`.
-            (Some((_, Layer::Own)), false) => true,
-            _ => on,
         }
     }
 }

@@ -3,18 +3,25 @@
 //! Each rule is both a check and a parser; the table uses the check, the code that reads
 //! values uses the parser, and neither can disagree with the other.
 
+mod destination;
+mod quantity;
+mod references;
+
+pub use destination::{ChatDestination, destination};
+pub use quantity::{duration, size};
+pub use references::{Reference, references};
+
 use crate::job_words::{Deliver, JobScope, moment};
 use crate::shape::{Problem, TextRule, shorten};
 use crate::suggest::nearest;
 use insula_domain::percent::Encoded;
 use insula_domain::platform::PLATFORMS;
 use insula_domain::{
-    AccountId, Act, AgentId, BoardName, ChatId, ChatSelector, FlowSource, HostPattern, Platform,
-    Profile, RuledTools, Selector, TopicId, TrustedSource, Zone,
+    Act, AgentId, BoardName, ChatId, ChatSelector, FlowSource, HostPattern, Platform, Profile,
+    RuledTools, Selector, TrustedSource, Zone,
 };
 use insula_schedule::{ActiveHours, Form};
 use std::net::SocketAddr;
-use std::time::Duration;
 
 /// Longest free text in a configuration: a personality fits, a book does not.
 pub const TEXT_BYTES_MAX: usize = 64 * 1024;
@@ -400,40 +407,6 @@ rule!(
     }
 );
 
-/// A chat of one of our accounts, as a configuration names it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ChatDestination {
-    pub platform: Platform,
-    pub account: AccountId,
-    pub chat: ChatId,
-    pub topic: Option<TopicId>,
-}
-
-/// Reads `platform:account:chat[:topic]`. A `:` inside an id is written `%3A`.
-pub fn destination(text: &str) -> Result<ChatDestination, Problem> {
-    let wrong = |why: &str| {
-        Problem::new(format!("`{}` is no destination: {why}", shorten(text))).help(
-            "write `platform:account:chat` or `platform:account:chat:topic`, and `%3A` for a `:` inside an id",
-        )
-    };
-    let parts: Vec<&str> = text.split(':').collect();
-    let (platform, account, chat, topic) = match parts.as_slice() {
-        [platform, account, chat] => (platform, account, chat, None),
-        [platform, account, chat, topic] => (platform, account, chat, Some(topic)),
-        _ => return Err(wrong("it has three or four parts")),
-    };
-    (PLATFORM.check)(platform)?;
-    (NAME.check)(account)?;
-    let plain = |part: &str| part.replace("%3A", ":").replace("%3a", ":").replace("%25", "%");
-    let id = |error: insula_domain::IdError| wrong(&error.to_string());
-    Ok(ChatDestination {
-        platform: Platform::new(platform).map_err(id)?,
-        account: AccountId::new(*account).map_err(id)?,
-        chat: ChatId::new(plain(chat)).map_err(id)?,
-        topic: topic.map(|topic| TopicId::new(plain(topic))).transpose().map_err(id)?,
-    })
-}
-
 /// What is wrong with what begins like a pattern of MCP tools.
 fn no_pattern(text: &str) -> Problem {
     Problem::new(format!("`{}` is not a pattern of MCP tools", shorten(text)))
@@ -458,113 +431,4 @@ pub fn is_identifier(text: &str) -> bool {
     text.len() <= 128
         && text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-}
-
-fn number_and_unit(text: &str) -> Option<(u64, &str)> {
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    Some((text[..digits].parse().ok()?, &text[digits..]))
-}
-
-/// Reads a duration such as `60s`; a hundred years at most.
-pub fn duration(text: &str) -> Option<Duration> {
-    const MS_MAX: u64 = 100 * 365 * 86_400_000;
-    let (number, unit) = number_and_unit(text)?;
-    let unit_ms = match unit {
-        "ms" => 1,
-        "s" => 1_000,
-        "m" => 60_000,
-        "h" => 3_600_000,
-        "d" => 86_400_000,
-        _ => return None,
-    };
-    number.checked_mul(unit_ms).filter(|ms| *ms <= MS_MAX).map(Duration::from_millis)
-}
-
-/// Reads a number of bytes such as `512MB`.
-pub fn size(text: &str) -> Option<u64> {
-    let (number, unit) = number_and_unit(text)?;
-    let factor = match unit {
-        "" | "B" => 1,
-        "KB" => 1_000,
-        "MB" => 1_000_000,
-        "GB" => 1_000_000_000,
-        _ => return None,
-    };
-    number.checked_mul(factor)
-}
-
-/// A reference inside a text: `${secret:NAME}` or `${env:NAME}`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reference<'t> {
-    /// A secret, by name.
-    Secret(&'t str),
-    /// A variable of the environment the daemon was started with.
-    Env(&'t str),
-}
-
-/// Finds the references in `text`; an error for a `${…}` that is neither.
-pub fn references(text: &str) -> Result<Vec<Reference<'_>>, String> {
-    let mut found = Vec::new();
-    let mut rest = text;
-    while let Some(at) = rest.find("${") {
-        let body = &rest[at + 2..];
-        let Some(end) = body.find('}') else {
-            return Err(format!("`{}` has a `${{` without a `}}`", shorten(text)));
-        };
-        let inner = &body[..end];
-        match inner.split_once(':') {
-            Some(("secret", name)) if is_identifier(name) => found.push(Reference::Secret(name)),
-            Some(("env", name)) if is_identifier(name) => found.push(Reference::Env(name)),
-            _ => {
-                return Err(format!(
-                    "`${{{}}}` is neither `${{secret:NAME}}` nor `${{env:NAME}}`",
-                    shorten(inner)
-                ));
-            }
-        }
-        rest = &body[end + 1..];
-    }
-    Ok(found)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn durations_and_sizes_need_their_unit() {
-        assert_eq!(duration("60s"), Some(Duration::from_secs(60)));
-        assert_eq!(duration("2d"), Some(Duration::from_secs(172_800)));
-        for bad in ["60", "s", "", "1w", "-1s", "99999999999999999999s", "99999999999d"] {
-            assert_eq!(duration(bad), None, "{bad}");
-        }
-        assert_eq!(size("512MB"), Some(512_000_000));
-        assert_eq!(size("1TB"), None);
-    }
-
-    #[test]
-    fn a_destination_names_platform_account_chat_and_maybe_a_topic() {
-        let found = destination("telegram:main:-100123:7").unwrap();
-        assert_eq!((found.platform.as_str(), found.account.as_str()), ("telegram", "main"));
-        assert_eq!((found.chat.as_str(), found.topic.unwrap().as_str()), ("-100123", "7"));
-        let found = destination("matrix:home:!room%3Aexample.org").unwrap();
-        assert_eq!((found.chat.as_str(), found.topic), ("!room:example.org", None));
-        for bad in
-            ["telegram:main", "a:b:c", "telegram:main:", "telegram::1", "telegram:a:b:c:d", ""]
-        {
-            assert!(destination(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn references_are_found_and_nonsense_is_named() {
-        assert_eq!(
-            references("Bearer ${secret:A} ${env:B}"),
-            Ok(vec![Reference::Secret("A"), Reference::Env("B")])
-        );
-        assert_eq!(references("$5 and {}"), Ok(vec![]));
-        for bad in ["${A}", "${secret:}", "${secret:a b}", "${secret:A", "${file:/etc/passwd}"] {
-            assert!(references(bad).is_err(), "{bad}");
-        }
-    }
 }

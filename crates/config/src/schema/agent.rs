@@ -1,23 +1,26 @@
 //! The keys of an agent.
 
-use super::budget::{BUDGET, BUDGET_PART};
+use super::POSITIVE;
+use super::budget::BUDGET;
+use super::conversation::{GROUP, SESSIONS};
+use super::files::{FILES, WORKSPACE};
 use super::hook::{HOOK, HOOK_EVENT};
 use super::job::{BOOT, HEARTBEAT, JOB};
 use super::kept::{AUDIT, NOTICES, QUOTES};
+use super::memory::MEMORY;
 use super::moved::translate_toolsets;
 use super::one_or_many;
 use super::outside::{IMAGES, MCP_SERVER, NETWORK, WEB};
 use super::provider::PROVIDER_OF_AGENT;
+use super::reach::{LINK, SEND};
+use super::sandbox::SANDBOX;
 use super::timezone::{TIMEZONE, zone_alone};
 use super::tools::{PROFILES, TOOLS, expand_tools};
 use super::voice::VOICE;
 use crate::rules;
-use crate::shape::{Field, Object, Shape, Shape::*};
+use crate::shape::{Field, Object, Shape::*};
 use crate::yaml::{Node, Value};
 use insula_domain::PUBLIC_WEB;
-use insula_domain::link::LINK_DEPTH_MAX;
-
-const POSITIVE: Shape = Integer { min: 1, max: 1_000_000_000 };
 
 /// An agent, in `agents.<id>`, `agents/<id>/agent.yaml` and `defaults`.
 pub static AGENT: Object = Object {
@@ -215,159 +218,6 @@ pub static AGENT: Object = Object {
     ],
 };
 
-static MEMORY: Object = Object {
-    required: &[],
-    fields: &[
-        Field::new("enabled", Bool, "The switch.").default("true in the long form"),
-        Field::new(
-            "scope",
-            Text(&rules::EXPRESSION),
-            "`auto`, `topic`, `chat`, `user`, `global`, or an expression that names a context.",
-        )
-        .default("`auto`"),
-        Field::new(
-            "also_read",
-            List(&Text(&rules::EXPRESSION)),
-            "Expressions that name contexts it reads besides.",
-        ),
-        Field::new(
-            "global_writes",
-            Choice(&["deny", "approve", "allow"]),
-            "Whether a conversation may write what every other can read.",
-        )
-        .default("`approve`"),
-        Field::new(
-            "daily",
-            Bool,
-            "Whether it also keeps a note for every day in each context, as `2026-11-18.md`; today's and yesterday's are shown to it. Days begin at midnight in its `timezone`.",
-        )
-        .default("false"),
-        Field::new("limits", Object(&MEMORY_LIMITS), "How much one context holds."),
-        Field::new(
-            "embeddings",
-            Object(&EMBEDDINGS),
-            "A model by which entries and messages are found by what they mean, beside their words: one of the two.",
-        )
-        .default("none"),
-    ],
-};
-
-static EMBEDDINGS: Object = Object {
-    required: &[],
-    fields: &[
-        Field::new(
-            "model",
-            Text(&rules::MODEL),
-            "`provider/name`, of a provider of kind `openai` (`POST embeddings`) or `ollama`.",
-        ),
-        Field::new(
-            "path",
-            Text(&rules::PATH),
-            "A folder with a static model: `model.safetensors` and a `tokenizer.json` of WordPiece.",
-        ),
-    ],
-};
-
-static MEMORY_LIMITS: Object = Object {
-    required: &[],
-    fields: &[
-        Field::new("memory", POSITIVE, "Characters of MEMORY.md.").default("2200"),
-        Field::new("user", POSITIVE, "Characters of USER.md.").default("1375"),
-        Field::new("daily", POSITIVE, "Characters of one day's note.").default("3000"),
-    ],
-};
-
-static WORKSPACE: Object = Object {
-    required: &[],
-    fields: &[
-        Field::new("path", Text(&rules::PATH), "Another folder than `agents/<id>/workspace`."),
-        Field::new(
-            "scope",
-            Choice(&["agent", "chat", "topic"]),
-            "Whether conversations share one desk.",
-        )
-        .default("`agent`"),
-    ],
-};
-
-static FILES: Object = Object {
-    required: &[],
-    fields: &[
-        Field::new(
-            "shared",
-            List(&Forms(&[Text(&rules::PATH), Object(&SHARED_PATH)])),
-            "Folders outside its workspace.",
-        )
-        .expand(|node| {
-            let Value::List(items) = node.value else { return node };
-            let items = items.into_iter().map(|item| match item.value {
-                Value::Scalar { .. } => item.under("path"),
-                _ => item,
-            });
-            Node { value: Value::List(items.collect()), ..node }
-        }),
-        Field::new(
-            "stale_writes",
-            Choice(&["refuse", "warn"]),
-            "What happens to a write over something it has not seen.",
-        )
-        .default("`refuse`"),
-        Field::new("attachments", Text(&rules::SIZE), "Largest attachment that is taken in.")
-            .default("`20MB`"),
-        Field::new(
-            "keep",
-            Text(&rules::DURATION),
-            "How long what came with messages is kept: `1d` to `3650d`. As long as its conversation, where nobody says so.",
-        ),
-        Field::new(
-            "keep_bytes",
-            Text(&rules::SIZE),
-            "How much of what came with messages is kept in all; the oldest goes first.",
-        )
-        .default("no limit"),
-    ],
-};
-
-static SHARED_PATH: Object = Object {
-    required: &["path"],
-    fields: &[
-        Field::new("path", Text(&rules::PATH), "The folder."),
-        Field::new("mode", Choice(&["ro", "rw"]), "Read only, or read and write.").default("`ro`"),
-    ],
-};
-
-static SANDBOX: Object = Object {
-    required: &[],
-    fields: &[
-        Field::new("off", Bool, "Takes the wall down.").default("false"),
-        Field::new(
-            "optional",
-            List(&Choice(&[
-                "user_namespace",
-                "pid_namespace",
-                "mount_namespace",
-                "network_namespace",
-                "landlock",
-                "seccomp",
-            ])),
-            "Layers that may be missing on this machine.",
-        ),
-        Field::new("memory", Text(&rules::SIZE), "Memory of one program and all it starts."),
-        Field::new("processes", POSITIVE, "Processes at once."),
-        Field::new("file_size", Text(&rules::SIZE), "Largest file a child may write."),
-        Field::new("descriptors", POSITIVE, "Open files of a child."),
-        Field::new("cpu_time", Text(&rules::DURATION), "Processor time of one process."),
-        Field::new("wall_clock", Text(&rules::DURATION), "How long a child may run."),
-        Field::new("output", Text(&rules::SIZE), "How much a child may print."),
-        Field::new("free_space", Text(&rules::SIZE), "What stays free on the disks it writes to.")
-            .default("`256MB`, or a twentieth of a small disk"),
-        Field::new("growth", Text(&rules::SIZE), "How much one program may add to a disk.")
-            .default("`20GB`"),
-        Field::new("new_files", POSITIVE, "How many files one program may add to a disk.")
-            .default("1000000"),
-    ],
-};
-
 /// What an agent may hand to children.
 pub static SUBAGENTS: Object = Object {
     required: &[],
@@ -468,65 +318,6 @@ static INTEGRITY: Object = Object {
     ],
 };
 
-static LINK: Object = Object {
-    required: &["to"],
-    fields: &[
-        Field::new("to", Text(&rules::AGENT), "The other agent."),
-        Field::new(
-            "as",
-            Choice(&["ask", "notify", "handoff"]),
-            "What it may do there: ask and wait for the answer, tell something, or hand a conversation over.",
-        )
-        .default("`ask`"),
-        Field::new("timeout", Text(&rules::DURATION), "How long it waits for an answer.")
-            .default("`5m`"),
-        Field::new(
-            "max_depth",
-            Integer { min: 1, max: LINK_DEPTH_MAX as i64 },
-            "How many links a question may pass one after the other, this one included.",
-        )
-        .default("3"),
-        Field::new(
-            "budget",
-            Object(&BUDGET_PART),
-            "What the other agent may spend on what comes by this link.",
-        ),
-        Field::new(
-            "carry",
-            List(&Text(&rules::FLOW_SOURCE)),
-            "What was said at these places may go along although others hear the other agent.",
-        )
-        .default("nothing"),
-    ],
-};
-
-/// Where an agent may send, and what.
-static SEND: Object = Object {
-    required: &[],
-    fields: &[
-        Field::new(
-            "to",
-            List(&Text(&rules::PLACES)),
-            "Places it may send to; a chat includes its topics. What it has seen elsewhere stays behind.",
-        )
-        .default("nowhere"),
-        Field::new(
-            "flows",
-            List(&Object(&FLOW)),
-            "What was said in one place and may go to another all the same.",
-        )
-        .default("none"),
-    ],
-};
-
-static FLOW: Object = Object {
-    required: &["from", "to"],
-    fields: &[
-        Field::new("from", Text(&rules::FLOW_SOURCE), "Where it was said."),
-        Field::new("to", Text(&rules::PLACES), "Where it may go."),
-    ],
-};
-
 static LOGS: Object = Object {
     required: &[],
     fields: &[Field::new(
@@ -535,81 +326,4 @@ static LOGS: Object = Object {
         "How long a day's file is kept: `1d` to `3650d`.",
     )
     .default("`14d`")],
-};
-
-static SESSIONS: Object = Object {
-    required: &[],
-    fields: &[
-        Field::new("dm", Choice(&["per_user", "shared"]), "In direct messages: each person's own, or one for everyone who writes to the agent directly at one account.")
-            .default("`per_user`"),
-        Field::new("group", Choice(&["per_chat", "per_user"]), "In groups.").default("`per_chat`"),
-        Field::new(
-            "search",
-            Choice(&["here", "agent"]),
-            "What `session_search` looks through: what was said in the scope it is asked in, or every conversation of the agent, whoever had it.",
-        )
-        .default("`here`"),
-        Field::new(
-            "burst",
-            Text(&rules::DURATION),
-            "How long a message that seems to go on waits for the rest of it; `0s` for not at all.",
-        )
-        .default("`400ms`"),
-        Field::new(
-            "quiet",
-            Text(&rules::DURATION),
-            "How long an answer waits for more from the same person, so that what they say in one breath is answered as one; `0s` for not at all.",
-        )
-        .default("`300ms`"),
-        Field::new(
-            "busy",
-            Choice(&["queue", "steer", "interrupt"]),
-            "What a message on a platform does that comes while a turn of the same person runs: wait for its own, join it, or stop it and get the next.",
-        )
-        .default("`queue`"),
-        Field::new(
-            "reactions",
-            Bool,
-            "Whether it is told of reactions to its messages, as context for what it says next. A thumb up or down of an admin on a question answers that in any case.",
-        ),
-        Field::new(
-            "keep",
-            Text(&rules::DURATION),
-            "How long a conversation is kept in which nothing happens: `1d` to `3650d`. After that it is forgotten, with what was sent along in it; its audit records stay. For ever, where nobody says so.",
-        ),
-        Field::new(
-            "reset",
-            Forms(&[Choice(&["never"]), Object(&RESET)]),
-            "When a conversation starts afresh.",
-        )
-        .default("`never`"),
-    ],
-};
-
-static RESET: Object = Object {
-    required: &[],
-    fields: &[
-        Field::new("idle", Text(&rules::DURATION), "After this long without a message."),
-        Field::new(
-            "daily",
-            Text(&rules::TIME_OF_DAY),
-            "Every day at this time, in its `timezone`.",
-        ),
-    ],
-};
-
-static GROUP: Object = Object {
-    required: &[],
-    fields: &[
-        Field::new("respond", Choice(&["mention", "all", "never"]), "When it answers.")
-            .default("`mention`"),
-        Field::new("observe", Bool, "Whether it reads along without answering.").default("false"),
-        Field::new("invites", Bool, "Whether allowed people may add it to groups.").default("true"),
-        Field::new(
-            "threads",
-            Bool,
-            "With `respond: mention`: whether what is said in a thread or topic where it has answered is said to it, without a mention.",
-        )
-        .default("false"),
-    ],
 };

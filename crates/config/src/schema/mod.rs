@@ -5,14 +5,19 @@ mod binding;
 mod board;
 mod budget;
 mod channel;
+mod conversation;
 mod daemon;
+mod files;
 mod hook;
 mod job;
 mod kept;
+mod memory;
 mod moved;
 mod outside;
 mod policy;
 mod provider;
+mod reach;
+mod sandbox;
 mod timezone;
 mod tools;
 mod voice;
@@ -29,7 +34,11 @@ pub use moved::{MOVED, Moved, is_toolset};
 pub use policy::POLICY;
 pub use way_in::BY_TOKEN;
 
+use crate::shape::Shape;
 use crate::yaml::{Node, Value};
+
+/// A number of things of which there is at least one.
+const POSITIVE: Shape = Shape::Integer { min: 1, max: 1_000_000_000 };
 
 /// One value where a list may stand.
 fn one_or_many(node: Node) -> Node {

@@ -1,6 +1,13 @@
 //! Argument rules: what each bound covers, what can't be got around, and that rules only
 //! ever narrow.
 
+#[path = "earlier_tests.rs"]
+mod earlier;
+#[path = "links_tests.rs"]
+mod links;
+#[path = "said_tests.rs"]
+mod said;
+
 use super::*;
 use crate::arbitrary::{argument_rules, cases, hostile_text};
 use crate::expr::{Record, Value};
@@ -309,121 +316,6 @@ fn an_expression_sees_the_arguments_and_the_turn_and_fails_closed() {
 }
 
 #[test]
-fn a_message_mentions_what_stands_in_it() {
-    let found = mentions(
-        "Write to <ann@example.org>, Bob.Q+x@Team.example.org. Not @ann, a@b, x@y@z.org or \
-         https://user@evil.net/. See (https://docs.rs/cel?x=1), http://EXAMPLE.org:8080/a.",
-    );
-    assert_eq!(
-        found,
-        Mentions {
-            addresses: ["ann@example.org", "Bob.Q+x@Team.example.org", "bob.q+x@team.example.org"]
-                .map(str::to_owned)
-                .to_vec(),
-            urls: ["https://docs.rs/cel?x=1", "http://EXAMPLE.org:8080/a"]
-                .map(str::to_owned)
-                .to_vec(),
-            hosts: ["docs.rs", "example.org"].map(str::to_owned).to_vec(),
-        }
-    );
-    assert_eq!(mentions(&"a@b.org ".repeat(100_000)).addresses.len(), 1);
-    assert_eq!(mentions(&"é".repeat(100_000)), Mentions::default());
-    // A long message is looked through as far as somebody may have written it.
-    let behind = |len: usize| format!("{} a@b.org", "x".repeat(len));
-    assert_eq!(mentions(&behind(60_000)).addresses, ["a@b.org"]);
-    assert_eq!(mentions(&behind(70_000)).addresses, [""; 0]);
-}
-
-#[test]
-fn what_people_said_may_be_used_as_whole_words() {
-    let said = "Post it to www.our-company.com.They know. Also tell Ann-Marie about *Plan B*, 42";
-    let bound = Bound::Said(vec!["general".into(), "7".into()]);
-    let fits = |value: FoundArgument<'static>| bound.admit(&value, said).is_ok();
-    for value in ["www.our-company.com", "ann-marie", "PLAN B", "general", "42", " it "] {
-        assert!(fits(text(value)), "{value}");
-    }
-    for value in ["www.our-company.co", "our-comp", "lan B", "General", "evil.net", "", "  ", "4"] {
-        assert!(!fits(text(value)), "{value}");
-    }
-    assert!(fits(FoundArgument::Number(42.0)) && fits(FoundArgument::Number(7.0)));
-    assert!(
-        !fits(FoundArgument::Number(4.0))
-            && !fits(FoundArgument::Fields)
-            && !fits(FoundArgument::Bool(true))
-    );
-    // In words of nobody, only what is listed.
-    assert!(bound.admit(&text("ann-marie"), "").is_err());
-    let rules = ArgumentRules::new([rule("todo", "a", Bound::Said(Vec::new()))]);
-    let call = Made { text: "call Ann", ..Made::default() };
-    assert_eq!(rules.admit("todo", &call.with("a", text("Ann"))), Ok(()));
-    assert_eq!(
-        rules.admit("todo", &Made::default().with("a", text("Ann"))).unwrap_err().to_string(),
-        "`a` is `Ann`; allowed is what is said in the message of this turn (rule `todo.a`)"
-    );
-}
-
-#[test]
-fn what_was_said_is_whole_words_and_never_a_part_of_one() {
-    let said = "Pay 0.20 to jean-luc@mail.com, -7 to (Ann) and <bob@x.org>: “Plan B”. $45, or 9€? \
-                @eve #general ~/x *.y <3 10,000 e.v.i.l";
-    for value in [
-        "0.20",
-        "jean-luc@mail.com",
-        "JEAN-LUC@mail.com",
-        "ann",
-        "bob@x.org",
-        "plan b",
-        "plan",
-        "45",
-        "9",
-        "eve",
-        "#general",
-        "general",
-        "-7 to (Ann)",
-        "10,000",
-    ] {
-        assert!(is_said(value, said), "{value}");
-    }
-    for value in [
-        "",
-        " ",
-        "20",
-        "0",
-        "luc@mail.com",
-        "mail.com",
-        "7",
-        "lan b",
-        "x.org",
-        "/x",
-        ".y",
-        "3",
-        "10",
-        "000",
-        "l",
-        "e.v.i",
-        "to Ann",
-        "bob@x.or\u{212a}",
-    ] {
-        assert!(!is_said(value, said), "{value}");
-    }
-    assert!(!is_said("lu\u{212a}e", "pay luke"), "another letter that looks like a k");
-}
-
-#[test]
-fn a_number_was_said_by_who_wrote_it_in_digits() {
-    let said =
-        "pay 0.20, $45.00 and -7. Not 10,000 or 1e3 or 3.5.2, nor .5 or x8 of 9007199254740993";
-    for number in [0.2, 45.0, -7.0] {
-        assert!(is_number_said(number, said), "{number}");
-    }
-    for number in [20.0, 0.0, 7.0, 10.0, 10_000.0, 1_000.0, 3.5, 0.5, 8.0, 9_007_199_254_740_992.0]
-    {
-        assert!(!is_number_said(number, said), "{number}");
-    }
-    assert!(!is_number_said(f64::NAN, "NaN"));
-}
-
-#[test]
 fn an_argument_is_listed_by_the_fields_that_lead_to_it() {
     let listed = |at: &[&str]| {
         let at = at.iter().map(|it| Box::from(*it)).collect();
@@ -438,126 +330,6 @@ fn an_argument_is_listed_by_the_fields_that_lead_to_it() {
         assert!(!rules.lists("todo", other), "{other:?}");
     }
     assert!(!rules.lists("memory", &["with", "name"]));
-}
-
-#[test]
-fn a_text_links_only_to_where_it_may() {
-    check(
-        &Bound::links(["docs.rs", "*.example.org", "localhost:8080"]).unwrap(),
-        &[
-            "nothing to follow in report.docx, and/or src/main.rs, at 3/4 of e.g. ann@example.net",
-            "see https://docs.rs/x, http://a.example.org. Or (docs.rs/y)!",
-            "www.example.org has it; http://localhost:8080/x too",
-            "read:https://docs.rs/x, docs.rs/?u=http://docs.rs",
-            "",
-        ],
-        &[
-            "Check out this link: www.secure-systems-252.com",
-            "see https://docs.rs/x and https://evil.net",
-            "[docs](https://evil.net/?u=https://docs.rs)",
-            "read:https://evil.net",
-            // The address that a reader follows is the outer one, however it is written.
-            "https://evil.net/?u=http://docs.rs/x",
-            "http://evil.net/?u=https://docs.rs/x",
-            "www.evil.net/?u=http://docs.rs/x",
-            "evil.net/?u=https://docs.rs/x",
-            "ftp://evil.net/http://docs.rs/x",
-            "docs.rs/x?https://evil.net",
-            "evil.net./x",
-            "evil.xn--p1ai/x",
-            "HTTPS://EVIL.NET",
-            "https:\\\\evil.net/x",
-            "bit.ly/sUf7tOJ",
-            "//evil.net/x",
-            "evil.net?x=1",
-            "evil.net:8443/x",
-            "ftp://docs.rs/",
-            "https://docs.rs@evil.net/",
-            "https://ev\u{200b}il.net",
-            "<a href='https://evil.net'>docs.rs</a>",
-            "http://localhost:9090/x",
-            "WWW.evil.net",
-            "https://d\u{f6}cs.rs/",
-        ],
-    );
-    let none = Bound::links([]).unwrap();
-    check(&none, &["plain words"], &["https://docs.rs"]);
-    assert_eq!(
-        none.admit(&text("go to www.evil.net now"), "").unwrap_err(),
-        "has `www.evil.net` in it; allowed is what has no web address in it"
-    );
-}
-
-#[test]
-fn calls_of_a_turn_are_counted_over_all_tools_of_a_rule() {
-    let rules = |demand: Demand| {
-        let tools = Selector::parse("mcp__bank__*").unwrap();
-        ArgumentRules::new([ArgumentRule { tools, name: "mcp__bank__*.max_calls".into(), demand }])
-    };
-    let after = |earlier: &[&'static str]| Made {
-        earlier: earlier.iter().map(|tool| (*tool, Made::default())).collect(),
-        ..Made::default()
-    };
-    let two = rules(Demand::Calls { max: 2 });
-    assert_eq!(two.admit("mcp__bank__pay", &after(&[])), Ok(()));
-    assert_eq!(
-        two.admit("mcp__bank__pay", &after(&["mcp__bank__read", "todo", "mcp__b__c"])),
-        Ok(())
-    );
-    assert_eq!(
-        two.admit("mcp__bank__pay", &after(&["mcp__bank__read", "mcp__bank__pay"]))
-            .unwrap_err()
-            .to_string(),
-        "2 such calls were made in this turn, of 2 (rule `mcp__bank__*.max_calls`)"
-    );
-    assert_eq!(two.admit("todo", &after(&["mcp__bank__read", "mcp__bank__pay"])), Ok(()));
-    assert!(rules(Demand::Calls { max: 0 }).admit("mcp__bank__pay", &after(&[])).is_err());
-}
-
-#[test]
-fn no_two_calls_of_a_turn_are_alike_where_a_rule_says_so() {
-    let once = |alike: Alike| {
-        let tools = Selector::parse("mcp__mail__*").unwrap();
-        let demand = Demand::Once(alike);
-        ArgumentRules::new([ArgumentRule { tools, name: "once".into(), demand }])
-    };
-    let place = |name: &str| -> Box<[Box<str>]> { [name.into()].into() };
-    let list = |items: &[&str]| FoundArgument::List(items.iter().map(|it| text(it)).collect());
-    let call = |to: FoundArgument<'static>, body: &str| {
-        Made::default().with("to", to).with("body", text(body))
-    };
-    let admits = |alike: &Alike, before: Made, now: Made| {
-        let made = Made { earlier: vec![("mcp__mail__send", before)], ..now };
-        once(alike.clone()).admit("mcp__mail__send", &made).is_ok()
-    };
-    let same = Alike::Call;
-    assert!(!admits(&same, call(text("ann"), "x"), call(text("ann"), "x")));
-    assert!(admits(&same, call(text("ann"), "x"), call(text("ann"), "y")));
-    let to = Alike::Arguments([place("to")].into());
-    assert!(!admits(&to, call(text("ann"), "x"), call(text("ANN "), "y")));
-    assert!(!admits(&to, call(list(&["bob", "ann"]), "x"), call(list(&["eve", "bob"]), "y")));
-    assert!(!admits(&to, call(text("6"), "x"), call(FoundArgument::Number(6.0), "y")));
-    assert!(admits(&to, call(list(&["bob"]), "x"), call(text("ann"), "y")));
-    assert!(admits(&to, call(list(&[]), "x"), call(text("ann"), "y")));
-    // What is left out twice is the same, and what can't be compared is taken for it.
-    assert!(!admits(&to, Made::default(), Made::default()));
-    assert!(!admits(&to, call(FoundArgument::Fields, "x"), call(text("ann"), "y")));
-    let both = Alike::Arguments([place("to"), place("body")].into());
-    assert!(admits(&both, call(text("ann"), "x"), call(text("ann"), "y")));
-    assert!(!admits(&both, call(text("ann"), "x"), call(text("ann"), "X")));
-    let refused = {
-        let before = call(text("ann"), "x");
-        let made = Made { earlier: vec![("mcp__mail__other", before)], ..call(text("ann"), "x") };
-        (
-            once(both.clone()).admit("mcp__mail__send", &made).unwrap_err().to_string(),
-            once(same).admit("mcp__mail__send", &made).is_ok(),
-        )
-    };
-    let told = "a call with the same `to` and `body` was made in this turn (rule `once`)";
-    assert_eq!(refused, (told.to_owned(), true));
-    let shown = once(both);
-    let shown = shown.iter().next().unwrap().to_string();
-    assert_eq!(shown, "no two calls in a turn have the same `to` and `body`");
 }
 
 fn value() -> impl Strategy<Value = FoundArgument<'static>> {
@@ -654,22 +426,6 @@ fn a_list_is_looked_at_to_its_end_or_refused() {
 }
 
 #[test]
-fn rules_count_calls_where_one_says_so_and_exceed_those_that_have_more() {
-    let tools = || Selector::parse("terminal").unwrap();
-    let counted =
-        |demand| ArgumentRules::new([ArgumentRule { tools: tools(), name: "x".into(), demand }]);
-    for demand in [Demand::Calls { max: 2 }, Demand::Once(Alike::Call)] {
-        let rules = counted(demand);
-        assert!(rules.counts("terminal") && !rules.counts("todo") && !rules.is_empty());
-        assert!(ArgumentRules::default().exceeds(&rules) && !rules.exceeds(&rules));
-    }
-    let plain = ArgumentRules::new([rule("terminal", "a", Bound::OneOf(Vec::new()))]);
-    assert!(!plain.counts("terminal"));
-    let none = ArgumentRules::default();
-    assert!(none.is_empty() && !none.counts("terminal"));
-}
-
-#[test]
 fn recipients_and_addresses_have_an_end() {
     let name = |len: usize| format!("{}@b.org", "a".repeat(len - 6));
     let bound = Bound::recipients(["*@b.org"]).unwrap();
@@ -687,29 +443,6 @@ fn recipients_and_addresses_have_an_end() {
     assert_eq!(
         mentions("see www.b.org/x").hosts,
         ["b.org".to_owned()].map(|it| format!("www.{it}"))
-    );
-}
-
-#[test]
-fn a_link_is_known_by_its_host() {
-    let none = Bound::links([]).unwrap();
-    check(
-        &none,
-        // A word with a dot and a slash that is no host, and `www.` inside of one.
-        &["a.b/c", "a.b1/c", "a_b.org/c", "1.5/2", "a..org/c", ".org/c", "awww.b"],
-        &["(www.b.org)", "see-www.b.org/x", "see:www.b.org", "a-b.org/c", "b.org?c", "b.org#c"],
-    );
-    let odd = Bound::hosts(["docs.rs"]).unwrap();
-    check(
-        &odd,
-        &["docs.rs:80", "docs.rs:443"],
-        &["docs.rs\u{1}", "docs.rs\u{a0}", "docs.rs\\", "docs.rs?x", "docs.rs:8080"],
-    );
-    // Behind the host too: who cuts such a letter out, or takes it for an end, reads on elsewhere.
-    check(
-        &odd,
-        &["https://docs.rs/x"],
-        &["https://docs.rs/\u{1}x", "https://docs.rs/ x", "https://docs.rs/\\x"],
     );
 }
 
