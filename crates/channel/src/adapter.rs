@@ -6,6 +6,7 @@
 
 use crate::envelope::{Attachment, Envelope, MessageId};
 use crate::features::Features;
+use crate::keep::Keep;
 use crate::post::{Body, FetchError, Post, PostError, PostTarget, Posted};
 use crate::reaction::OwnSign;
 use crate::tenant::Tenant;
@@ -13,6 +14,7 @@ use crate::web::{WebAnswer, WebRequest};
 use async_trait::async_trait;
 use bytes::Bytes;
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
@@ -123,6 +125,8 @@ pub struct BotIdentity {
     pub name: Box<str>,
     /// What we lack there, for the operator: a permission that is off, and what to do.
     pub missing: Vec<String>,
+    /// What else there is to know of it, for the operator.
+    pub about: Vec<String>,
 }
 
 /// Why a connection failed.
@@ -158,6 +162,11 @@ pub trait Inbox: Send + Sync {
 
     /// Where listening went on the last time.
     async fn cursor(&self) -> Result<Option<Cursor>, NotTaken>;
+
+    /// Where the account keeps what is secret, where there is such a place.
+    fn keep(&self) -> Option<Arc<dyn Keep>> {
+        None
+    }
 
     /// The peer was heard, with or without news: the account is connected.
     fn alive(&self);

@@ -9,6 +9,7 @@ mod adapter;
 mod clean;
 mod envelope;
 mod features;
+mod keep;
 mod owner;
 mod pacing;
 mod post;
@@ -24,6 +25,7 @@ pub use envelope::{
     REMEMBERED, Reaction, ReactionChange, Sender,
 };
 pub use features::{Features, Idempotency, TextLimit};
+pub use keep::{Keep, KeepChange};
 pub use owner::{
     Arrival, EventKey, Examined, Hearing, Ledger, Owner, Path, Refusals, Sent, Spoken, Taken,
 };

@@ -20,7 +20,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 
 /// What is not logged at any level: the MCP client repeats what servers say, and the log has
 /// no content.
-const UNHEARD: &str = "rmcp=off";
+const UNHEARD: &str = "rmcp=off,matrix_sdk_crypto=off,matrix_sdk_common=off,vodozemac=off";
 
 /// Begins to log as the configuration says, into agents' own logs, and spans to a collector; `secrets` knows what must
 /// not show.

@@ -13,7 +13,7 @@ use crate::signal::Changes;
 use insula_config::account::Account;
 use insula_domain::{AccountId, Address, AgentId, Platform};
 use insula_store::{AccountLease, DaemonStore, Due, LeaseHolder, Store, StoreError};
-use insula_vault::Secret;
+use insula_vault::{AccountSeal, Secret};
 use insula_world::{Timestamp, World};
 use std::sync::Arc;
 
@@ -77,6 +77,11 @@ impl Front {
     /// What an account may write: its cursor and its ledger.
     pub fn account(&self, platform: Platform, account: &AccountId) -> AccountLease {
         self.owner.account(platform, account)
+    }
+
+    /// What seals what an account keeps.
+    pub fn account_seal(&self, platform: Platform, account: &AccountId) -> AccountSeal {
+        self.secrets.vault.account(platform.as_str(), account.as_str())
     }
 
     /// A setting with its references to secrets of the daemon filled in.

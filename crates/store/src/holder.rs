@@ -187,6 +187,36 @@ impl AccountLease {
         format!("account.cursor/{}/{}", self.platform, self.account)
     }
 
+    fn kept_key(&self, name: &str) -> String {
+        format!("account.kept/{}/{}/{name}", self.platform, self.account)
+    }
+
+    /// What is kept under a name.
+    pub async fn kept(&self, name: &str) -> Result<Option<String>> {
+        self.store.backend().value(&self.kept_key(name)).await
+    }
+
+    /// What is kept under names that begin so, by name.
+    pub async fn kept_under(&self, prefix: &str) -> Result<Vec<(String, String)>> {
+        let whole = self.kept_key("").len();
+        let mut kept = self.store.backend().values_under(&self.kept_key(prefix)).await?;
+        kept.iter_mut().for_each(|(key, _)| drop(key.drain(..whole)));
+        Ok(kept)
+    }
+
+    /// Keeps each value under its name, or nothing any more: all of it or none, durably.
+    pub async fn keep(&self, changes: Vec<(Box<str>, Option<String>)>) -> Result<()> {
+        let change = |(name, value): (Box<str>, Option<String>)| {
+            let key = self.kept_key(&name).into();
+            match value {
+                Some(value) => DaemonCommand::PutValue { key, value },
+                None => DaemonCommand::DropValue { key },
+            }
+        };
+        let batch = changes.into_iter().map(change).collect();
+        self.store.backend().commit(batch, &self.lease).await.map(drop)
+    }
+
     /// Where listening goes on, as it was noted last.
     pub async fn cursor(&self) -> Result<Option<String>> {
         self.store.backend().value(&self.cursor_key()).await

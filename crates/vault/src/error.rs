@@ -59,6 +59,16 @@ pub enum VaultError {
         /// What was found.
         what: &'static str,
     },
+    /// What an account keeps is not what was written for it: bring it or the vault's key back.
+    #[error(
+        "what account `{account}` keeps sealed does not open ({what}): restore the home from a backup, or connect the account with a new login"
+    )]
+    KeptDamaged {
+        /// The account.
+        account: Box<str>,
+        /// What was found.
+        what: &'static str,
+    },
     /// The file belongs to a newer version: run that version. It was not touched.
     #[error(
         "{} has format {found} and this version of insula knows formats up to {known}: run the newer version, or set this secret again",

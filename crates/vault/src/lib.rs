@@ -15,6 +15,9 @@
 //! new/                 files being written; what a killed writer left is swept on opening
 //! ```
 //!
+//! What an account of ours keeps elsewhere is sealed by an [`AccountSeal`], under a key derived
+//! from the vault's.
+//!
 //! The key lies beside what it opens. That keeps secrets out of backups of single files, of
 //! logs and of other users' reach, and ties every file to its agent and name; it does not
 //! protect against someone who can read the whole home. [`KeySource`] is the seam for keeping
@@ -22,6 +25,9 @@
 //!
 //! This crate does not know which agent is granted which secret: that is the boundary's.
 
+mod account;
+#[cfg(test)]
+mod account_tests;
 mod bind;
 mod contents;
 pub mod error;
@@ -38,6 +44,7 @@ pub mod secret;
 pub mod strength;
 mod vault;
 
+pub use account::{AccountSeal, Plain};
 pub use contents::{Contents, Redaction, StoredSecret};
 pub use error::{Result, VaultError};
 pub use handle::{AgentSecrets, DaemonSecrets, OfAgent, OfDaemon, Secrets};

@@ -202,7 +202,12 @@ impl Adapter for Discord {
                 us.application
             ));
         }
-        Ok(BotIdentity { id: us.id, name: format!("@{}", us.username).into(), missing })
+        Ok(BotIdentity {
+            id: us.id,
+            name: format!("@{}", us.username).into(),
+            missing,
+            about: Vec::new(),
+        })
     }
 
     async fn listen(

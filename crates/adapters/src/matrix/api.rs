@@ -17,6 +17,8 @@ const LIMITS: Timeouts = Timeouts {
 };
 /// How long a file may be on its way.
 const MEDIA_WITHIN: Duration = Duration::from_secs(300);
+/// The longest answer about many people's devices.
+const MUCH: usize = 32 * 1024 * 1024;
 
 /// One homeserver and our token there.
 pub(super) struct Homeserver {
@@ -121,6 +123,23 @@ impl Homeserver {
         body: &Value,
     ) -> Result<Reply, Trouble> {
         let call = self.prepare(method, path)?.json(body).map_err(Trouble::Wire)?;
+        self.call(call, &CancellationToken::new()).await
+    }
+
+    /// Sends JSON whose answer may be long.
+    pub(super) async fn send_much(
+        &self,
+        method: Method,
+        path: &str,
+        body: &Value,
+    ) -> Result<Reply, Trouble> {
+        let call = self.prepare(method, path)?.json(body).map_err(Trouble::Wire)?;
+        self.call(call.len_max(MUCH), &CancellationToken::new()).await
+    }
+
+    /// Asks for something that may be long.
+    pub(super) async fn get_much(&self, path: &str) -> Result<Reply, Trouble> {
+        let call = self.prepare(Method::GET, path)?.len_max(MUCH);
         self.call(call, &CancellationToken::new()).await
     }
 

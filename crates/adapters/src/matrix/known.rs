@@ -28,6 +28,8 @@ pub(super) struct Us {
     pub id: Box<str>,
     /// What people see.
     pub name: Box<str>,
+    /// The device that our token is for.
+    pub device: Option<Box<str>>,
 }
 
 pub(super) struct Room {
@@ -62,7 +64,14 @@ pub(super) struct RoomCache {
     pub threads: Bounded<Box<str>, Earlier>,
     /// Invitations by room.
     pub invites: Bounded<Box<str>, Invite>,
+    /// Encrypted rooms with something that can't be read, of which the operator was told.
     pub encrypted: Bounded<Box<str>, ()>,
+    /// Rooms that are not encrypted, as long as we listen.
+    pub plain: Bounded<Box<str>, ()>,
+    /// Why there is no encryption here.
+    pub no_encryption: Option<Box<str>>,
+    /// Whether our account's keys vouch for our device, once that is known.
+    pub is_signed: Option<bool>,
     /// Rooms that see us typing.
     pub typing: Bounded<Box<str>, ()>,
     /// Our sign on a message of a room, by what the server calls it.
@@ -80,6 +89,9 @@ impl Default for RoomCache {
             threads: Bounded::new(MESSAGES_MAX),
             invites: Bounded::new(INVITES_MAX),
             encrypted: Bounded::new(ENCRYPTED_MAX),
+            plain: Bounded::new(ROOMS_MAX),
+            no_encryption: None,
+            is_signed: None,
             typing: Bounded::new(TYPING_MAX),
             signs: Bounded::new(SIGNS_MAX),
             failures: Bounded::new(64),

@@ -2,6 +2,7 @@
 
 use super::Matrix;
 use super::api::{Trouble, segment};
+use super::crypto::Snag;
 use super::known::{Invite, Us};
 use super::reading::Reading;
 use super::wire::{Event, Invited, Page, Room, Sync, WhoAmI};
@@ -47,22 +48,24 @@ pub(super) async fn listen(
     if stop.is_cancelled() { Ok(()) } else { heard }
 }
 
-struct Listener<'a> {
-    matrix: &'a Matrix,
-    inbox: &'a dyn Inbox,
-    stop: &'a CancellationToken,
+pub(super) struct Listener<'a> {
+    pub(super) matrix: &'a Matrix,
+    pub(super) inbox: &'a dyn Inbox,
+    pub(super) stop: &'a CancellationToken,
 }
 
 impl Listener<'_> {
     async fn run(&self) -> Result<(), ConnectFault> {
         let us = self.matrix.learn_who_we_are(self.stop).await?;
         self.learn_direct(&us).await?;
+        let _keys = self.matrix.bring_keys(&us, self.inbox.keep()).await?;
         let cursor = self.inbox.cursor().await.map_err(not_taken)?;
         let (mut since, mut is_new) = match cursor {
             Some(Cursor(since)) => (since, false),
             None => (self.begin(&us).await?, true),
         };
         self.inbox.alive();
+        self.read_what_waited(&us).await?;
         let mut timeline_len = TIMELINE_LEN;
         loop {
             match self.sync(&us, &since, timeline_len).await {
@@ -113,9 +116,17 @@ impl Listener<'_> {
         let reply = server.get_within(&path, (POLL + POLL_GRACE, ANSWER_LEN_MAX), self.stop).await;
         let reply = reply.map_err(Trouble::into_fault)?;
         let answer: Sync<'_> = read(&reply.body)?;
+        let crypto = self.matrix.crypto.load_full();
+        if let Some(crypto) = &crypto {
+            crypto.doubt_devices().await.map_err(Snag::into_fault)?;
+            crypto.receive(&answer).await.map_err(Snag::into_fault)?;
+        }
         let invites = self.invites(us, "", &answer.rooms.invite);
         let next: Box<str> = answer.next_batch.into();
         self.take(invites, Some(next.clone())).await?;
+        if let Some(crypto) = &crypto {
+            crypto.taken();
+        }
         Ok(next)
     }
 
@@ -140,6 +151,14 @@ impl Listener<'_> {
             self.matrix.known().learn_direct(&event);
         }
         let mut envelopes = self.invites(us, since, &answer.rooms.invite);
+        let crypto = self.matrix.crypto.load_full();
+        let mut waited = vec![];
+        if let Some(crypto) = &crypto {
+            for key in crypto.receive(&answer).await.map_err(Snag::into_fault)? {
+                let (room, key) = (key.room_id.as_str(), &*key.session_id);
+                envelopes.extend(self.waited_for(us, (room, key), &mut waited).await?);
+            }
+        }
         for (id, room) in &answer.rooms.join {
             envelopes.extend(self.room(us, id, room, since).await?);
         }
@@ -149,6 +168,10 @@ impl Listener<'_> {
         }
         let next: Box<str> = answer.next_batch.into();
         self.take(envelopes, Some(next.clone())).await?;
+        if let Some(crypto) = &crypto {
+            crypto.taken();
+            self.went_on(us, crypto, &waited).await?;
+        }
         Ok(next)
     }
 
@@ -164,6 +187,7 @@ impl Listener<'_> {
         let events = events(&room.timeline.events);
         let reading = Reading { matrix: self.matrix, us, room: &chat, cancel: self.stop };
         let mut presence = Presence::before(&events, us).unwrap_or(Presence::There);
+        self.matrix.learn_encryption(id, room).await?;
         match &room.timeline.prev_batch {
             Some(before) if room.timeline.limited => {
                 presence = self.fill(&reading, (before, since), presence).await?;
@@ -321,7 +345,7 @@ impl Listener<'_> {
         Ok(())
     }
 
-    async fn take(
+    pub(super) async fn take(
         &self,
         envelopes: Vec<Envelope>,
         next: Option<Box<str>>,
@@ -371,7 +395,8 @@ impl Matrix {
         };
         let name = profile.get("displayname").and_then(Value::as_str);
         let name = name.unwrap_or(super::known::local_part(&who.user_id)).into();
-        let us = Us { id: who.user_id.into(), name };
+        let device = who.device_id.map(Into::into);
+        let us = Us { id: who.user_id.into(), name, device };
         self.known().us = Some(us.clone());
         Ok(us)
     }
@@ -438,7 +463,7 @@ fn filter(timeline_len: usize) -> Value {
         "account_data": { "types": ["m.direct"] },
         "room": {
             "state": {
-                "types": ["m.room.member"],
+                "types": ["m.room.member", "m.room.encryption"],
                 "lazy_load_members": true,
                 "include_redundant_members": true,
             },
@@ -461,6 +486,7 @@ fn timeline_filter(len: usize) -> Value {
             "m.room.redaction",
             "m.room.member",
             "m.room.tombstone",
+            "m.room.encryption",
         ],
     })
 }

@@ -2,6 +2,7 @@
 
 use super::Matrix;
 use super::api::{Trouble, segment};
+use super::crypto::{self, SEALED, Snag};
 use super::wire::Uploaded;
 use bytes::Bytes;
 use insula_channel::{FetchError, File, PostError, WaitScope};
@@ -29,7 +30,21 @@ fn parts(url: &str) -> Option<(&str, &str)> {
 
 impl Matrix {
     /// The content of a file, at most `limit` bytes.
-    pub(super) async fn download(&self, url: &str, limit: u64) -> Result<Bytes, FetchError> {
+    pub(super) async fn download(&self, handle: &str, limit: u64) -> Result<Bytes, FetchError> {
+        if !handle.starts_with(SEALED) {
+            return self.download_from(handle, limit).await;
+        }
+        let crypto = self.crypto.load_full();
+        let crypto = crypto.ok_or_else(|| PostError::Later {
+            why: "the keys of files are there when the account is connected".into(),
+            wait: None,
+            reach: WaitScope::Account,
+        })?;
+        let (url, key) = crypto.unseal_file(handle).await?;
+        Ok(crypto::decrypt(&self.download_from(&url, limit).await?, key)?)
+    }
+
+    async fn download_from(&self, url: &str, limit: u64) -> Result<Bytes, FetchError> {
         let Some((server, name)) = parts(url) else {
             return Err(PostError::Never { why: "no address of a file".into() }.into());
         };
@@ -53,10 +68,22 @@ impl Matrix {
         Err(refused.map_or(PostError::Never { why: why.into() }, fetching).into())
     }
 
-    /// Gives the homeserver a file, and makes the content of a message that shows it.
-    pub(super) async fn upload(&self, file: &File) -> Result<Value, PostError> {
-        let path = format!("/media/v3/upload?filename={}", segment(&file.name));
-        let sent = self.server.upload(&path, &file.media_type, file.content.clone()).await;
+    /// Gives the homeserver a file, and makes the content of a message that shows it. In an
+    /// encrypted room the homeserver learns neither its content nor what it is called.
+    pub(super) async fn upload(&self, room: &str, file: &File) -> Result<Value, PostError> {
+        let is_encrypted = self.encryption_of(room).await.map_err(Snag::into_post_error)?.is_some();
+        let (sealed, mut key) = match is_encrypted {
+            true => crypto::encrypt(&file.content)?,
+            false => (file.content.clone(), Value::Null),
+        };
+        let (path, media_type) = match is_encrypted {
+            true => ("/media/v3/upload".to_owned(), "application/octet-stream"),
+            false => {
+                let path = format!("/media/v3/upload?filename={}", segment(&file.name));
+                (path, &*file.media_type)
+            }
+        };
+        let sent = self.server.upload(&path, media_type, sealed).await;
         let reply = sent.map_err(Trouble::into_post_error)?;
         let uploaded: Uploaded = serde_json::from_slice(&reply.body)
             .map_err(|error| Trouble::garbage(&error.to_string()).into_post_error())?;
@@ -70,10 +97,15 @@ impl Matrix {
             "msgtype": kind,
             "body": &*file.name,
             "filename": &*file.name,
-            "url": uploaded.content_uri,
             "info": { "mimetype": &*file.media_type, "size": file.content.len() },
             "m.mentions": {},
         });
+        if is_encrypted {
+            key["url"] = uploaded.content_uri.into();
+            content["file"] = key;
+        } else {
+            content["url"] = uploaded.content_uri.into();
+        }
         if file.speech().is_some() {
             content["org.matrix.msc3245.voice"] = json!({});
             let length = sound::length(&file.content);

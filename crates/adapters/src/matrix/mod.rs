@@ -20,6 +20,8 @@
 //! | typing | `PUT client/v3/rooms/{room}/typing/{us}` |
 //! | read up to here | `POST client/v3/rooms/{room}/read_markers` |
 //! | an invitation | `POST client/v3/join/{room}?via=` |
+//! | keys | `POST client/v3/keys/upload`, `…/query`, `…/claim`, `…/signatures/upload`, `…/device_signing/upload`; `PUT client/v3/sendToDevice/{kind}/{transaction}` |
+//! | is a room encrypted | `GET client/v3/rooms/{room}/state/m.room.encryption/` |
 //! | files | `GET client/v1/media/download/{server}/{id}`, `POST media/v3/upload` |
 //!
 //! **Listening.** `/sync` answers with `next_batch`; asking with it as `since` acknowledges all
@@ -43,15 +45,19 @@
 //! **Saying** is idempotent: the homeserver answers the same transaction of the same device with
 //! the event it made of it the first time.
 //!
-//! **Encryption** is not spoken. An encrypted message is reported to the operator, once a room.
+//! **Encryption** (`crypto`): our device's keys are made when the account first listens. What is
+//! said in an encrypted room goes out as `m.room.encrypted` or not at all; a reaction would stand
+//! there for everybody to read, so none is put.
 
 mod api;
+mod crypto;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod html;
 mod known;
 mod listen;
 mod media;
+mod opening;
 mod reading;
 mod send;
 mod text;
@@ -59,8 +65,10 @@ mod wire;
 
 use crate::declared::{Declared, REQUEST_LEN_MAX, Support};
 use api::{Homeserver, Trouble, segment};
+use arc_swap::ArcSwapOption;
 use async_trait::async_trait;
 use bytes::Bytes;
+use crypto::{Crypto, Snag};
 use insula_channel::{
     Adapter, Attachment, Body, BotIdentity, ConnectFault, Features, FetchError, Idempotency, Inbox,
     MessageId, Outbound, OwnSign, Post, PostError, PostTarget, Posted, TextLimit,
@@ -135,6 +143,8 @@ pub struct Matrix {
     known: Mutex<RoomCache>,
     /// Names of transactions that need no repeating.
     transactions: Mutex<RandomStream>,
+    /// The keys of our device, while we listen.
+    crypto: ArcSwapOption<Crypto>,
 }
 
 impl Matrix {
@@ -156,6 +166,7 @@ impl Matrix {
             world: world.clone(),
             known: Mutex::default(),
             transactions: Mutex::new(transactions),
+            crypto: ArcSwapOption::empty(),
         })
     }
 
@@ -192,6 +203,12 @@ impl Matrix {
         transaction: &str,
         content: &Value,
     ) -> Result<MessageId, PostError> {
+        let sealed = self.sealed_for(target.chat.as_str(), kind, content).await;
+        let sealed = sealed.map_err(Snag::into_post_error)?;
+        let (kind, content) = match &sealed {
+            Some(sealed) => ("m.room.encrypted", sealed),
+            None => (kind, content),
+        };
         let path = format!(
             "/client/v3/rooms/{}/send/{kind}/{}",
             segment(target.chat.as_str()),
@@ -279,15 +296,8 @@ impl Adapter for Matrix {
             }
             Err(trouble) => return Err(trouble.into_fault()),
         }
-        let encrypted: Vec<String> =
-            self.known().encrypted.keys().map(ToString::to_string).collect();
-        if !encrypted.is_empty() {
-            missing.push(format!(
-                "these rooms are encrypted, which can't be read: {}; make rooms without encryption",
-                encrypted.join(", ")
-            ));
-        }
-        Ok(BotIdentity { id: us.id, name: us.name, missing })
+        let about = self.tell_of_device(&us, &mut missing).await?;
+        Ok(BotIdentity { id: us.id, name: us.name, missing, about })
     }
 
     async fn listen(
@@ -314,7 +324,7 @@ impl Outbound for Matrix {
             first = Some(self.send_event(target, idempotency, &content).await?);
         }
         for (number, file) in body.files.iter().enumerate() {
-            let mut content = self.upload(file).await?;
+            let mut content = self.upload(target.chat.as_str(), file).await?;
             let reply_to = if first.is_none() { reply_to.as_ref() } else { None };
             send::relate(&mut content, target, reply_to);
             let transaction = format!("{idempotency}-file-{number}");
@@ -349,6 +359,10 @@ impl Outbound for Matrix {
 
     async fn react(&self, target: &PostTarget, message: &MessageId, sign: OwnSign, on: bool) {
         let name = (target.chat.as_str().into(), message.0.clone());
+        // Everybody could read it there, and what it stands on.
+        if on && !matches!(self.encryption_of(target.chat.as_str()).await, Ok(None)) {
+            return;
+        }
         if on {
             let about = json!({
                 "rel_type": "m.annotation", "event_id": &*message.0, "key": sign.emoji(),

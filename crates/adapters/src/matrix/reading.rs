@@ -2,6 +2,7 @@
 
 use super::Matrix;
 use super::api::{Trouble, segment};
+use super::crypto::SEALED;
 use super::known::{Earlier, Invite, Room, Us};
 use super::text::{
     Names, is_passed_on, mentions, own_lines, quoted_runs, without_fallback, without_mention,
@@ -47,6 +48,13 @@ impl Reading<'_> {
     /// The envelopes of an event; none for what is none of the gateway's business.
     pub(super) async fn envelopes(&self, event: Event) -> Result<Vec<Envelope>, ConnectFault> {
         let Some(id) = event.id.clone() else { return Ok(vec![]) };
+        let is_encrypted = event.kind == "m.room.encrypted" && event.state_key.is_none();
+        let event = if is_encrypted {
+            let Some(event) = self.opened(event).await? else { return Ok(vec![]) };
+            event
+        } else {
+            event
+        };
         if event.kind == "m.room.tombstone" {
             return self.replaced(&id, &event).await;
         }
@@ -61,10 +69,6 @@ impl Reading<'_> {
             "m.reaction" if event.state_key.is_none() => self.reaction(id, &event).await,
             "m.room.redaction" => self.redaction(id, &event).await,
             "m.room.member" => self.member(id, &event).await,
-            "m.room.encrypted" => {
-                self.tell_of_encryption(&event);
-                Ok(None)
-            }
             _ => Ok(None),
         }
     }
@@ -189,21 +193,6 @@ impl Reading<'_> {
         added.address.chat = chat;
         added.what = Happening::Added;
         Ok(vec![added, over])
-    }
-
-    /// Said once for each room: whoever runs this has to know why nobody is answered there.
-    fn tell_of_encryption(&self, event: &Event) {
-        let room = self.room.as_str();
-        let mut known = self.matrix.known();
-        if *event.sender == *self.us.id || known.encrypted.get(room).is_some() {
-            return;
-        }
-        known.encrypted.insert(room.into(), ());
-        tracing::warn!(
-            account = %self.matrix.account, room,
-            "the room is encrypted, so what is said there can't be read and is not answered; \
-             make a room without encryption and invite the account there"
-        );
     }
 
     fn sealed(
@@ -366,7 +355,11 @@ impl Reading<'_> {
             format!("/client/v3/rooms/{}/event/{}", segment(self.room.as_str()), segment(id));
         let asked = self.matrix.server.get(&path, self.cancel);
         let reply = self.matrix.ask(&format!("event {id}"), asked).await?;
-        Ok(reply.and_then(|reply| serde_json::from_slice(&reply.body).ok()).and_then(Event::of))
+        let found = reply.and_then(|reply| serde_json::from_slice(&reply.body).ok());
+        match found.and_then(Event::of) {
+            Some(event) if event.kind == "m.room.encrypted" => self.peeked(event).await,
+            found => Ok(found),
+        }
     }
 
     /// Asks who is in the room, unless we know.
@@ -445,7 +438,8 @@ fn attachment(kind: &str, content: &Value) -> Option<Attachment> {
         "m.file" => AttachmentKind::File,
         _ => return None,
     };
-    let handle = text("url").filter(|url| super::media::is_content(url))?;
+    let is_file = |url: &&str| super::media::is_content(url) || url.starts_with(SEALED);
+    let handle = text("url").filter(is_file)?;
     let info = content.get("info").unwrap_or(&Value::Null);
     let media_type = info.get("mimetype").and_then(Value::as_str);
     Some(Attachment {

@@ -4,6 +4,8 @@
 //! answer with it, and anybody in a room can send one.
 
 use insula_world::Timestamp;
+use ruma::api::client::sync::sync_events::DeviceLists;
+use ruma::{OneTimeKeyAlgorithm, UInt};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -25,6 +27,8 @@ pub(super) struct Refusal {
 #[derive(Debug, Deserialize)]
 pub(super) struct WhoAmI {
     pub user_id: String,
+    /// The device that the token is for, where it is for one.
+    pub device_id: Option<String>,
 }
 
 /// The answer to `/sync`.
@@ -35,6 +39,17 @@ pub(super) struct Sync<'a> {
     pub account_data: Events<'a>,
     #[serde(borrow, default)]
     pub rooms: Rooms<'a>,
+    /// What other devices say to ours.
+    #[serde(borrow, default)]
+    pub to_device: Events<'a>,
+    /// Whose devices changed.
+    #[serde(default)]
+    pub device_lists: DeviceLists,
+    /// How many keys of ours are left to begin sessions with.
+    #[serde(default)]
+    pub device_one_time_keys_count: BTreeMap<OneTimeKeyAlgorithm, UInt>,
+    /// The kinds of which the last one left was not used.
+    pub device_unused_fallback_key_types: Option<Vec<OneTimeKeyAlgorithm>>,
 }
 
 /// The rooms in which something happened.

@@ -219,7 +219,12 @@ impl Adapter for Mattermost {
                     .to_owned(),
             );
         }
-        Ok(BotIdentity { id: me.id.into(), name: format!("@{}", me.username).into(), missing })
+        Ok(BotIdentity {
+            id: me.id.into(),
+            name: format!("@{}", me.username).into(),
+            missing,
+            about: Vec::new(),
+        })
     }
 
     async fn listen(

@@ -229,7 +229,12 @@ impl Adapter for Signal {
         let missing = age.into_iter().chain(self.findings()).collect();
         let us = self.known().us.clone();
         let name = if us.name.is_empty() { self.ours.clone() } else { us.name };
-        Ok(BotIdentity { id: us.uuid.unwrap_or_else(|| self.ours.clone()), name, missing })
+        Ok(BotIdentity {
+            id: us.uuid.unwrap_or_else(|| self.ours.clone()),
+            name,
+            missing,
+            about: Vec::new(),
+        })
     }
 
     async fn listen(

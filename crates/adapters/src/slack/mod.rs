@@ -284,7 +284,7 @@ impl Adapter for Slack {
         }
         let missing = self.findings(&tested, scopes.as_deref()).await;
         let name = format!("@{} ({})", tested.user, tested.team);
-        Ok(BotIdentity { id: tested.user_id.into(), name: name.into(), missing })
+        Ok(BotIdentity { id: tested.user_id.into(), name: name.into(), missing, about: Vec::new() })
     }
 
     async fn listen(

@@ -281,7 +281,12 @@ impl Adapter for Telegram {
         }
         missing.extend(self.webhook_findings(&info));
         let name = if me.username.is_empty() { me.first_name } else { format!("@{}", me.username) };
-        Ok(BotIdentity { id: me.id.to_string().into(), name: name.into(), missing })
+        Ok(BotIdentity {
+            id: me.id.to_string().into(),
+            name: name.into(),
+            missing,
+            about: Vec::new(),
+        })
     }
 
     async fn listen(

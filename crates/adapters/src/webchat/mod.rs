@@ -320,7 +320,12 @@ impl Drop for Closing<'_> {
 impl Adapter for WebChat {
     async fn identify(&self) -> Result<BotIdentity, ConnectFault> {
         let name = self.hub.account.as_str();
-        Ok(BotIdentity { id: name.into(), name: name.into(), missing: Vec::new() })
+        Ok(BotIdentity {
+            id: name.into(),
+            name: name.into(),
+            missing: Vec::new(),
+            about: Vec::new(),
+        })
     }
 
     async fn listen(

@@ -236,7 +236,12 @@ fn answer(status: u16, code: &str, message: &str) -> WebAnswer {
 impl Adapter for Webhook {
     async fn identify(&self) -> Result<BotIdentity, ConnectFault> {
         let name = format!("/hooks/{}/{}", self.platform, self.account).into();
-        Ok(BotIdentity { id: self.account.as_str().into(), name, missing: Vec::new() })
+        Ok(BotIdentity {
+            id: self.account.as_str().into(),
+            name,
+            missing: Vec::new(),
+            about: Vec::new(),
+        })
     }
 
     async fn listen(

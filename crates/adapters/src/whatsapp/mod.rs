@@ -281,7 +281,7 @@ impl Adapter for WhatsApp {
             true => phone.display_phone_number,
             false => format!("{} ({})", phone.verified_name, phone.display_phone_number),
         };
-        Ok(BotIdentity { id: self.phone.clone(), name: name.into(), missing })
+        Ok(BotIdentity { id: self.phone.clone(), name: name.into(), missing, about: Vec::new() })
     }
 
     async fn listen(

@@ -42,12 +42,14 @@ pub async fn examine_one(
             Err(fault) => told(&fault),
             Ok(adapter) => match identify(&*adapter, front.world()).await {
                 Err(fault) => told(&fault),
-                Ok(us) if us.missing.is_empty() => {
-                    (Status::Good, format!("we are {} ({})", us.name, us.id))
-                }
                 Ok(us) => {
-                    let lacks = us.missing.join("; ");
-                    (Status::Notice, format!("we are {} ({}); {lacks}", us.name, us.id))
+                    let status = match us.missing.is_empty() {
+                        true => Status::Good,
+                        false => Status::Notice,
+                    };
+                    let whole =
+                        [vec![format!("we are {} ({})", us.name, us.id)], us.missing, us.about];
+                    (status, whole.concat().join("; "))
                 }
             },
         },

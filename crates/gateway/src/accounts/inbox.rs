@@ -2,10 +2,11 @@
 //! same time, acknowledged when all of it is durable.
 
 use super::AccountConnection;
+use super::keep::AccountKeep;
 use super::lanes::Lanes;
 use async_trait::async_trait;
 use futures_util::{FutureExt as _, StreamExt as _, stream};
-use insula_channel::{Cursor, Inbox, NotTaken};
+use insula_channel::{Cursor, Inbox, Keep, NotTaken};
 use insula_channel::{Envelope, EventId};
 use insula_domain::ChatId;
 use std::collections::HashMap;
@@ -135,6 +136,12 @@ impl Inbox for AccountInbox {
 
     async fn cursor(&self) -> Result<Option<Cursor>, NotTaken> {
         self.connection.notes.read().await
+    }
+
+    fn keep(&self) -> Option<Arc<dyn Keep>> {
+        let AccountConnection { platform, name, front, .. } = &*self.connection;
+        let seal = front.account_seal(*platform, name);
+        Some(Arc::new(AccountKeep::new(front.account(*platform, name), seal)))
     }
 
     fn alive(&self) {

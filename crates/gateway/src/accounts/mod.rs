@@ -6,6 +6,7 @@ mod accounts_tests;
 mod cursor;
 mod examine;
 mod inbox;
+mod keep;
 mod keeper;
 mod lanes;
 mod pause;

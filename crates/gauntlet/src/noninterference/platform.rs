@@ -76,7 +76,7 @@ impl ObservedAdapter {
 #[async_trait]
 impl Adapter for ObservedAdapter {
     async fn identify(&self) -> Result<BotIdentity, ConnectFault> {
-        Ok(BotIdentity { id: "bot".into(), name: "bot".into(), missing: vec![] })
+        Ok(BotIdentity { id: "bot".into(), name: "bot".into(), missing: vec![], about: Vec::new() })
     }
 
     async fn listen(&self, _: &dyn Inbox, _: &CancellationToken) -> Result<(), ConnectFault> {

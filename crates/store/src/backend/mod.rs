@@ -230,6 +230,9 @@ pub trait DaemonBackend: Send + Sync {
     /// A named value.
     async fn value(&self, key: &str) -> Result<Option<String>>;
 
+    /// The named values whose names begin so, by name.
+    async fn values_under(&self, prefix: &str) -> Result<Vec<(String, String)>>;
+
     /// Sets a named value that a loss of power may undo.
     async fn note(&self, key: &str, value: String, lease: &Lease) -> Result<()>;
 

@@ -54,7 +54,7 @@ pub(crate) const BOARD: Format = Format {
 pub(crate) const DAEMON: Format = Format {
     application_id: 0x696e_7364, // "insd"
     cache_kib: 1_024,
-    statements: 27,
+    statements: 28,
     migrations: &[
         concat!(
             include_str!("migrations/fence_1.sql"),

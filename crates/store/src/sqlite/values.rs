@@ -19,3 +19,12 @@ pub(crate) fn get(sql: &Connection, key: &str) -> rusqlite::Result<Option<String
         .query_row([key], |row| row.get(0))
         .optional()
 }
+
+/// The values whose names begin with `prefix`, by name.
+pub(crate) fn under(sql: &Connection, prefix: &str) -> rusqlite::Result<Vec<(String, String)>> {
+    // Names are compared by their bytes, and none has the last character there is.
+    let end = format!("{prefix}{}", char::MAX);
+    sql.prepare_cached("SELECT key, value FROM value WHERE key >= ?1 AND key < ?2 ORDER BY key")?
+        .query_map((prefix, end), |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
+}

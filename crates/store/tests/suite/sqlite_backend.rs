@@ -9,7 +9,8 @@ use crate::common::{agent, agent_db, audit, entry, open, options};
 use async_trait::async_trait;
 use insula_domain::{AccountId, Platform};
 use insula_store::{
-    AgentCommand, AuditKey, DaemonCommand, KeyExposure, Reserved, Store, StoreError, StoreOptions,
+    AgentCommand, AuditKey, DaemonCommand, KeyExposure, LeaseHolder, Reserved, Store, StoreError,
+    StoreOptions,
 };
 use insula_world::storage::Job;
 use insula_world::{Clock, Random, StorageExecutor, Timestamp, World};
@@ -286,4 +287,30 @@ async fn events_that_come_together_are_reserved_together() {
         .unclaimed()
         .account(Platform::new("telegram").unwrap(), &AccountId::new("main").unwrap());
     assert_eq!(account.cursor().await.unwrap().as_deref(), Some("here"));
+}
+
+#[tokio::test]
+async fn what_an_account_keeps_is_its_own_and_written_whole() {
+    let home = tempfile::tempdir().unwrap();
+    let store = open(home.path()).await;
+    let owner = store.claim("one").await.unwrap();
+    let matrix = Platform::new("matrix").unwrap();
+    let account =
+        |owner: &LeaseHolder, name: &str| owner.account(matrix, &AccountId::new(name).unwrap());
+    let put = |name: &str, value: &str| (name.into(), Some(value.to_owned()));
+    let (home_account, work) = (account(&owner, "home"), account(&owner, "work"));
+    home_account.keep(vec![put("a/1", "x"), put("a/2", "y"), put("b", "z")]).await.unwrap();
+    work.keep(vec![put("a/1", "theirs")]).await.unwrap();
+    home_account.keep(vec![("a/1".into(), None), put("a/3", "w")]).await.unwrap();
+    assert_eq!(home_account.kept("a/1").await.unwrap(), None);
+    assert_eq!(home_account.kept("b").await.unwrap().as_deref(), Some("z"));
+    let under = [("a/2", "y"), ("a/3", "w")].map(|(key, value)| (key.into(), value.into()));
+    assert_eq!(home_account.kept_under("a/").await.unwrap(), under);
+    assert_eq!(work.kept_under("").await.unwrap(), [("a/1".into(), "theirs".into())]);
+
+    // Whoever lost the claim writes nothing.
+    let later = store.claim("two").await.unwrap();
+    assert!(home_account.keep(vec![put("b", "late")]).await.is_err());
+    let now = account(&later, "home");
+    assert_eq!(now.kept("b").await.unwrap().as_deref(), Some("z"));
 }

@@ -274,7 +274,7 @@ pub struct Phone {
 #[async_trait]
 impl Adapter for Phone {
     async fn identify(&self) -> Result<BotIdentity, ConnectFault> {
-        Ok(BotIdentity { id: "1".into(), name: "bot".into(), missing: vec![] })
+        Ok(BotIdentity { id: "1".into(), name: "bot".into(), missing: vec![], about: Vec::new() })
     }
 
     async fn listen(&self, _: &dyn Inbox, stop: &CancellationToken) -> Result<(), ConnectFault> {

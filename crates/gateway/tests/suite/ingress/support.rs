@@ -86,7 +86,7 @@ impl insula_channel::Accounts for Accounts {
 #[async_trait]
 impl Adapter for FakeAdapter {
     async fn identify(&self) -> Result<BotIdentity, ConnectFault> {
-        Ok(BotIdentity { id: "bot".into(), name: "bot".into(), missing: vec![] })
+        Ok(BotIdentity { id: "bot".into(), name: "bot".into(), missing: vec![], about: Vec::new() })
     }
 
     async fn listen(&self, _: &dyn Inbox, _: &CancellationToken) -> Result<(), ConnectFault> {

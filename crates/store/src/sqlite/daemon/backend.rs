@@ -47,6 +47,11 @@ impl DaemonBackend for DaemonFile {
         self.run(move |db, _| db.read(|sql| values::get(sql, &key))).await
     }
 
+    async fn values_under(&self, prefix: &str) -> Result<Vec<(String, String)>> {
+        let prefix = prefix.to_owned();
+        self.run(move |db, _| db.read(|sql| values::under(sql, &prefix))).await
+    }
+
     async fn due(&self, now: Timestamp, limit: usize) -> Result<Vec<Due>> {
         self.run(move |db, _| db.read(|sql| directory::due(sql, now, limit))).await
     }
