@@ -17,6 +17,7 @@ mod search;
 mod sessions;
 mod shown;
 mod turns;
+mod usage;
 mod vectors;
 
 use crate::{
@@ -54,6 +55,7 @@ pub async fn run(opener: &dyn Opener) {
     sessions::run(opener).await;
     search::run(opener).await;
     turns::run(opener).await;
+    usage::run(opener).await;
     shown::run(opener).await;
     approvals::run(opener).await;
     foreign::run(opener).await;

@@ -10,6 +10,8 @@ mod keep;
 mod keeper;
 mod lanes;
 mod pause;
+#[cfg(test)]
+mod puppets_for_tests;
 mod settings;
 mod state;
 

@@ -6,15 +6,14 @@
 
 use super::buttons::Question;
 use super::chat_ref::ChatRef;
-use super::lane::{SILENT, is_covered, key_of};
+use super::lane::SILENT;
 use super::progress::{Detail, Progress};
+use super::provisional::{Show, Shown};
 use super::{LOOK_AGAIN, Relay, split};
-use insula_channel::{Body, GOES_ON, MessageId, Outbound, Post, PostError, PostTarget};
+use insula_channel::{Body, GOES_ON, MessageId, Outbound, PostTarget};
 use insula_domain::ChatType;
 use insula_registry::AgentContext;
-use insula_store::{
-    AgentCommand, OutboxCommand, Provisional, SessionRef, SessionState, StoreError, Turn, TurnId,
-};
+use insula_store::{Provisional, SessionRef, SessionState, StoreError, Turn, TurnId};
 use insula_turns::{TurnEvent, TurnHandle};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -45,18 +44,6 @@ const FORGOTTEN: &str = "(broken off: this conversation was forgotten)";
 /// something, and neither would ever go on.
 type Running<T> = AbortOnDropHandle<T>;
 type Showing = Running<Shown>;
-
-/// How showing something ended.
-enum Shown {
-    /// In this message.
-    In(MessageId),
-    /// Not now; again after this long.
-    Later(Duration),
-    /// Not before what has to be sent there first.
-    Behind,
-    /// Not at all in this turn.
-    Never,
-}
 
 /// What is shown of one turn.
 pub(super) struct View {
@@ -177,18 +164,6 @@ impl Relay {
             drop(leave);
             delivery.wake(&id, lane);
         });
-    }
-
-    /// Puts what was shown of a turn's reply down.
-    async fn note_shown(
-        &self,
-        agent: &AgentContext,
-        turn: TurnId,
-        message: Option<&MessageId>,
-    ) -> Result<(), StoreError> {
-        let message = message.map(|message| message.0.clone());
-        let shown = OutboxCommand::ProvisionalShown { turn, message };
-        self.change(agent, vec![AgentCommand::Outbox(shown)]).await
     }
 }
 
@@ -456,97 +431,6 @@ impl View {
             }
         };
         Some(AbortOnDropHandle::new(tokio::spawn(showing)))
-    }
-}
-
-/// One act of showing.
-struct Show {
-    delivery: Arc<Relay>,
-    agent: Arc<AgentContext>,
-    place: ChatRef,
-    reply_to: Option<MessageId>,
-    turn: TurnId,
-    adapter: Arc<dyn Outbound>,
-    body: Body,
-}
-
-impl Show {
-    async fn first(self) -> Shown {
-        match self.try_first().await {
-            Ok(shown) => shown,
-            // Over by now, or not to be written down: then it is not shown.
-            Err(_) => Shown::Never,
-        }
-    }
-
-    async fn try_first(self) -> Result<Shown, StoreError> {
-        let before = TurnId(self.turn.0 - 1);
-        let origin = self.agent.store.origins(before, 1).await?.pop();
-        let Some(origin) = origin.filter(|origin| origin.turn == self.turn) else {
-            return Ok(Shown::Never);
-        };
-        let idempotency = self.adapter.features().idempotency;
-        let now = self.delivery.world.clock.now();
-        match origin.provisional {
-            // Shown by an earlier run, and followed by who came to the turn before we looked.
-            Provisional::Shown(message) => return Ok(self.again(MessageId(message)).await),
-            // The reply will be a message of its own, which says that this may be there.
-            Provisional::Begun if !is_covered(idempotency, origin.tried_at, now) => {
-                return Ok(Shown::Never);
-            }
-            // Asked for again under the same key, it tells the name of the message.
-            Provisional::Begun | Provisional::None => {}
-        }
-        // Within a chat nothing overtakes anything, also where what was sent is in doubt.
-        if self.agent.store.delivery_head(self.place.lane()).await?.is_some() {
-            return Ok(Shown::Behind);
-        }
-        let Self { delivery, agent, place, reply_to, turn, adapter, body } = self;
-        let begun = OutboxCommand::ProvisionalBegun { turn, at: now };
-        delivery.change(&agent, vec![AgentCommand::Outbox(begun)]).await?;
-        let post = Post {
-            target: place.target(delivery.tenant(&agent)),
-            reply_to,
-            idempotency: key_of(origin.delivery_key, 1),
-            body,
-        };
-        match delivery.bounded(adapter.post(&post)).await {
-            Ok(posted) => {
-                delivery.note_shown(&agent, turn, Some(&posted.message)).await?;
-                Ok(Shown::In(posted.message))
-            }
-            Err(PostError::Uncertain { .. }) if !idempotency.knows_keys() => Ok(Shown::Never),
-            Err(error) => {
-                let is_certain = !matches!(error, PostError::Uncertain { .. });
-                if is_certain && origin.provisional == Provisional::None {
-                    delivery.note_shown(&agent, turn, None).await?;
-                }
-                Ok(later(&delivery, &place, error))
-            }
-        }
-    }
-
-    async fn again(self, message: MessageId) -> Shown {
-        let Self { delivery, agent, place, adapter, body, .. } = self;
-        let target = place.target(delivery.tenant(&agent));
-        match delivery.bounded(adapter.edit(&target, &message, &body)).await {
-            Ok(()) => Shown::In(message),
-            Err(error) => later(&delivery, &place, error),
-        }
-    }
-}
-
-/// When to show something again that could not be.
-fn later(delivery: &Relay, place: &ChatRef, error: PostError) -> Shown {
-    match error {
-        PostError::Later { wait: Some(wait), reach, .. } => {
-            let key = (place.platform, place.account.clone());
-            let (chat, now) = (place.chat.as_str(), delivery.now());
-            Shown::Later(delivery.pacing().hold(&key, chat, (reach, wait), now))
-        }
-        PostError::Later { wait: None, .. } => Shown::Later(Duration::from_secs(2)),
-        PostError::Uncertain { .. } => Shown::Later(Duration::from_secs(2)),
-        PostError::Never { .. } | PostError::Account { .. } => Shown::Never,
     }
 }
 

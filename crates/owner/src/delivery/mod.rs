@@ -14,6 +14,7 @@ mod finish;
 mod follow;
 mod lane;
 mod progress;
+mod provisional;
 mod say;
 mod shown;
 pub mod split;

@@ -3,6 +3,7 @@
 //! Immutable. A change makes a new one with a higher generation; whoever holds the old one
 //! keeps it to the end of their turn.
 
+mod audit;
 mod crowd;
 mod hooks;
 mod job;
@@ -10,14 +11,17 @@ mod kept_address;
 mod link;
 mod mcp;
 mod memory;
+mod models;
 mod narrowed;
 mod terms;
 
+pub use audit::AuditLog;
 pub use hooks::AgentHooks;
 pub use job::{CardClaim, JobTurn};
 pub use link::{LinkTurn, linked_from};
 pub use mcp::{Mcp, PROMPTS, is_shown, resources_tool};
 pub use memory::{EmbeddingRest, EmbeddingSource, Embeddings, Memory, Whereabouts};
+pub use models::ModelChain;
 pub use terms::{AllowedCall, Desk, GrantedBy, Offers, TermApprovals, Terms, is_plain};
 
 use crate::providers::OwnProviders;
@@ -37,14 +41,14 @@ use insula_config::voice::VoiceConfig;
 use insula_config::web::SearchConfig;
 use insula_domain::disk::Floor;
 use insula_domain::{
-    AccountId, Actor, Address, Admins, AgentId, Boundary, Metadata, Narrowing, Platform, Principal,
+    AccountId, Address, Admins, AgentId, Boundary, Metadata, Narrowing, Platform, Principal,
     RoleId, ScopeRule, SearchReach, SessionKey, SessionRule, Standing, ToolTable, UserId, Zones,
 };
 use insula_schedule::ActiveHours;
-use insula_store::{About, AgentCommand, AgentLease, AuditEntry, Seq, StoreError};
+use insula_store::AgentLease;
 use insula_tools::workspace::Users;
 use insula_tools::{RememberDaily, SessionSearchAll, Tool};
-use insula_world::{Clock, World};
+use insula_world::World;
 use memory::limits;
 use narrowed::Narrowed;
 use std::fmt;
@@ -180,64 +184,6 @@ pub struct ConfigView {
 
 /// The skills of an agent.
 pub use insula_config::skills::SkillSet as SkillShelf;
-
-/// The models an agent runs on, tried in order.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ModelChain {
-    /// Never empty.
-    pub models: Vec<ModelRef>,
-    /// What people may have answer instead, in their conversation.
-    pub choices: Vec<ModelRef>,
-    /// What its children run on, unless a call says otherwise.
-    pub children: Option<ModelRef>,
-    /// Of which models the operator says whether they can be shown pictures.
-    pub sees_images: Vec<(ModelRef, bool)>,
-}
-
-impl ModelChain {
-    /// Whether people can choose who answers.
-    pub fn has_choice(&self) -> bool {
-        self.models.len() + self.choices.len() > 1
-    }
-
-    /// Those that can be chosen: that it asks anyway, and the others.
-    pub fn all(&self) -> impl Iterator<Item = &ModelRef> {
-        self.models.iter().chain(&self.choices)
-    }
-
-    /// The one of a name: whole, or without its provider where one alone is called so.
-    pub fn named(&self, name: &str) -> Option<&ModelRef> {
-        let whole = self.all().find(|it| it.to_string() == name);
-        let mut short = self.all().filter(|it| &*it.name == name);
-        whole.or_else(|| short.next().filter(|_| short.next().is_none()))
-    }
-
-    /// Those that somebody may choose: what the operator offers, and for an admin those too that
-    /// are asked anyway.
-    pub fn open_to(&self, is_admin: bool) -> Vec<&ModelRef> {
-        match is_admin {
-            true if self.has_choice() => self.all().collect(),
-            _ => self.choices.iter().collect(),
-        }
-    }
-
-    /// Which of those that are open a text means: its number, its name, or its name without the
-    /// provider.
-    pub fn meant<'m>(&'m self, open: &[&'m ModelRef], wanted: &str) -> Option<&'m ModelRef> {
-        let by_number = wanted.parse::<usize>().ok().and_then(|it| it.checked_sub(1));
-        let by_number = by_number.and_then(|at| open.get(at).copied());
-        by_number.or_else(|| self.named(wanted).filter(|it| open.contains(it)))
-    }
-
-    /// Whether all of them can be shown pictures: any of them may be asked.
-    pub fn see_pictures(&self) -> bool {
-        let said = |model: &ModelRef| {
-            let said = self.sees_images.iter().find(|(of, _)| of == model);
-            said.map_or_else(|| insula_models::sees_pictures(&model.name), |(_, sees)| *sees)
-        };
-        self.models.iter().all(said)
-    }
-}
 
 /// How an agent's traffic is cut into conversations and scopes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -534,37 +480,5 @@ impl AgentContext {
         let person = user.and_then(|user| self.conversations.people.person(address.platform, user));
         let (address, person) = (address.clone(), person.cloned());
         Whereabouts { address, person, job: None, link: None, terms: None }
-    }
-}
-
-/// The audit trail of one agent, under one generation.
-#[derive(Clone)]
-pub struct AuditLog {
-    agent: AgentId,
-    generation: Generation,
-    store: AgentLease,
-    clock: Arc<dyn Clock>,
-    secrets: Arc<SecretBook>,
-}
-
-impl AuditLog {
-    /// Appends a record: what it is about, who did what, and the details as JSON.
-    pub async fn append(
-        &self,
-        about: About,
-        actor: &Actor,
-        kind: &str,
-        content: serde_json::Value,
-    ) -> Result<Option<Seq>, StoreError> {
-        let entry = AuditEntry {
-            at: self.clock.now(),
-            actor: actor.clone(),
-            about,
-            kind: kind.into(),
-            generation: self.generation.0,
-            content: self.secrets.known().redact_record_of(&self.agent, content).to_string(),
-        };
-        let done = self.store.commit(vec![AgentCommand::Audit(entry)]).await?;
-        Ok(done.audit.first().copied())
     }
 }

@@ -38,6 +38,8 @@ pub(super) const OWNERS: &[(&str, &str)] = &[
     ("registry/src/agent_logs/files.rs", "logs of agents: appending, reading, removing files"),
     ("registry/src/kept_files.rs", "what agents have on the disk: measuring, old attachments"),
     ("registry/src/home.rs", "the home folder: creating, locking, writing and removing in it"),
+    ("registry/src/home/agent_folders.rs", "folders of agents: making, renaming, removing them"),
+    ("registry/src/home/configuration_folders.rs", "which folders of the home are watched"),
     ("registry/src/policy_folders.rs", "folders of policies: putting in place, taking away"),
     ("registry/src/watch/looked.rs", "looking at the files of configuration where watches fail"),
     ("capabilities/src/skills/disk.rs", "writing agents' own skills, and what was installed"),
