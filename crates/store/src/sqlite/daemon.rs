@@ -143,6 +143,9 @@ impl DaemonFile {
             let state = self.state.clone();
             let serve = move || -> Result<()> {
                 let db = held.as_mut().ok_or(StoreError::Closed)?;
+                if let Err(error) = write_heads(db, &state) {
+                    tracing::warn!(%error, "the heads of audit chains could not be anchored yet");
+                }
                 state.queue.serve(db, state.durability);
                 Ok(())
             };
@@ -192,20 +195,18 @@ impl DaemonFile {
 
     /// An agent's anchor, once what is known of its head is written.
     pub(crate) async fn anchor_of(&self, agent: &AgentId) -> Result<Anchor> {
-        let agent = agent.clone();
-        self.run(move |db, state| {
-            let chain = state.chain_of(&agent);
-            db.read(|sql| anchors::of(sql, &chain, &agent))
-        })
-        .await
+        let chain = self.state.chain_of(agent);
+        match self.together(Small::AnchorOf { agent: agent.clone(), chain }, None).await? {
+            Did::Anchor(anchor) => Ok(anchor),
+            _ => Err(StoreError::Closed),
+        }
     }
 
     /// Anchors the head of an agent's chain. A failure is only logged: the commit it follows
     /// is done, and the head is written with the next one.
     pub(crate) async fn anchor(&self, agent: &AgentId, due: ToAnchor) {
         self.state.is_due(agent, due);
-        let written = self.run(write_heads);
-        if let Err(error) = written.await {
+        if let Err(error) = self.together(Small::Heads, None).await {
             tracing::warn!(%agent, %error, "the head of an audit chain could not be anchored yet");
         }
     }

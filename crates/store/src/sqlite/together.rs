@@ -1,12 +1,13 @@
-//! Small changes to the daemon's database that come with every message: those that wait for the
-//! file share a transaction and its flush, as batches of agents do.
+//! Small changes to the daemon's database that come with every message, and what is read of it as
+//! often: those that wait for the file share a transaction and its flush, as batches of agents do.
 //!
 //! Whoever wants one gets in line and then waits for its answer or for the file, whichever comes
 //! first. Who gets the file works for everyone in line, in the order of arrival. Nobody is
 //! answered before what they wanted is committed.
 
 use super::sql::Db;
-use super::{busy, directory, ledger, spent, values};
+use super::{anchors, busy, directory, ledger, spent, values};
+use crate::chain::{Anchor, Chain};
 use crate::daemon::{EventKey, Reserved};
 use crate::error::{Result, StoreError};
 use crate::lease::{Lease, Owned};
@@ -26,8 +27,7 @@ const WAITING_MAX: usize = 65_536;
 /// Most in one transaction: enough to make the flush cheap, few enough to be quick.
 const GROUP_MAX: usize = 256;
 
-/// A small change.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A small change, or a small look.
 pub(crate) enum Small {
     /// Gives an event to an agent, unless it already is somebody's.
     Reserve { key: EventKey, agent: AgentId, at: Timestamp },
@@ -40,6 +40,12 @@ pub(crate) enum Small {
     /// Takes the mark away, and keeps what the agent used on its last day. A loss of power may undo
     /// it: a mark that comes back costs a look.
     Idle { agent: AgentId, used: Option<(Timestamp, Totals)> },
+    /// Waits until the heads that were due to be anchored are: they are written before the group.
+    Heads,
+    /// Where an agent's chain is anchored.
+    AnchorOf { agent: AgentId, chain: Chain },
+    /// A named value.
+    Value { key: Box<str> },
 }
 
 /// What came of it.
@@ -49,6 +55,10 @@ pub(crate) enum Did {
     Reserved(Reserved),
     /// It is written down.
     Noted,
+    /// The anchor.
+    Anchor(Anchor),
+    /// The value, where there is one.
+    Value(Option<String>),
 }
 
 impl Small {
@@ -64,12 +74,20 @@ impl Small {
                 used.map_or(Ok(()), |used| spent::put(sql, agent, used))?;
                 busy::clear(sql, agent).map(|()| Did::Noted)
             }
+            Self::Heads => Ok(Did::Noted),
+            Self::AnchorOf { agent, chain } => anchors::of(sql, chain, agent).map(Did::Anchor),
+            Self::Value { key } => values::get(sql, key).map(Did::Value),
         }
+    }
+
+    /// Whether it changes nothing.
+    fn is_look(&self) -> bool {
+        matches!(self, Self::Heads | Self::AnchorOf { .. } | Self::Value { .. })
     }
 
     /// Whether a loss of power may undo it.
     fn may_be_lost(&self) -> bool {
-        matches!(self, Self::Note { .. } | Self::Idle { .. })
+        self.is_look() || matches!(self, Self::Note { .. } | Self::Idle { .. })
     }
 }
 
@@ -152,8 +170,8 @@ fn alone(db: &mut Db, one: &Waiting, durability: Durability) -> Result<Did> {
 
 /// Applies all of them in one transaction, flushed if one of them has to be.
 fn commit(db: &mut Db, group: &[&Waiting], durability: Durability) -> Result<Vec<Did>> {
-    if group.is_empty() {
-        return Ok(Vec::new());
+    if group.iter().all(|one| one.small.is_look()) {
+        return db.read(|sql| group.iter().map(|one| one.small.apply(sql)).collect());
     }
     let flushes = group.iter().any(|one| !one.small.may_be_lost());
     let durability = if flushes { durability } else { Durability::Process };

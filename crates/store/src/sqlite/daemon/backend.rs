@@ -43,8 +43,10 @@ impl DaemonBackend for DaemonFile {
     }
 
     async fn value(&self, key: &str) -> Result<Option<String>> {
-        let key = key.to_owned();
-        self.run(move |db, _| db.read(|sql| values::get(sql, &key))).await
+        match self.together(Small::Value { key: key.into() }, None).await? {
+            Did::Value(value) => Ok(value),
+            _ => Err(StoreError::Closed),
+        }
     }
 
     async fn values_under(&self, prefix: &str) -> Result<Vec<(String, String)>> {
@@ -73,7 +75,7 @@ impl DaemonBackend for DaemonFile {
         let (agent, at) = (agent.clone(), self.world.clock.now());
         match self.together(Small::Reserve { key, agent, at }, Some(lease)).await? {
             Did::Reserved(reserved) => Ok(reserved),
-            Did::Noted => Err(StoreError::Closed),
+            _ => Err(StoreError::Closed),
         }
     }
 
