@@ -55,7 +55,10 @@ impl Matrix {
     ) -> Result<KeysHeld<'_>, ConnectFault> {
         let held = KeysHeld(self);
         let (Some(device), Some(keep)) = (&us.device, keep) else {
-            let why = "the account's token is for no device, so encrypted rooms can't be read";
+            let why = match us.device {
+                None => "the token is for no device, so encrypted rooms can't be read",
+                Some(_) => "there is no place for keys, so encrypted rooms can't be read",
+            };
             self.known().no_encryption = Some(why.into());
             return Ok(held);
         };
@@ -102,15 +105,12 @@ impl Matrix {
             let rooms = unread.join(", ");
             missing.push(format!("in these rooms something encrypted could not be read: {rooms}"));
         }
-        let Some(device) = &us.device else {
-            missing.push("the token is for no device, so encrypted rooms can't be read".to_owned());
-            return Ok(vec![]);
-        };
         let trouble = self.known().no_encryption.clone();
         if let Some(why) = trouble {
             missing.push(why.to_string());
             return Ok(vec![]);
         }
+        let Some(device) = &us.device else { return Ok(vec![]) };
         if let Some(crypto) = self.crypto.load_full() {
             let signed = match self.known().is_signed {
                 Some(true) => "signed with the account's own keys",

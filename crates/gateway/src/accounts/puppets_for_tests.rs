@@ -96,6 +96,7 @@ impl Adapter for Puppet {
                     true => vec!["a room that it can't read".to_owned()],
                     false => vec![],
                 },
+                about: vec![],
             }),
         }
     }

@@ -37,6 +37,7 @@ use kept::Kept;
 use matrix_sdk_crypto::store::types::RoomKeyInfo;
 use matrix_sdk_crypto::{DecryptionSettings, EncryptionSyncChanges, OlmMachine, TrustRequirement};
 use ruma::{DeviceId, OneTimeKeyAlgorithm, OwnedUserId, UInt, UserId};
+use serde::de::IgnoredAny;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -83,6 +84,7 @@ impl Crypto {
             UserId::parse(user).map_err(|_| Snag::keys("the account's id is none"))?;
         let device_id: &DeviceId = device.into();
         let kept = Arc::new(Kept::new(keep, user, device));
+        forget_own_keys(&kept).await?;
         let store = KeyStore::new(kept.clone(), user_id.clone(), device_id.to_owned());
         let machine = OlmMachine::with_store(&user_id, device_id, store, None).await?;
         let waiting = Waiting::read(&kept).await?;
@@ -194,6 +196,15 @@ impl Crypto {
         let ours = self.machine.identity_keys().ed25519.to_base64();
         Ok(theirs.await?.is_none_or(|theirs| theirs == ours))
     }
+}
+
+/// What we write with is made anew each time: of a home that was restored it may have been used
+/// further than it is kept, and must not be used twice for different words.
+async fn forget_own_keys(kept: &Kept) -> Result<(), Snag> {
+    let own: Vec<(Box<str>, IgnoredAny)> = kept.named(&["own-key"]).await?;
+    let mut batch = kept.batch();
+    own.into_iter().for_each(|(name, _)| batch.drop_named(name));
+    Ok(batch.write().await?)
 }
 
 /// A key in groups of four, as clients show it.

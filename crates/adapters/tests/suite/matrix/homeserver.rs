@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Waits for an invitation to a room, and joins.
-async fn join(matrix: &insula_adapters::matrix::Matrix, kept: &RecordingInbox, room: &str) {
+pub async fn join(matrix: &insula_adapters::matrix::Matrix, kept: &RecordingInbox, room: &str) {
     let added = kept
         .find(|all| {
             let ours = |it: &&insula_channel::Envelope| {
@@ -63,7 +63,7 @@ async fn what_people_do_in_rooms_becomes_envelopes() {
     let server = Synapse::start().unwrap();
     let [ann, bob, bot] = server.people(["ann", "bob", "bot"]);
     let matrix = Arc::new(adapter(&server.url(), Some(&bot.id), &bot.token));
-    let kept = Arc::new(RecordingInbox::default());
+    let kept = RecordingInbox::with(&Arc::default());
     let identity = matrix.identify().await.unwrap();
     assert_eq!((&*identity.id, &*identity.name), ("@bot:localhost", "bot"));
     assert!(identity.missing.is_empty(), "{identity:?}");

@@ -7,8 +7,10 @@
     reason = "tests touch files, sockets and processes, and fail by panicking"
 )]
 
+mod encrypted;
 mod fuzz;
 mod homeserver;
+mod keys;
 mod reactions;
 mod support;
 mod trouble;

@@ -7,10 +7,11 @@
     reason = "tests touch the machine and fail by panicking"
 )]
 
+use crate::matrix::keys::MemoryKeep;
 use async_trait::async_trait;
 use insula_adapters::matrix::{Matrix, Settings};
 use insula_channel::{
-    Adapter as _, Body, ConnectFault, Cursor, Envelope, Happening, Inbox, Message, MessageId,
+    Adapter as _, Body, ConnectFault, Cursor, Envelope, Happening, Inbox, Keep, Message, MessageId,
     NotTaken, Post, PostTarget,
 };
 use insula_domain::{AccountId, ChatId, ChatType, TopicId};
@@ -27,6 +28,11 @@ use tokio_util::sync::CancellationToken;
 const WAIT_MAX: Duration = Duration::from_secs(60);
 
 pub fn adapter(url: &str, user: Option<&str>, token: &str) -> Matrix {
+    adapter_in(&World::real().unwrap(), url, user, token)
+}
+
+/// The same with another clock than the machine's.
+pub fn adapter_in(clock: &World, url: &str, user: Option<&str>, token: &str) -> Matrix {
     let world = World::real().unwrap();
     let transport = Transport::new(&world, &[]).unwrap();
     let settings = Settings {
@@ -35,7 +41,7 @@ pub fn adapter(url: &str, user: Option<&str>, token: &str) -> Matrix {
         user: user.map(str::to_owned),
         token: token.to_owned().into(),
     };
-    Matrix::new(settings, transport, &world).unwrap()
+    Matrix::new(settings, transport, clock).unwrap()
 }
 
 /// Keeps what it is given, the same event once, as the gateway does.
@@ -43,6 +49,8 @@ pub fn adapter(url: &str, user: Option<&str>, token: &str) -> Matrix {
 pub struct RecordingInbox {
     envelopes: Mutex<Vec<Envelope>>,
     cursor: Mutex<Option<Cursor>>,
+    /// Where keys are kept, where they are.
+    pub keep: Option<Arc<MemoryKeep>>,
     /// Whether it takes nothing.
     pub refuses: AtomicBool,
     /// How often the same event came again.
@@ -78,12 +86,25 @@ impl Inbox for RecordingInbox {
         Ok(self.cursor.lock().unwrap().clone())
     }
 
+    fn keep(&self) -> Option<Arc<dyn Keep>> {
+        self.keep.clone().map(|keep| keep as Arc<dyn Keep>)
+    }
+
     fn alive(&self) {
         self.alive.send_modify(|count| *count += 1);
     }
 }
 
 impl RecordingInbox {
+    /// One that keeps keys.
+    pub fn with(keep: &Arc<MemoryKeep>) -> Arc<Self> {
+        Arc::new(Self { keep: Some(keep.clone()), ..Self::default() })
+    }
+
+    pub fn cursor_now(&self) -> Option<Cursor> {
+        self.cursor.lock().unwrap().clone()
+    }
+
     pub fn all(&self) -> Vec<Envelope> {
         self.envelopes.lock().unwrap().clone()
     }
