@@ -8,6 +8,7 @@ pub mod daemon;
 pub mod discord;
 pub mod editor;
 pub mod form;
+pub mod fuzz;
 pub mod home;
 pub mod mattermost;
 pub mod model;

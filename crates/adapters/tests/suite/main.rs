@@ -14,6 +14,7 @@ mod conformance;
 mod discord;
 mod matrix;
 mod mattermost;
+mod noise;
 mod signal;
 mod slack;
 mod telegram;

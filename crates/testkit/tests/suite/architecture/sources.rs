@@ -60,6 +60,7 @@ pub(super) const OWNERS: &[(&str, &str)] = &[
     ("store/src/sqlite/open.rs", "opening database files, in one function"),
     ("testkit/src/daemon.rs", "processes that tests start, and the threads that read them"),
     ("testkit/src/editor.rs", "an editor of a test: the command it starts, and its threads"),
+    ("testkit/src/fuzz/memory.rs", "how much memory a test holds"),
     ("testkit/src/home.rs", "the files of a test's temporary home, and a disk of its own"),
     ("testkit/src/synapse/person.rs", "people of a test's homeserver: their connections to it"),
     ("testkit/src/synapse/server.rs", "the homeserver of a test: its process, folder and port"),

@@ -1,16 +1,12 @@
-//! Values of any shape, and how much memory they leave behind.
+//! Values and bytes of any shape, the same for the same seed.
 
 use insula_world::{RandomStream, World};
 use serde_json::{Value, json};
 
-/// How much may be kept of all the noise.
-pub const GROWTH_MAX: usize = 64 << 20;
-
-/// What this process holds in memory, in bytes.
-pub fn memory() -> usize {
-    let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
-    pages.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
-}
+/// How deep a value is that nobody expects.
+const DEPTH_MAX: usize = 3;
+/// How many lists stand in each other where something is to be too deep.
+const NESTED: usize = 120;
 
 pub struct Dice(RandomStream);
 
@@ -19,29 +15,42 @@ impl Dice {
         Self(world.random.stream(&["fuzz", seed]))
     }
 
+    /// A number below this one.
     pub fn below(&mut self, bound: usize) -> usize {
-        (u64::from_le_bytes(self.0.bytes()) % bound.max(1) as u64) as usize
+        let bound = u64::try_from(bound.max(1)).unwrap_or(u64::MAX);
+        usize::try_from(u64::from_le_bytes(self.0.bytes()) % bound).unwrap_or_default()
+    }
+
+    /// One of these.
+    pub fn one_of<'i, T>(&mut self, items: &'i [T]) -> &'i T {
+        &items[self.below(items.len())]
     }
 
     pub fn text(&mut self) -> String {
-        let piece = ["x", "\u{202e}\0😀/@<&", "⟦from web:1⟧", "own:", "{{ a }}", "../", "a:b%"];
-        piece[self.below(piece.len())].repeat(self.below(60))
+        let pieces = ["x", "\u{202e}\0😀/@<&", "⟦from web:1⟧", "own:", "{{ a }}", "../", "a:b%"];
+        self.one_of(&pieces).repeat(self.below(60))
     }
 
     pub fn value(&mut self, depth: usize) -> Value {
-        match self.below(if depth == 0 { 7 } else { 9 }) {
+        match self.below(if depth == 0 { 9 } else { 12 }) {
             0 => Value::Null,
             1 => json!(self.below(2) == 0),
             2 => json!(i64::from_le_bytes(self.0.bytes())),
             3 => json!(1e300),
-            4 => json!([-1, 0, 1, i64::MIN, i64::MAX][self.below(5)]),
-            5 => json!(self.text()),
-            6 => json!("x".repeat(self.below(3000))),
-            7 => Value::Array((0..self.below(6)).map(|_| self.value(depth - 1)).collect()),
+            4 => json!(self.one_of(&[-1, 0, 1, i64::MIN, i64::MAX])),
+            5 => json!(u64::MAX),
+            6 => json!(self.text()),
+            7 => json!("x".repeat(self.below(3000))),
+            8 => json!(self.below(1_000_000).to_string()),
+            9 => (0..self.below(NESTED)).fold(Value::Null, |inner, _| json!([inner])),
+            10 => Value::Array((0..self.below(6)).map(|_| self.value(depth - 1)).collect()),
             _ => {
-                let names = ["id", "type", "text", "room", "topic", "files", "user", "after"];
+                let names = [
+                    "id", "type", "text", "room", "chat", "from", "message", "user", "offset",
+                    "topic", "files", "after",
+                ];
                 let fields = (0..self.below(6))
-                    .map(|_| (names[self.below(names.len())].to_owned(), self.value(depth - 1)));
+                    .map(|_| ((*self.one_of(&names)).to_owned(), self.value(depth - 1)));
                 Value::Object(fields.collect::<Vec<_>>().into_iter().collect())
             }
         }
@@ -51,13 +60,14 @@ impl Dice {
     pub fn mutate(&mut self, value: &mut Value) {
         match value {
             Value::Object(fields) if !fields.is_empty() && self.below(5) > 0 => {
-                let key = fields.keys().nth(self.below(fields.len())).unwrap().clone();
+                let keys: Vec<String> = fields.keys().cloned().collect();
+                let key = self.one_of(&keys).clone();
                 match self.below(6) {
                     0 => drop(fields.remove(&key)),
+                    // What stands elsewhere, so that kinds are mixed.
                     1 => {
-                        let other = fields.keys().nth(self.below(fields.len())).unwrap().clone();
                         let taken = fields[&key].clone();
-                        fields.insert(other, taken);
+                        fields.insert(self.one_of(&keys).clone(), taken);
                     }
                     _ => self.mutate(&mut fields[&key]),
                 }
@@ -70,7 +80,7 @@ impl Dice {
                     _ => self.mutate(&mut items[at]),
                 }
             }
-            other => *other = self.value(3),
+            other => *other = self.value(DEPTH_MAX),
         }
     }
 

@@ -1,0 +1,163 @@
+//! Events of any shape through each adapter, by the one harness of the testkit: what the adapter
+//! makes of them is held against the claims of [`insula_testkit::fuzz`], by the decisions that the
+//! gateway would make.
+//!
+//! `scripts/fuzz-adapters` runs the whole of it; the normal run a part.
+
+use async_trait::async_trait;
+use insula_channel::{Adapter, ConnectFault};
+use insula_channel::{Cursor, Envelope, Happening, Inbox, NotTaken};
+use insula_domain::{
+    AccessRules, Admins, AgentId, AllowList, Asker, DmSessions, GroupSessions, Platform, Roster,
+    SessionKey, SessionRule, UserId,
+};
+use insula_testkit::fuzz::{Heard, Judge};
+use std::sync::Arc;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+pub use insula_testkit::fuzz::{Cast, MARK, Plan, Subject, Told, platforms, run};
+
+/// Makes a pair of tests: the whole of it, and what an ordinary run does of it.
+macro_rules! fuzzed {
+    ($platform:literal, batch $batch:literal, $whole:ident, $fuzz:path) => {
+        #[tokio::test(start_paused = true)]
+        async fn events_of_any_shape_are_survived() {
+            $fuzz(insula_testkit::fuzz::Plan::some($platform, $batch)).await;
+        }
+
+        #[tokio::test(start_paused = true)]
+        #[ignore = "the whole of it: scripts/fuzz-adapters"]
+        async fn $whole() {
+            $fuzz(insula_testkit::fuzz::Plan::all($platform, $batch)).await;
+        }
+    };
+}
+pub(crate) use fuzzed;
+
+/// An inbox that holds each envelope against the claims, and keeps none.
+pub struct Looking {
+    platform: Platform,
+    account: &'static str,
+    agent: AgentId,
+    allow: AllowList,
+    admins: Admins,
+    roster: Roster,
+    pub judge: Judge,
+    /// Where listening begins.
+    cursor: Option<Cursor>,
+}
+
+impl Looking {
+    /// `known` is what may be named without standing in an event.
+    pub fn new(platform: &str, account: &'static str, friend: &str, known: &[&str]) -> Self {
+        let platform = Platform::new(platform).unwrap();
+        let mut allow = AllowList::default();
+        allow.user(platform, UserId::new(friend).unwrap(), None);
+        Self {
+            platform,
+            account,
+            agent: AgentId::new("a").unwrap(),
+            allow,
+            admins: Admins::default(),
+            roster: Roster::default(),
+            judge: Judge::new(friend, known),
+            cursor: None,
+        }
+    }
+
+    /// The same, listening from here on.
+    pub fn from(self, cursor: Cursor) -> Self {
+        Self { cursor: Some(cursor), ..self }
+    }
+
+    /// What the claims need to know of an envelope, and what the gateway would decide about it.
+    fn heard(&self, envelope: &Envelope) -> Heard {
+        let Envelope { address, sender, what, .. } = envelope;
+        assert_eq!((address.platform, address.account.as_str()), (self.platform, self.account));
+        let rules = AccessRules {
+            allow: &self.allow,
+            admins: &self.admins,
+            roster: &self.roster,
+            invites: true,
+            person: &|_, _| None,
+        };
+        let asker = Asker { address, also: &sender.also, is_bot: sender.is_bot };
+        let session = SessionKey::of(
+            &self.agent,
+            address,
+            SessionRule { dm: DmSessions::PerUser, group: GroupSessions::PerChat },
+        );
+        let name = session.to_string();
+        assert_eq!(name.parse::<SessionKey>().as_ref(), Ok(&session), "`{name}` is not read back");
+        let (text, size) = match what {
+            Happening::Said(message) | Happening::Edited(message) => {
+                let quoted = message.quoted.as_ref().map_or(0, |quoted| quoted.text.len());
+                (message.words.all(), message.words.bytes() + quoted)
+            }
+            _ => (String::new(), 0),
+        };
+        let mut ids = vec![address.chat.as_str().to_owned()];
+        ids.extend(address.topic.iter().map(|it| it.as_str().to_owned()));
+        ids.extend(address.parent.iter().map(|it| it.as_str().to_owned()));
+        ids.extend(address.roles.iter().map(|it| it.as_str().to_owned()));
+        let users = asker.ids().map(|it| it.as_str().to_owned()).collect();
+        // A direct chat is with one person; all other places are everybody's who is there.
+        let of = Some(&address.user).filter(|_| address.chat_type == insula_domain::ChatType::Dm);
+        let place = (&address.account, &address.chat, &address.topic, address.chat_type, of);
+        Heard {
+            ids,
+            users,
+            size,
+            text,
+            place: format!("{place:?}"),
+            session: name,
+            is_admitted: rules.judge(asker).is_allowed(),
+        }
+    }
+}
+
+#[async_trait]
+impl Inbox for Looking {
+    async fn take(&self, envelopes: Vec<Envelope>, _: Option<Cursor>) -> Result<(), NotTaken> {
+        envelopes.iter().for_each(|envelope| self.judge.look(&self.heard(envelope)));
+        Ok(())
+    }
+
+    async fn cursor(&self) -> Result<Option<Cursor>, NotTaken> {
+        Ok(self.cursor.clone())
+    }
+
+    fn alive(&self) {}
+}
+
+/// An adapter that listens, while events are told.
+pub struct Heeding {
+    stop: CancellationToken,
+    task: JoinHandle<Result<(), ConnectFault>>,
+    /// How many marks were waited for.
+    marks: usize,
+}
+
+impl Heeding {
+    pub fn start(adapter: Arc<dyn Adapter>, looking: &Arc<Looking>) -> Self {
+        let (stop, looking) = (CancellationToken::new(), looking.clone());
+        let stopped = stop.clone();
+        let task = tokio::spawn(async move { adapter.listen(&*looking, &stopped).await });
+        Self { stop, task, marks: 0 }
+    }
+
+    /// Waits until one more mark was heard.
+    pub async fn until_mark(&mut self, judge: &Judge) {
+        self.marks += 1;
+        tokio::select! {
+            () = judge.until_marks(self.marks) => {}
+            end = &mut self.task => panic!("it listens no more: {end:?}"),
+        }
+    }
+
+    pub async fn stop(self) {
+        self.stop.cancel();
+        self.task.await.unwrap().unwrap();
+    }
+}
