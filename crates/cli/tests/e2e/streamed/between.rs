@@ -8,8 +8,8 @@
     reason = "tests touch sockets and threads, and fail by panicking"
 )]
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -38,16 +38,16 @@ struct State {
 pub struct Between {
     address: SocketAddr,
     to: SocketAddr,
-    /// What the line of a request of the kind contains.
-    kind: &'static str,
+    /// What the line or the body of a request of the kind contains: one of these.
+    kinds: &'static [&'static str],
     state: Arc<(Mutex<State>, Condvar)>,
 }
 
 impl Between {
-    pub fn start(to: SocketAddr, kind: &'static str) -> Self {
+    pub fn start(to: SocketAddr, kinds: &'static [&'static str]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let between = Self { address, to, kind, state: Arc::default() };
+        let between = Self { address, to, kinds, state: Arc::default() };
         let serving = between.clone();
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -56,6 +56,10 @@ impl Between {
             }
         });
         between
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
     }
 
     pub fn url(&self) -> String {
@@ -92,7 +96,8 @@ impl Between {
     /// One request, and its answer.
     fn pass(&self, mut from: &TcpStream) -> Option<()> {
         let mut reader = BufReader::new(from);
-        let (mut head, mut length, mut line) = (String::new(), 0, String::new());
+        let (mut head, mut length, mut line) = (vec![], 0, String::new());
+        let mut is_lasting = false;
         while line != "\r\n" {
             line.clear();
             if reader.read_line(&mut line).ok()? == 0 {
@@ -102,16 +107,21 @@ impl Between {
             if name.eq_ignore_ascii_case("content-length") {
                 length = value.trim().parse().ok()?;
             }
-            // One request a connection: the end of the answer is the end of it.
-            match name.eq_ignore_ascii_case("connection") {
-                true => {}
-                false if line == "\r\n" => head.push_str("Connection: close\r\n\r\n"),
-                false => head.push_str(&line),
-            }
+            is_lasting |= name.eq_ignore_ascii_case("upgrade")
+                || name.eq_ignore_ascii_case("accept") && value.contains("event-stream");
+            head.push(line.clone());
         }
+        if is_lasting {
+            return self.join(from, &head.concat());
+        }
+        // One request a connection: the end of the answer is the end of it.
+        head.retain(|line| !line.to_ascii_lowercase().starts_with("connection:"));
+        head.insert(1, "Connection: close\r\n".to_owned());
         let mut body = vec![0; length];
         reader.read_exact(&mut body).ok()?;
-        let is_it = head.lines().next()?.contains(self.kind);
+        let asked = format!("{}{}", head[0], String::from_utf8_lossy(&body));
+        let is_it = self.kinds.iter().any(|kind| asked.contains(kind));
+        let head = head.concat();
         let fate = match is_it {
             true => self.state.0.lock().unwrap().fate.take().unwrap_or(Fate::Passes),
             false => Fate::Passes,
@@ -125,8 +135,7 @@ impl Between {
         let mut to = TcpStream::connect(self.to).ok()?;
         to.write_all(head.as_bytes()).ok()?;
         to.write_all(&body).ok()?;
-        let mut answer = vec![];
-        to.read_to_end(&mut answer).ok()?;
+        let answer = answer(&to)?;
         if is_it && fate != Fate::Late {
             self.came();
         }
@@ -137,4 +146,47 @@ impl Between {
         }
         from.write_all(&answer).ok()
     }
+
+    /// A connection that goes on, both ways until either end is gone.
+    fn join(&self, from: &TcpStream, head: &str) -> Option<()> {
+        let mut to = TcpStream::connect(self.to).ok()?;
+        to.write_all(head.as_bytes()).ok()?;
+        let (mut there, mut back) = (from.try_clone().ok()?, to.try_clone().ok()?);
+        let (mut from, gone) = (from.try_clone().ok()?, to.try_clone().ok()?);
+        thread::spawn(move || {
+            let _ = io::copy(&mut there, &mut back);
+            let _ = gone.shutdown(Shutdown::Both);
+        });
+        let _ = io::copy(&mut to, &mut from);
+        let _ = from.shutdown(Shutdown::Both);
+        Some(())
+    }
+}
+
+/// A whole answer, also of who does not end the connection behind it. Whoever gets it is told that
+/// the connection ends.
+fn answer(from: &TcpStream) -> Option<Vec<u8>> {
+    let mut reader = BufReader::new(from);
+    let (mut answer, mut length, mut line) = (vec![], None, String::new());
+    while line != "\r\n" {
+        line.clear();
+        if reader.read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        let (name, value) = line.split_once(':').unwrap_or_default();
+        if name.eq_ignore_ascii_case("content-length") {
+            length = value.trim().parse().ok();
+        }
+        let is_first = answer.is_empty();
+        answer.extend_from_slice(line.as_bytes());
+        if is_first {
+            answer.extend_from_slice(b"Connection: close\r\n");
+        }
+    }
+    match length {
+        Some(length) => reader.take(length).read_to_end(&mut answer).ok()?,
+        None if answer.starts_with(b"HTTP/1.1 204") => 0,
+        None => reader.read_to_end(&mut answer).ok()?,
+    };
+    Some(answer)
 }

@@ -40,7 +40,7 @@ impl Place {
     fn new(model: &SlowModel) -> Self {
         let server = Synapse::start().unwrap();
         let to = server.url().strip_prefix("http://").unwrap().parse().unwrap();
-        let between = Between::start(to, "/send/m.room.message/");
+        let between = Between::start(to, &["/send/m.room.message/"]);
         let [ann, bot] = server.people(["ann", "bot"]);
         let config = format!(
             "model: slow/slow\nproviders: {{slow: {{kind: openai, base_url: '{}'}}}}\n\

@@ -11,12 +11,18 @@
 
 mod api;
 mod between;
+mod discord;
+mod fake;
 mod matrix;
+mod mattermost;
 mod model;
+mod signal;
+mod slack;
 mod telegram;
 mod terminal;
 mod verdict;
 mod web;
+mod whatsapp;
 
 use std::time::Duration;
 
