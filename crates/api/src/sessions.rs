@@ -82,6 +82,8 @@ pub struct MessageView {
     call_lines: Vec<CallLine>,
     /// Whether some of it is text from outside that may say anything.
     untrusted: bool,
+    /// Whether a call failed, or was refused, whose result it is.
+    failed: bool,
     /// What came along or was made, which can be asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     files: Vec<FileView>,
@@ -180,6 +182,10 @@ impl MessageView {
                 .parts
                 .iter()
                 .any(|part| matches!(part, Part::ToolResult { untrusted: true, .. })),
+            failed: message
+                .parts
+                .iter()
+                .any(|part| matches!(part, Part::ToolResult { is_error: true, .. })),
             files: FileView::all(message).into_iter().map(|file| file.told(&told)).collect(),
         }
     }

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { crc32, deflateSync } from "node:zlib";
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
@@ -54,7 +54,7 @@ async function open({ width = 1280, height = 900, theme = "light" } = {}) {
   if (process.env.DIST) {
     for (const [name, contentType] of [["app.js", "text/javascript"], ["app.css", "text/css"]]) {
       const body = readFileSync(new URL(`../dist/${name}`, import.meta.url));
-      await page.route(`**/assets/${name}*`, (route) => route.fulfill({ body, contentType }));
+      await context.route(`**/assets/${name}*`, (route) => route.fulfill({ body, contentType }));
     }
   }
   return page;
@@ -206,6 +206,15 @@ if (wants("browser")) {
     await page.getByRole("button", { name: "Deny" }).click();
     await page.locator(".asked .state", { hasText: "denied" }).waitFor();
     await page.getByText("The tool said").waitFor();
+    // Also where the turn is followed by somebody who was not here when it was asked.
+    await say(page, 'call terminal {"command": "rm -rf dist"}');
+    await page.getByRole("button", { name: "Deny" }).waitFor();
+    const second = await page.context().newPage();
+    await second.goto(`${daemon.url}/#/now`);
+    await second.locator(".lane .turn", { hasText: "asks for approval of terminal" }).click();
+    await second.getByRole("dialog").getByText("rm -rf dist").waitFor();
+    await second.getByRole("dialog").getByRole("button", { name: "Deny" }).click();
+    await page.getByText("The tool said").nth(1).waitFor();
     await page.context().close();
   });
 
@@ -293,7 +302,10 @@ if (wants("browser")) {
     assert.deepEqual(quiet(page), []);
     // What is too large is said before anything is sent, and nothing is lost of what was written.
     await page.getByLabel(/^Message to/).fill("with it");
-    await page.locator("input[type=file]").setInputFiles({ name: "huge.bin", mimeType: "", buffer: Buffer.alloc(11 * 1024 * 1024) });
+    const huge = join(daemon.home, "huge.bin");
+    writeFileSync(huge, "");
+    truncateSync(huge, 11 * 1024 * 1024);
+    await page.locator("input[type=file]").setInputFiles(huge);
     await page.getByText("more than 10 MB together").waitFor();
     assert.equal(await page.getByLabel(/^Message to/).inputValue(), "with it");
     await page.context().close();
@@ -397,9 +409,10 @@ if (wants("browser")) {
     await page.getByRole("heading", { name: "Now", exact: true }).waitFor();
     const { home, address } = daemon;
     await daemon.stop();
-    await page.getByText("The daemon does not answer").waitFor();
+    const away = page.locator(".offline", { hasText: "The daemon does not answer" });
+    await away.waitFor();
     daemon = await start(null, { home, listen: address });
-    await page.getByText("The daemon does not answer").waitFor({ state: "detached" });
+    await away.waitFor({ state: "detached" });
     await page.getByRole("link", { name: "Agents" }).click();
     await page.getByText("secretive").waitFor();
     await page.context().close();

@@ -106,14 +106,14 @@ test("what was said is told turn by turn, with what tools said and whose words t
   const turns = byTurn([
     { seq: 1, turn: "t", role: "user", text: "hi\n⟦sent along: a file⟧\nkiwi", call_lines: [] },
     { seq: 2, turn: "t", role: "assistant", text: "I look", call_lines: [{ tool: "web_extract", about: "x.example" }] },
-    { seq: 3, turn: "t", role: "tool", text: marked, call_lines: [] },
+    { seq: 3, turn: "t", role: "tool", text: marked, call_lines: [], failed: true },
     { seq: 4, turn: "t", role: "assistant", text: "done", call_lines: [] },
     { seq: 5, turn: "u", role: "user", text: "more", call_lines: [] },
   ]);
   assert.equal(turns.length, 2);
   assert.deepEqual(turns[0].steps, [
     { kind: "text", text: "I look" },
-    { kind: "call", name: "web_extract", about: "x.example", state: "done", result: { text: "hello", source: "web x.example" } },
+    { kind: "call", name: "web_extract", about: "x.example", state: "failed", result: { text: "hello", source: "web x.example" } },
   ]);
   assert.equal(turns[0].reply.text, "done");
   assert.deepEqual(apart(turns[0].said.text), { words: "hi", beside: "⟦sent along: a file⟧\nkiwi" });

@@ -10,6 +10,8 @@ import { scopeOf, sourcesOf, whereOf } from "../src/lib/where.js";
 test("keys of conversations are called as people call them", () => {
   for (const [key, where] of [
     ["agent:main:cli:local:dm:garden:user:local", "command line, garden"],
+    ["agent:main:cli:local:dm:web-mwn2qqi8-d6e4d9:user:local", "dashboard d6e4d9"],
+    ["agent:main:api:0123456789abcdef:dm:web-mwn2qqi8-d6e4d9", "dashboard d6e4d9, API 01234567"],
     ["agent:main:api:0123456789abcdef:dm:my%20talk:user:0123456789abcdef", "API 01234567, my talk"],
     ["agent:main:telegram:main:dm:5:user:5", "telegram, direct with 5"],
     ["agent:main:telegram:other:group:-100123:topic:7", "telegram other, group -100123, topic 7"],

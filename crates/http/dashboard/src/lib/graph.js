@@ -32,7 +32,9 @@ export function graph(map) {
   for (const it of map.accounts) Object.assign(accounts.get(account(it.platform, it.account)), { state: it.state, note: it.reason ?? "" });
   map.bindings.forEach((it, index) => {
     const id = `binding:${index}`;
-    ways.push({ id, kind: "binding", label: it.rule, note: it.place ?? it.tier, group: it.platform, of: it, state: it.refusal ? "refused" : undefined });
+    // Columns are narrow: the platform stands below.
+    const label = it.rule.startsWith(`${it.platform} `) ? it.rule.slice(it.platform.length + 1) : it.rule;
+    ways.push({ id, kind: "binding", label, note: `${it.platform} · ${it.place ?? it.tier}`, group: it.platform, of: it, state: it.refusal ? "refused" : undefined });
     lines.push([id, `agent:${it.agent}`]);
     const named = [...accounts.values()].filter((known) => known.group === it.platform && known.id === `account:${it.platform}:${it.account}`);
     const all = it.account ? named : [...accounts.values()].filter((known) => known.group === it.platform && known.label !== it.platform);

@@ -92,3 +92,13 @@ export function requestSays(body) {
   }
   return says;
 }
+
+/** How a conversation began, as its list calls it; null where its beginning is not there. */
+export function beginningOf(messages) {
+  const first = messages[0];
+  if (first?.seq !== 1 || first.role !== "user") return null;
+  const line = (first.parts.find((it) => it.kind === "text")?.text ?? "").trim().split("\n", 1)[0];
+  const chars = [...line];
+  if (chars.length === 0) return null;
+  return chars.length > 60 ? `${chars.slice(0, 59).join("")}…` : line;
+}

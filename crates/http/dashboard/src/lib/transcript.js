@@ -38,7 +38,7 @@ export function byTurn(messages) {
     } else if (it.role === "tool") {
       last.made.push(...(it.files ?? []).map((file) => ({ ...file, message: it.seq })));
       const open = last.steps.find((step) => step.kind === "call" && step.result === null);
-      if (open) open.result = unmarked(it.text);
+      if (open) Object.assign(open, { result: unmarked(it.text), state: it.failed ? "failed" : "done" });
     } else if (it.role === "assistant") {
       if (last.reply) last.steps.push({ kind: "text", text: last.reply.text });
       last.reply = it;

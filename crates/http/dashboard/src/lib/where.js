@@ -8,6 +8,9 @@ const decoded = (text) => {
   }
 };
 
+/** What this page calls a conversation that is begun in it. */
+const OWN = /^web-[0-9a-z]+-([0-9a-f]{6})$/;
+
 /** A platform, and the account there where it has a name of its own. */
 function platformName(platform, account) {
   if (platform === "cli") return "command line";
@@ -23,6 +26,8 @@ export function whereOf(key) {
   for (let at = 0; at + 1 < rest.length; at += 2) more[rest[at]] = rest[at + 1];
   const where = platformName(platform, account ?? "");
   // On the command line and over the API a chat is what its session is called.
+  const own = OWN.exec(chat)?.[1];
+  if (own) return platform === "cli" ? `dashboard ${own}` : `dashboard ${own}, ${where}`;
   if (platform === "cli" || platform === "api") return `${where}, ${chat}`;
   const place = kind === "dm" ? `direct with ${more.user ?? chat}` : `${kind} ${chat}`;
   const topic = more.topic === undefined ? "" : `, topic ${more.topic}`;
@@ -36,6 +41,8 @@ export function scopeOf(scope) {
   if (platform === undefined) return kind;
   if (rest.length === 0) return [kind, platform, account].filter((it) => it !== undefined).join(" ");
   const where = platformName(platform, account);
+  const own = OWN.exec(rest[0])?.[1];
+  if (own) return `${kind} ${own} · dashboard`;
   return `${kind} ${rest.join(" ")} · ${where}`;
 }
 

@@ -18,6 +18,9 @@ import { List } from "../ui/table.jsx";
 import { Turn } from "../ui/turn.jsx";
 import "./chat.css";
 
+/** Where the agent is kept that was talked to last. */
+const LAST = "insula.agent";
+
 const newName = () => `web-${Date.now().toString(36)}-${crypto.randomUUID().slice(0, 6)}`;
 
 function Step({ step }) {
@@ -341,9 +344,11 @@ export function Chat() {
   const own = me.value.agents.filter((it) => it.verbs.includes("chat"));
   const current = own.find((it) => it.id === agent) ?? null;
   const [text, setText] = useState("");
-  // The first agent that serves is the one to talk to.
+  // Whom one talked to last is the one to talk to; before that the one that is there by itself.
   useEffect(() => {
-    const first = own.find((it) => it.state === "ready") ?? own[0];
+    const last = localStorage.getItem(LAST);
+    const first = own.find((it) => it.id === last) ?? own.find((it) => it.id === "main") ?? own.find((it) => it.state === "ready") ?? own[0];
+    if (current) localStorage.setItem(LAST, agent);
     if (!agent && first) go(to("chat", [first.id]), { replace: true });
     else if (agent && !name) go(to("chat", [agent, newName()]), { replace: true });
   }, [agent, name]);

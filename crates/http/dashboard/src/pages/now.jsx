@@ -3,6 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { signal } from "@preact/signals";
 import { api, at } from "../lib/api.js";
 import { listen } from "../lib/events.js";
+import { waiting } from "../lib/inbox.js";
 import { isAdmin, may, me } from "../lib/me.js";
 import { useResource } from "../lib/resource.js";
 import { to } from "../lib/router.js";
@@ -19,6 +20,9 @@ import "./now.css";
 /** What was heard since the page was loaded, also while another one was open. */
 const known = signal(nothing);
 listen((told) => (known.value = heard(known.value, told, Date.now())));
+
+/** What a turn asks and waits for, also where nobody was here when it began to. */
+const asksOf = (agent, turn) => (waiting.value ?? []).filter((it) => it.agent === agent && String(it.turn) === String(turn));
 
 /** Ticks, so that durations go on. */
 function useClock(ms = 1000) {
@@ -43,6 +47,8 @@ function Follow({ agent, turn, onClose }) {
     return () => stop.abort();
   }, [agent, turn]);
   const over = ["replied", "failed", "stopped"].includes(now.state);
+  const heard = new Set(now.approvals.map((it) => it.id));
+  const approvals = [...asksOf(agent, turn).filter((it) => !heard.has(it.id)), ...now.approvals];
   return (
     <Dialog title={`Turn of ${agent}`} onClose={onClose}>
       <div class="stack">
@@ -55,7 +61,7 @@ function Follow({ agent, turn, onClose }) {
         )}
         <Problem error={error} />
         <Turn agent={agent} turn={turn} />
-        {now.approvals.map((it) => (
+        {approvals.map((it) => (
           <Approval key={it.id} agent={agent} of={it} />
         ))}
         {(now.text || now.reasoning) && (
@@ -79,7 +85,8 @@ function Lane({ agent, turns, now, onOpen }) {
         </span>
       </h3>
       {turns.map((it) => {
-        const doing = known.value.doing.get(turnKey(agent, it.turn));
+        const [asks] = asksOf(agent, it.turn);
+        const doing = asks ? { what: `asks for approval of ${asks.tool}`, about: asks.what, kind: "approval" } : known.value.doing.get(turnKey(agent, it.turn));
         const kind = doing?.kind === "approval" ? "waiting" : it.state;
         return (
           <button key={it.turn} type="button" class="turn" onClick={() => onOpen(it)}>
@@ -104,7 +111,7 @@ function Accounts() {
             {refused && <Problem error={{ message: `The files as they are now are not applied: ${refused}` }} />}
             {accounts.length === 0 ? (
               <Empty title="No platform is connected.">
-                <code>insula channels add</code> connects one.
+                <a href={to("channels")}>Channels</a> connects one.
               </Empty>
             ) : (
               <Table

@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { api, at, query } from "../lib/api.js";
 import { changes, isAdmin, may, me } from "../lib/me.js";
-import { byTurns, callNames, joined, marked } from "../lib/parts.js";
+import { beginningOf, byTurns, callNames, joined, marked } from "../lib/parts.js";
 import { useResource } from "../lib/resource.js";
 import { ask, go, route, to } from "../lib/router.js";
 import { scopeOf, whereOf } from "../lib/where.js";
@@ -202,10 +202,11 @@ function Transcript({ agent, id }) {
   const failed = groups.filter((it) => it.summary?.status === "failed").length;
   return (
     <Page
-      title={session?.title ?? (session ? whereOf(session.key) : "Conversation")}
+      title={session ? (session.title ?? beginningOf(messages) ?? whereOf(session.key)) : "Conversation"}
       lead={
         <>
           <a href={to("sessions", [agent])}>All conversations of {agent}</a>
+          {session && ` · ${whereOf(session.key)}`}
         </>
       }
       actions={

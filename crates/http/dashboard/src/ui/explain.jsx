@@ -16,7 +16,7 @@ export function Explained({ of }) {
       </div>
       <Facts
         rows={[
-          ["Where it stands", of.places.length > 0 ? <span class="mono">{of.places.join(", ")}</span> : null],
+          ["Where it stands", of.places.length > 0 ? of.places.map((it) => <div key={it} class="mono">{it}</div>) : null],
           ["To change it", of.change],
           ["Also", of.notes.length > 0 ? of.notes.join("; ") : null],
         ]}

@@ -1,5 +1,6 @@
 // The small parts that every page is made of.
 import { useEffect, useRef, useState } from "preact/hooks";
+import { connection } from "../lib/events.js";
 import { ago, moment } from "../lib/words.js";
 
 /** A page: its title, what can be done, and what it shows. */
@@ -95,9 +96,9 @@ export function Empty({ title, children }) {
   );
 }
 
-/** What went wrong, and a way to try again. */
+/** What went wrong, and a way to try again. That the daemon is away is said once, by the bar. */
 export function Problem({ error, retry }) {
-  if (!error) return null;
+  if (!error || (error.code === "offline" && connection.value === "offline")) return null;
   return (
     <div class="problem" role="alert">
       <p>{error.message ?? String(error)}</p>

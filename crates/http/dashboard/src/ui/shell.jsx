@@ -46,8 +46,8 @@ function Bar({ there, now }) {
         <span class="quiet small who" title={who.admin ? "the admin of this daemon" : `token ${who.who}`}>
           {who.admin ? "admin" : (who.note ?? who.who)}
         </span>
-        <button type="button" class="button small" onClick={next} title="As the system says, light or dark">
-          Theme: {THEMES[theme.value].toLowerCase()}
+        <button type="button" class="button small" onClick={next} aria-label={`Theme: ${THEMES[theme.value]}`} title="Theme: as the system says, light or dark">
+          ◐ {THEMES[theme.value]}
         </button>
         <Button class="button small" onClick={signOut}>
           Sign out
