@@ -2,7 +2,7 @@
 //! daemon writes beside their databases.
 #![expect(clippy::disallowed_methods, reason = "owns the folders of agents, below the home")]
 
-use super::{FileMode, Home, file_error, private_folder, sync_folder, write_whole};
+use super::files::{FileMode, Home, file_error, private_folder, sync_folder, write_whole};
 use crate::error::RuntimeError;
 use crate::removal::remove_whole;
 use insula_domain::AgentId;

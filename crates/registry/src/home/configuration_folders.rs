@@ -1,7 +1,7 @@
 //! Which folders of the home hold configuration, for who watches them.
 #![expect(clippy::disallowed_methods, reason = "lists the folders of the home")]
 
-use super::Home;
+use super::files::Home;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ const FOLDERS_MAX: usize = 100_000;
 impl Home {
     /// The folders whose files are configuration: the home, `agents/`, and each agent's own.
     pub fn configuration_folders(&self) -> BTreeSet<PathBuf> {
-        let mut folders = BTreeSet::from([self.root.to_path_buf(), self.agents()]);
+        let mut folders = BTreeSet::from([self.root().to_path_buf(), self.agents()]);
         for entry in fs::read_dir(self.agents()).into_iter().flatten().flatten() {
             let hidden = entry.file_name().to_string_lossy().starts_with('.');
             if !hidden && entry.path().is_dir() {
@@ -20,8 +20,8 @@ impl Home {
                 folders.insert(entry.path());
             }
         }
-        skill_folders(&self.root.join("skills"), 0, &mut folders);
-        policy_folders(&self.root.join(insula_config::policies::FOLDER), 0, &mut folders);
+        skill_folders(&self.root().join("skills"), 0, &mut folders);
+        policy_folders(&self.root().join(insula_config::policies::FOLDER), 0, &mut folders);
         folders
     }
 }

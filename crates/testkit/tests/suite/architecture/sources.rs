@@ -37,7 +37,10 @@ pub(super) const OWNERS: &[(&str, &str)] = &[
     ("memory/src/files.rs", "an agent's memory files, below its own folder"),
     ("registry/src/agent_logs/files.rs", "logs of agents: appending, reading, removing files"),
     ("registry/src/kept_files.rs", "what agents have on the disk: measuring, old attachments"),
-    ("registry/src/home.rs", "the home folder: creating, locking, writing and removing in it"),
+    (
+        "registry/src/home/files.rs",
+        "the home folder: creating, locking, writing and removing in it",
+    ),
     ("registry/src/home/agent_folders.rs", "folders of agents: making, renaming, removing them"),
     ("registry/src/home/configuration_folders.rs", "which folders of the home are watched"),
     ("registry/src/policy_folders.rs", "folders of policies: putting in place, taking away"),
