@@ -1,4 +1,5 @@
-//! `clippy.toml` does what it says: its entries name something, and naming it is refused.
+//! `clippy.toml` does what it says: its entries name something, and naming it is refused. And the
+//! profiles do what they say.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -116,6 +117,24 @@ fn rule_01_every_entry_of_a_crate_in_the_build_names_something() {
             ends.iter().any(|end| source.contains(&format!("{keyword}{name}{end}")))
         });
         assert!(known, "{path} is nowhere in the sources of its crate");
+    }
+}
+
+/// Cargo forgets what a profile says of symbols for a package that has an entry in it, unless that
+/// entry says it too: the program would ship a third larger.
+#[test]
+fn the_program_ships_without_symbols() {
+    let text = fs::read_to_string(workspace().join("Cargo.toml")).unwrap();
+    let section = |name: &str| {
+        let (_, rest) = text.split_once(&format!("[{name}]\n")).unwrap();
+        rest.lines().take_while(|line| !line.is_empty()).collect::<Vec<_>>()
+    };
+    assert!(section("profile.release").contains(&"strip = true"));
+    for profile in ["release", "dist"] {
+        for package in ["insula-cli", "insula-sandbox"] {
+            let name = format!("profile.{profile}.package.{package}");
+            assert!(section(&name).contains(&"strip = true"), "{name}");
+        }
     }
 }
 
