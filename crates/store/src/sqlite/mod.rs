@@ -56,6 +56,8 @@ mod visits;
 #[cfg(test)]
 mod audit_tests;
 #[cfg(test)]
+mod pool_tests;
+#[cfg(test)]
 mod power_tests;
 #[cfg(test)]
 mod shown_tests;

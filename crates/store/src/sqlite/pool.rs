@@ -271,6 +271,9 @@ impl Pool {
 
     /// Waits for a slot and holds it.
     pub(crate) async fn hold(&self, slot: &Slot) -> Result<SlotGuard> {
+        // Before waiting: who is dropped while it waits may have been given the slot by then, and
+        // whoever waits for a free one has to be told that it is free again.
+        let told = NotifyOnDrop(self.open.clone());
         let state = slot.state.clone().lock_owned().await;
         if matches!(*state, State::Retired) {
             return Err(StoreError::Retired { agent: slot.id.clone() });
@@ -281,7 +284,7 @@ impl Pool {
         let number = self.uses.fetch_add(1, Ordering::Relaxed) + 1;
         slot.last_use.store(number, Ordering::Relaxed);
         slot.last_use_ms.store(self.elapsed_ms(), Ordering::Relaxed);
-        Ok(SlotGuard { state, _told: NotifyOnDrop(self.open.clone()) })
+        Ok(SlotGuard { state, _told: told })
     }
 
     fn elapsed_ms(&self) -> u64 {
@@ -448,6 +451,12 @@ impl Pool {
         true
     }
 
+    /// Whether somebody waits for a file to be closed.
+    #[cfg(test)]
+    pub(crate) fn is_waited_for(&self) -> bool {
+        self.open.line.try_lock().is_err()
+    }
+
     pub(crate) fn open_count(&self) -> usize {
         lock(&self.open.slots).len()
     }
@@ -456,6 +465,7 @@ impl Pool {
         // Out of the map only once it is closed: a new incarnation must not open the file
         // while the old one still works with it.
         let Some(slot) = lock(&self.slots).get(id).cloned() else { return };
+        let _told = NotifyOnDrop(self.open.clone());
         let state = slot.state.clone().lock_owned().await;
         self.close(&slot, state, State::Retired, None).await;
         self.daemon.forget_head(id);
