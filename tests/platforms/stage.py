@@ -39,7 +39,7 @@ class Stage:
         self.folder.cleanup()
 
     def start(self, name, *command, env=None):
-        log = open(self.path / f"{name}.log", "wb")
+        log = open(self.path / f"{name}.log", "ab")
         environment = {**os.environ, **(env or {})}
         process = subprocess.Popen(
             command, stdout=log, stderr=log, cwd=self.path, env=environment
@@ -62,10 +62,22 @@ class Stage:
         home = self.path / "home"
         home.mkdir()
         (home / "config.yaml").write_text(config)
-        process = self.start(
+        return self.again()
+
+    def kill9(self):
+        """Kills the daemon as a power cut would."""
+        self.process.kill()
+        self.process.wait()
+        self.running.remove(self.process)
+
+    def again(self):
+        """Starts the daemon in its home; where it listens."""
+        home = self.path / "home"
+        place = home / "run/daemon.json"
+        place.unlink(missing_ok=True)
+        self.process = process = self.start(
             "insula", INSULA, "--home", str(home), "up", "--listen", "127.0.0.1:0", "--no-watch"
         )
-        place = home / "run/daemon.json"
         until(place.exists, process)
         listen = json.loads(place.read_text())["listen"]
         until(lambda: get(f"http://{listen}/readyz")[0] == 200, process)
