@@ -7,6 +7,8 @@ mod cursor;
 mod examine;
 mod inbox;
 mod keep;
+#[cfg(test)]
+mod keep_tests;
 mod keeper;
 mod lanes;
 mod pause;
