@@ -6,7 +6,7 @@
 
 use crate::envelope::{Attachment, Envelope, MessageId};
 use crate::features::Features;
-use crate::keep::Keep;
+use crate::keep::{Keep, NotTaken};
 use crate::post::{Body, FetchError, Post, PostError, PostTarget, Posted};
 use crate::reaction::OwnSign;
 use crate::tenant::Tenant;
@@ -175,8 +175,3 @@ pub trait Inbox: Send + Sync {
 /// An adapter's own note of how far it has listened (an offset, a sync token).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cursor(pub Box<str>);
-
-/// Events could not be made durable.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct NotTaken(pub Box<str>);

@@ -1,6 +1,5 @@
 //! What an account keeps between runs and nobody may read: keys of its own making.
 
-use crate::adapter::NotTaken;
 use async_trait::async_trait;
 use zeroize::Zeroizing;
 
@@ -31,3 +30,8 @@ pub enum KeepChange {
     /// Keeps nothing under the name any more.
     Drop(Box<str>),
 }
+
+/// Something could not be made durable.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct NotTaken(pub Box<str>);

@@ -19,13 +19,13 @@ mod tenant;
 mod web;
 
 pub use accounts::{Accounts, OnUncertain, ShowsWork};
-pub use adapter::{Adapter, BotIdentity, ConnectFault, Cursor, Inbox, NotTaken, Outbound};
+pub use adapter::{Adapter, BotIdentity, ConnectFault, Cursor, Inbox, Outbound};
 pub use envelope::{
     Attachment, AttachmentKind, Envelope, EventId, Happening, Message, MessageId, Press, Quoted,
     REMEMBERED, Reaction, ReactionChange, Sender,
 };
 pub use features::{Features, Idempotency, TextLimit};
-pub use keep::{Keep, KeepChange};
+pub use keep::{Keep, KeepChange, NotTaken};
 pub use owner::{
     Arrival, EventKey, Examined, Hearing, Ledger, Owner, Path, Refusals, Sent, Spoken, Taken,
 };

@@ -4,8 +4,8 @@
 //! owns an agent judges and keeps what reaches it. What passes between them is owned data, so
 //! that an owner may be another process.
 
-use crate::adapter::NotTaken;
 use crate::envelope::{Envelope, EventId};
+use crate::keep::NotTaken;
 use crate::tenant::Tenant;
 use async_trait::async_trait;
 use axum::extract::Request;

@@ -1,3 +1,5 @@
+//! What an account keeps: sealed for it and its name, and for nobody else.
+
 use crate::{Plain, Vault, VaultError};
 use insula_world::World;
 use zeroize::Zeroizing;

@@ -49,6 +49,7 @@
 //! said in an encrypted room goes out as `m.room.encrypted` or not at all; a reaction would stand
 //! there for everybody to read, so none is put.
 
+mod address;
 mod api;
 mod crypto;
 #[cfg(fuzzing)]

@@ -438,7 +438,7 @@ fn attachment(kind: &str, content: &Value) -> Option<Attachment> {
         "m.file" => AttachmentKind::File,
         _ => return None,
     };
-    let is_file = |url: &&str| super::media::is_content(url) || url.starts_with(SEALED);
+    let is_file = |url: &&str| super::address::is_content(url) || url.starts_with(SEALED);
     let handle = text("url").filter(is_file)?;
     let info = content.get("info").unwrap_or(&Value::Null);
     let media_type = info.get("mimetype").and_then(Value::as_str);

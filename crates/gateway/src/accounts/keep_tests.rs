@@ -27,7 +27,9 @@ async fn rule_12_what_an_account_keeps_is_sealed_its_own_and_there_again() {
     let secret = b"a-pickle-that-nobody-may-read".as_slice();
     home.write(vec![put("a/1", secret), put("a/2", b"two"), put("b", b"bee")]).await.unwrap();
     work.write(vec![put("a/1", b"theirs")]).await.unwrap();
-    home.write(vec![KeepChange::Drop("b".into()), put("a/2", b"x"), put("a/2", b"2")]).await.unwrap();
+    home.write(vec![KeepChange::Drop("b".into()), put("a/2", b"x"), put("a/2", b"2")])
+        .await
+        .unwrap();
     let again = keep_of(&front, "home");
     assert_eq!(again.get("a/1").await.unwrap().unwrap().as_slice(), secret);
     assert_eq!(again.get("b").await.unwrap(), None);

@@ -23,7 +23,7 @@ impl Crypto {
         let Some(file) = content.remove("file") else { return Ok(()) };
         let text = file.to_string();
         let url = file.get("url").and_then(Value::as_str).unwrap_or_default();
-        if text.len() > FILE_LEN_MAX || !crate::matrix::media::is_content(url) {
+        if text.len() > FILE_LEN_MAX || !crate::matrix::address::is_content(url) {
             return Ok(());
         }
         let sealed = self.kept.seal(text.as_bytes()).await;
