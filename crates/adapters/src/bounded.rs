@@ -56,6 +56,11 @@ impl<K: Hash + Eq + Clone, V> Bounded<K, V> {
         Some(taken)
     }
 
+    /// All entries, in any order.
+    pub(crate) fn values(&self) -> impl Iterator<Item = &V> {
+        self.entries.values()
+    }
+
     /// All keys, the oldest first.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &K> {
         self.order.iter()

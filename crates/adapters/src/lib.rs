@@ -3,6 +3,7 @@
 //! Each says at its top what it speaks. None knows what an agent is.
 
 mod bounded;
+mod class;
 pub mod declared;
 pub mod discord;
 mod factory;

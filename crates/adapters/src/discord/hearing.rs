@@ -158,6 +158,7 @@ impl Session<'_> {
                 None
             }
             "CHANNEL_DELETE" | "THREAD_DELETE" => self.gone(frame),
+            "GUILD_DELETE" => return Ok(self.thrown_out(frame, number)),
             "GUILD_MEMBER_UPDATE" => {
                 if let Some(update) = frame.read::<MemberUpdate>()
                     && *update.user.id == *self.who.id
@@ -321,6 +322,26 @@ impl Session<'_> {
             }
             _ => Ok(None),
         }
+    }
+
+    /// We are no longer on a server: in none of the places of it that we know. One that can't be
+    /// reached for the time being is told of in the same way, and says so.
+    fn thrown_out(&self, frame: &Frame<'_>, number: u64) -> Vec<Envelope> {
+        let guild = frame.read::<Guild>().filter(|it| !it.unavailable && is_id(&it.id));
+        let Some(guild) = guild else { return vec![] };
+        let mut known = self.us.known();
+        known.roles.remove(guild.id.as_str());
+        let is_there = |place: &&Place| place.guild.as_deref() == Some(guild.id.as_str());
+        let places: Vec<Place> = known.places.values().filter(is_there).cloned().collect();
+        for place in &places {
+            known.places.remove(&place.id);
+        }
+        drop(known);
+        // It may happen again.
+        let session = self.position.session.as_ref().map(|it| it.id.as_str()).unwrap_or_default();
+        let (reader, now) = (self.us.reader(&self.who), self.us.clock.now().as_millis());
+        let event = |place: &Place| format!("{}/gone/{session}/{number}", place.id);
+        places.iter().filter_map(|place| reader.removed(place, event(place), now)).collect()
     }
 
     /// A channel or thread is gone.

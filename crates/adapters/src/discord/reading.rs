@@ -218,7 +218,12 @@ impl Reader<'_> {
 
     /// A channel is gone.
     pub(super) fn gone(&self, place: &Place, now: i64) -> Option<Envelope> {
-        self.envelope(format!("{}/gone", place.id), Scene::of(place), now, Happening::Removed)
+        self.removed(place, format!("{}/gone", place.id), now)
+    }
+
+    /// We are no longer in a place.
+    pub(super) fn removed(&self, place: &Place, event: String, now: i64) -> Option<Envelope> {
+        self.envelope(event, Scene::of(place), now, Happening::Removed)
     }
 
     fn envelope(

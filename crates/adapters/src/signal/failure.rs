@@ -32,6 +32,7 @@
 //! For what can be done twice without harm (edits, reading) uncertain means later.
 
 use super::types::{RpcError, SendResult, Sent};
+use crate::class::{Class, Repeat};
 use insula_channel::{ConnectFault, PostError, WaitScope};
 use insula_wire::{WireFault, excerpt};
 use std::time::Duration;
@@ -67,24 +68,6 @@ pub(super) enum Outcome {
     Nobody,
 }
 
-/// Whether a call that may have been carried out can be made again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Repeat {
-    /// Nothing would be there twice.
-    Harmless,
-    /// Something might.
-    Doubles,
-}
-
-/// What the platform's own words are about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Class {
-    Account,
-    Later(WaitScope),
-    Unknown,
-    Never,
-}
-
 impl Failure {
     /// What signal-cli answered instead of a result.
     pub(super) fn told(error: RpcError) -> Self {
@@ -107,16 +90,7 @@ impl Failure {
 
     /// What it means for something on its way out.
     pub(super) fn to_post_error(&self, repeat: Repeat) -> PostError {
-        let why: Box<str> = self.to_string().into();
-        let later =
-            |wait: Option<Duration>, reach| PostError::Later { why: why.clone(), wait, reach };
-        match self.class() {
-            Class::Account => PostError::Account { why },
-            Class::Never => PostError::Never { why },
-            Class::Later(reach) => later(self.wait(), reach),
-            Class::Unknown if repeat == Repeat::Harmless => later(None, WaitScope::Account),
-            Class::Unknown => PostError::Uncertain { why },
-        }
+        self.class().into_post_error(self.to_string().into(), self.wait(), repeat)
     }
 
     /// What it means for the connection.
@@ -146,8 +120,7 @@ impl Failure {
     fn class(&self) -> Class {
         let account = WaitScope::Account;
         match self {
-            Self::Wire(fault) if fault.may_have_arrived() => Class::Unknown,
-            Self::Wire(_) => Class::Later(account),
+            Self::Wire(fault) => Class::of_wire(fault),
             Self::Foreign { status, .. } => match status {
                 401 | 403 | 404 | 421 => Class::Account,
                 429 | 503 => Class::Later(account),
@@ -259,18 +232,8 @@ impl std::fmt::Display for Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use insula_wire::Phase;
+    use crate::class::table;
     use serde_json::json;
-
-    fn class(error: &PostError) -> &'static str {
-        match error {
-            PostError::Later { wait: None, .. } => "later",
-            PostError::Later { wait: Some(_), .. } => "later, when told",
-            PostError::Uncertain { .. } => "uncertain",
-            PostError::Never { .. } => "never",
-            PostError::Account { .. } => "account",
-        }
-    }
 
     fn told(code: i64, words: &str) -> Failure {
         Failure::told(RpcError { code, message: words.into(), data: None })
@@ -284,16 +247,9 @@ mod tests {
 
     #[test]
     fn every_failure_has_its_class() {
-        let late = |phase| Failure::Wire(WireFault::TimedOut { phase, waited: Duration::ZERO });
         let foreign = |status| Failure::Foreign { status, wait: None };
         let to = |kind: &str| results(json!([{"type": kind}]));
-        for (failure, sending, harmless) in [
-            (Failure::Wire(WireFault::Unreachable { why: String::new() }), "later", "later"),
-            (late(Phase::Connect), "later", "later"),
-            (late(Phase::FirstByte), "uncertain", "later"),
-            (Failure::Wire(WireFault::Lost { why: "reset".into() }), "uncertain", "later"),
-            (Failure::Wire(WireFault::CutOff), "uncertain", "later"),
-            (Failure::Wire(WireFault::Garbage { what: "x".into() }), "uncertain", "later"),
+        let rows = [
             (told(-1, "The user +49 is not registered."), "never", "never"),
             (told(-1, "Failed to send message"), "never", "never"),
             (told(-3, "io"), "uncertain", "later"),
@@ -324,7 +280,7 @@ mod tests {
                 "later, when told",
                 "later, when told",
             ),
-            (to("INVALID_PRE_KEY_FAILURE"), "later", "later"),
+            (to("INVALID_PRE_KEY_FAILURE"), "later, here", "later, here"),
             (to("IDENTITY_FAILURE"), "never", "never"),
             (to("UNREGISTERED_FAILURE"), "never", "never"),
             (
@@ -341,10 +297,8 @@ mod tests {
             (foreign(429), "later", "later"),
             (foreign(500), "uncertain", "later"),
             (foreign(503), "later", "later"),
-        ] {
-            assert_eq!(class(&failure.to_post_error(Repeat::Doubles)), sending, "{failure:?}");
-            assert_eq!(class(&failure.to_post_error(Repeat::Harmless)), harmless, "{failure:?}");
-        }
+        ];
+        table::holds(Failure::Wire, rows, Failure::to_post_error);
     }
 
     #[test]

@@ -58,11 +58,12 @@ mod words;
 #[cfg(test)]
 mod reading_tests;
 
+use crate::class::Repeat;
 use crate::declared::{Declared, REQUEST_LEN_MAX, Support};
 use api::Daemon;
 use async_trait::async_trait;
 use bytes::Bytes;
-use failure::{Failure, Repeat};
+use failure::Failure;
 use insula_channel::{
     Adapter, Attachment, Body, BotIdentity, ConnectFault, Envelope, Features, FetchError,
     Idempotency, Inbox, MessageId, Outbound, OwnSign, Post, PostError, PostTarget, Posted,

@@ -1,9 +1,10 @@
 //! Sending: text with its styles, files, quotations, and changing what was sent.
 
 use super::Signal;
-use super::failure::{Failure, Repeat};
+use super::failure::Failure;
 use super::styles;
 use super::types::Sent;
+use crate::class::Repeat;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use insula_channel::{Body, File, MessageId, Post, PostError, PostTarget, Posted};

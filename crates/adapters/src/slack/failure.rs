@@ -15,6 +15,7 @@
 //!
 //! For what can be done twice without harm uncertain means later.
 
+use crate::class::{Class, Repeat};
 use insula_channel::{ConnectFault, PostError, WaitScope};
 use insula_wire::{Reply, WireFault, excerpt};
 use serde::Deserialize;
@@ -52,14 +53,6 @@ pub(super) enum Failure {
     Limited { wait: Option<Duration> },
     /// Something answered that is not Slack's API.
     Foreign { status: u16, wait: Option<Duration>, words: String },
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Class {
-    Account,
-    Later(WaitScope),
-    Unknown,
-    Never,
 }
 
 /// What every answer has.
@@ -110,23 +103,16 @@ impl Failure {
 
     /// What it means for a message.
     pub(super) fn into_post_error(self) -> PostError {
-        let why: Box<str> = self.to_string().into();
-        match self.class() {
-            Class::Account => PostError::Account { why },
-            Class::Never => PostError::Never { why },
-            Class::Later(reach) => PostError::Later { why, wait: self.wait(), reach },
-            Class::Unknown => PostError::Uncertain { why },
-        }
+        self.to_post_error(Repeat::Doubles)
     }
 
     /// The same for what can be done again without harm.
     pub(super) fn into_harmless(self) -> PostError {
-        match self.into_post_error() {
-            PostError::Uncertain { why } => {
-                PostError::Later { why, wait: None, reach: WaitScope::Account }
-            }
-            other => other,
-        }
+        self.to_post_error(Repeat::Harmless)
+    }
+
+    fn to_post_error(&self, repeat: Repeat) -> PostError {
+        self.class().into_post_error(self.to_string().into(), self.wait(), repeat)
     }
 
     /// What it means for the connection.
@@ -150,8 +136,7 @@ impl Failure {
 
     fn class(&self) -> Class {
         match self {
-            Self::Wire(fault) if fault.may_have_arrived() => Class::Unknown,
-            Self::Wire(_) => Class::Later(WaitScope::Account),
+            Self::Wire(fault) => Class::of_wire(fault),
             // What is posted is counted by channel before it is counted by app.
             Self::Limited { .. } => Class::Later(WaitScope::Chat),
             Self::Told { method, error, .. } => match error.as_str() {
@@ -200,17 +185,9 @@ impl std::fmt::Display for Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::class::table;
     use bytes::Bytes;
-    use insula_wire::{HeaderMap, Phase};
-
-    fn class(error: &PostError) -> (&'static str, Option<u64>) {
-        match error {
-            PostError::Later { wait, .. } => ("later", wait.map(|wait| wait.as_secs())),
-            PostError::Uncertain { .. } => ("uncertain", None),
-            PostError::Never { .. } => ("never", None),
-            PostError::Account { .. } => ("account", None),
-        }
-    }
+    use insula_wire::HeaderMap;
 
     fn answer(status: u16, wait: Option<u64>, body: &str) -> Failure {
         let body = Bytes::from(body.to_owned());
@@ -221,13 +198,8 @@ mod tests {
 
     #[test]
     fn every_failure_has_its_class() {
-        let late = |phase| Failure::Wire(WireFault::TimedOut { phase, waited: Duration::ZERO });
         let no = |error: &str| answer(200, None, &format!(r#"{{"ok":false,"error":"{error}"}}"#));
-        for (failure, posting, harmless) in [
-            (Failure::Wire(WireFault::Unreachable { why: String::new() }), "later", "later"),
-            (late(Phase::Connect), "later", "later"),
-            (late(Phase::FirstByte), "uncertain", "later"),
-            (Failure::Wire(WireFault::CutOff), "uncertain", "later"),
+        let rows = [
             (no("invalid_auth"), "account", "account"),
             (no("account_inactive"), "account", "account"),
             (no("missing_scope"), "account", "account"),
@@ -242,10 +214,8 @@ mod tests {
             (answer(403, None, "<html>"), "account", "account"),
             (answer(502, None, "<html>"), "uncertain", "later"),
             (answer(503, None, "<html>"), "later", "later"),
-        ] {
-            assert_eq!(class(&failure.clone().into_post_error()).0, posting, "{failure:?}");
-            assert_eq!(class(&failure.clone().into_harmless()).0, harmless, "{failure:?}");
-        }
+        ];
+        table::holds(Failure::Wire, rows, Failure::to_post_error);
     }
 
     #[test]
@@ -257,7 +227,8 @@ mod tests {
             (answer(429, None, limited), 5),
             (answer(200, None, limited), 5),
         ] {
-            assert_eq!(class(&failure.into_post_error()), ("later", Some(expected)));
+            let PostError::Later { wait, .. } = failure.into_post_error() else { panic!() };
+            assert_eq!(wait, Some(Duration::from_secs(expected)));
         }
     }
 

@@ -14,6 +14,7 @@
 //!
 //! For what can be done twice without harm (edits, reading) uncertain means later.
 
+use crate::class::{Class, Repeat};
 use insula_channel::{ConnectFault, PostError, WaitScope};
 use std::time::Duration;
 
@@ -37,45 +38,36 @@ pub(super) enum Failure {
     Foreign { status: u16, wait: Option<Duration>, words: String },
 }
 
-/// Whether a request that may have arrived can be made again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Repeat {
-    /// Nothing would be there twice.
-    Harmless,
-    /// Something might.
-    Doubles,
-}
-
 impl Failure {
     /// What it means for something on its way out.
     pub(super) fn to_post_error(&self, repeat: Repeat) -> PostError {
-        let why: Box<str> = self.to_string().into();
-        let later_in = |wait: Option<Duration>, reach: WaitScope| PostError::Later {
-            why: why.clone(),
-            wait,
-            reach,
-        };
-        let later = |wait: Option<Duration>| later_in(wait, WaitScope::Account);
-        let unknown = || match repeat {
-            Repeat::Harmless => later(None),
-            Repeat::Doubles => PostError::Uncertain { why: why.clone() },
-        };
+        self.class().into_post_error(self.to_string().into(), self.wait(), repeat)
+    }
+
+    fn wait(&self) -> Option<Duration> {
         match self {
-            Self::Wire(fault) if fault.may_have_arrived() => unknown(),
-            Self::Wire(_) => later(None),
-            Self::Told { status, wait, .. } => match status {
-                401 | 404 => PostError::Account { why },
-                409 => later(Some(CONFLICT_WAIT)),
+            Self::Wire(_) => None,
+            Self::Told { status: 409, .. } => Some(CONFLICT_WAIT),
+            Self::Told { wait, .. } | Self::Foreign { wait, .. } => *wait,
+        }
+    }
+
+    fn class(&self) -> Class {
+        let account = WaitScope::Account;
+        match self {
+            Self::Wire(fault) => Class::of_wire(fault),
+            Self::Told { status, .. } => match status {
+                401 | 404 => Class::Account,
                 // There are limits for each chat and for the bot, and it does not say which.
-                429 => later_in(*wait, WaitScope::Chat),
-                500.. => later(*wait),
-                _ => PostError::Never { why },
+                429 => Class::Later(WaitScope::Chat),
+                409 | 500.. => Class::Later(account),
+                _ => Class::Never,
             },
-            Self::Foreign { status, wait, .. } => match status {
-                401 | 404 => PostError::Account { why },
-                429 | 503 => later(*wait),
-                200..300 | 500.. => unknown(),
-                _ => PostError::Never { why },
+            Self::Foreign { status, .. } => match status {
+                401 | 404 => Class::Account,
+                429 | 503 => Class::Later(account),
+                200..300 | 500.. => Class::Unknown,
+                _ => Class::Never,
             },
         }
     }
@@ -140,17 +132,7 @@ impl std::fmt::Display for Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use insula_wire::{Phase, WireFault as Wire};
-
-    fn class(error: &PostError) -> &'static str {
-        match error {
-            PostError::Later { wait: None, .. } => "later",
-            PostError::Later { wait: Some(_), .. } => "later, when told",
-            PostError::Uncertain { .. } => "uncertain",
-            PostError::Never { .. } => "never",
-            PostError::Account { .. } => "account",
-        }
-    }
+    use crate::class::table;
 
     fn told(status: u16) -> Failure {
         let wait = (status == 429).then_some(Duration::from_secs(7));
@@ -163,23 +145,14 @@ mod tests {
 
     #[test]
     fn every_failure_has_its_class() {
-        let late = |phase| Failure::Wire(Wire::TimedOut { phase, waited: Duration::ZERO });
-        for (failure, sending, harmless) in [
-            (Failure::Wire(Wire::Unreachable { why: "refused".into() }), "later", "later"),
-            (late(Phase::Connect), "later", "later"),
-            (late(Phase::FirstByte), "uncertain", "later"),
-            (late(Phase::Idle), "uncertain", "later"),
-            (Failure::Wire(Wire::Lost { why: "reset".into() }), "uncertain", "later"),
-            (Failure::Wire(Wire::CutOff), "uncertain", "later"),
-            (Failure::Wire(Wire::Garbage { what: "x".into() }), "uncertain", "later"),
-            (Failure::Wire(Wire::TooMuch { len_max: 1 }), "uncertain", "later"),
+        let rows = [
             (told(400), "never", "never"),
             (told(401), "account", "account"),
             (told(403), "never", "never"),
             (told(404), "account", "account"),
             (told(409), "later, when told", "later, when told"),
             (told(413), "never", "never"),
-            (told(429), "later, when told", "later, when told"),
+            (told(429), "later, here", "later, here"),
             (told(500), "later", "later"),
             (foreign(200), "uncertain", "later"),
             (foreign(302), "never", "never"),
@@ -188,10 +161,8 @@ mod tests {
             (foreign(502), "uncertain", "later"),
             (foreign(503), "later", "later"),
             (foreign(504), "uncertain", "later"),
-        ] {
-            assert_eq!(class(&failure.to_post_error(Repeat::Doubles)), sending, "{failure}");
-            assert_eq!(class(&failure.to_post_error(Repeat::Harmless)), harmless, "{failure}");
-        }
+        ];
+        table::holds(Failure::Wire, rows, Failure::to_post_error);
     }
 
     #[test]

@@ -55,11 +55,12 @@ mod format_tests;
 #[cfg(test)]
 mod reading_tests;
 
+use crate::class::Repeat;
 use crate::declared::{Declared, REQUEST_LEN_MAX, Support};
 use api::Api;
 use async_trait::async_trait;
 use bytes::Bytes;
-use failure::{Failure, Repeat};
+use failure::Failure;
 use insula_channel::{
     Adapter, Attachment, Body, BotIdentity, ConnectFault, Features, FetchError, Idempotency, Inbox,
     MessageId, Outbound, OwnSign, Post, PostError, PostTarget, Posted, TextLimit, WebAnswer,

@@ -1,10 +1,11 @@
 //! Sending: text with its tags or without, buttons, files, and changing what was sent.
 
 use super::Telegram;
-use super::failure::{Failure, Repeat};
+use super::failure::Failure;
 use super::format;
 use super::reading::GENERAL_TOPIC;
 use super::types::Sent;
+use crate::class::Repeat;
 use insula_channel::{Body, Button, File, MessageId, Post, PostError, PostTarget, Posted};
 use insula_domain::TopicId;
 use insula_domain::sound::SoundKind;

@@ -179,7 +179,7 @@ impl WhatsApp {
         // The platform took it and changed its mind: what it said goes by the template.
         let told = match waiting {
             Some(waiting) => self.reopen(&waiting.target, &waiting.text, mark).await.map(|_| ()),
-            None => Err(failure.to_post_error(super::failure::Repeat::Doubles)),
+            None => Err(failure.to_post_error(crate::class::Repeat::Doubles)),
         };
         if let Err(error) = told {
             tracing::warn!(account = %self.account, message = %insula_wire::excerpt(&status.id), "a message was not delivered: {error}");

@@ -19,6 +19,7 @@
 //! For what can be done twice without harm uncertain means later.
 
 use super::types::{GraphError, Refusal};
+use crate::class::{Class, Repeat};
 use insula_channel::{ConnectFault, PostError, WaitScope};
 use insula_wire::{Reply, WireFault, excerpt};
 use std::time::Duration;
@@ -40,23 +41,6 @@ pub(super) enum Failure {
     Told { status: u16, code: i64, words: String, wait: Option<Duration> },
     /// Something answered that is not the Graph API.
     Foreign { status: u16, wait: Option<Duration>, words: String },
-}
-
-/// Whether a request that may have arrived can be made again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Repeat {
-    /// Nothing would be there twice.
-    Harmless,
-    /// Something might.
-    Doubles,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Class {
-    Account,
-    Later(WaitScope),
-    Unknown,
-    Never,
 }
 
 impl Failure {
@@ -97,16 +81,7 @@ impl Failure {
 
     /// What it means for something on its way out.
     pub(super) fn to_post_error(&self, repeat: Repeat) -> PostError {
-        let why: Box<str> = self.to_string().into();
-        let later =
-            |wait: Option<Duration>, reach| PostError::Later { why: why.clone(), wait, reach };
-        match self.class() {
-            Class::Account => PostError::Account { why },
-            Class::Never => PostError::Never { why },
-            Class::Later(reach) => later(self.wait(), reach),
-            Class::Unknown if repeat == Repeat::Harmless => later(None, WaitScope::Account),
-            Class::Unknown => PostError::Uncertain { why },
-        }
+        self.class().into_post_error(self.to_string().into(), self.wait(), repeat)
     }
 
     /// What it means for the connection.
@@ -136,8 +111,7 @@ impl Failure {
     fn class(&self) -> Class {
         let account = WaitScope::Account;
         match self {
-            Self::Wire(fault) if fault.may_have_arrived() => Class::Unknown,
-            Self::Wire(_) => Class::Later(account),
+            Self::Wire(fault) => Class::of_wire(fault),
             Self::Told { status, code, .. } => match (code, status) {
                 (131_056, _) => Class::Later(WaitScope::Chat),
                 (4 | 80_007 | 130_429 | 131_048 | 131_064, _) | (_, 429) => Class::Later(account),
@@ -188,19 +162,8 @@ impl std::fmt::Display for Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use insula_wire::Phase;
+    use crate::class::table;
     use serde_json::json;
-
-    fn class(error: &PostError) -> &'static str {
-        match error {
-            PostError::Later { reach: WaitScope::Chat, .. } => "later, here",
-            PostError::Later { wait: None, .. } => "later",
-            PostError::Later { wait: Some(_), .. } => "later, when told",
-            PostError::Uncertain { .. } => "uncertain",
-            PostError::Never { .. } => "never",
-            PostError::Account { .. } => "account",
-        }
-    }
 
     #[test]
     fn a_status_says_why_by_its_message_or_else_its_title() {
@@ -221,14 +184,9 @@ mod tests {
 
     #[test]
     fn every_failure_has_its_class() {
-        let late = |phase| Failure::Wire(WireFault::TimedOut { phase, waited: Duration::ZERO });
         let told = |status, code| Failure::Told { status, code, words: "w".into(), wait: None };
         let foreign = |status| Failure::Foreign { status, wait: None, words: "<html>".into() };
-        for (failure, sending, harmless) in [
-            (Failure::Wire(WireFault::Unreachable { why: String::new() }), "later", "later"),
-            (late(Phase::Connect), "later", "later"),
-            (late(Phase::FirstByte), "uncertain", "later"),
-            (Failure::Wire(WireFault::CutOff), "uncertain", "later"),
+        let rows = [
             (told(400, 131_047), "never", "never"),
             (told(400, 131_056), "later, here", "later, here"),
             (told(429, 130_429), "later, when told", "later, when told"),
@@ -257,10 +215,8 @@ mod tests {
             (foreign(429), "later", "later"),
             (foreign(502), "uncertain", "later"),
             (foreign(503), "later", "later"),
-        ] {
-            assert_eq!(class(&failure.to_post_error(Repeat::Doubles)), sending, "{failure:?}");
-            assert_eq!(class(&failure.to_post_error(Repeat::Harmless)), harmless, "{failure:?}");
-        }
+        ];
+        table::holds(Failure::Wire, rows, Failure::to_post_error);
         assert!(matches!(told(400, 100).to_fault(), ConnectFault::Refused(_)));
         assert!(matches!(told(400, 131_026).to_fault(), ConnectFault::Broken { .. }));
         assert!(told(400, 131_047).to_string().contains("`reopen_template`"));

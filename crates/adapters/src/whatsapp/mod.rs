@@ -46,11 +46,12 @@ mod types;
 #[cfg(test)]
 mod reading_tests;
 
+use crate::class::Repeat;
 use crate::declared::{Declared, Support};
 use api::Graph;
 use async_trait::async_trait;
 use bytes::Bytes;
-use failure::{Failure, Repeat};
+use failure::Failure;
 use insula_channel::{
     Adapter, Attachment, Body, BotIdentity, ConnectFault, Features, FetchError, Idempotency, Inbox,
     MessageId, Outbound, OwnSign, Post, PostError, PostTarget, Posted, Tenant, TextLimit,

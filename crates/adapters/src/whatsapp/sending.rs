@@ -1,8 +1,9 @@
 //! Sending: text, files, choices, and templates where their last word is too old.
 
 use super::WhatsApp;
-use super::failure::{Failure, Repeat};
+use super::failure::Failure;
 use super::known::{Outcome, Unconfirmed, Window};
+use crate::class::Repeat;
 use crate::signs;
 use insula_channel::{Body, Button, File, MessageId, Post, PostError, PostTarget, Posted};
 use insula_domain::ChatType;

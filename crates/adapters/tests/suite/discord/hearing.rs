@@ -264,6 +264,30 @@ async fn a_channel_that_is_gone_is_told_and_a_hidden_one_is_left_out() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_server_that_we_are_no_longer_on_is_left_in_each_of_its_places_and_one_in_trouble_is_not()
+{
+    let bench = bench().await;
+    let other = bench.platform.guild(&[&bench.bot, &bench.ann]);
+    let village = bench.platform.channel(&other, 0);
+    let market = bench.platform.channel(&bench.guild, 0);
+    let (_, tray, listening) = bench.listening().await;
+    for channel in [&bench.town, &market, &village] {
+        bench.platform.say(channel, &bench.ann, "here");
+    }
+    tray.until(3).await;
+    let gone = |data: serde_json::Value| bench.platform.event(&bench.bot, "GUILD_DELETE", &data);
+    gone(json!({ "id": other, "unavailable": true }));
+    gone(json!({ "id": bench.guild }));
+    bench.platform.say(&village, &bench.ann, "still here");
+    let all = tray.until(6).await;
+    let removed = all.iter().filter(|it| it.what == Happening::Removed);
+    let left: std::collections::BTreeSet<_> = removed.map(|it| place(it).0).collect();
+    assert_eq!(left, [bench.town.clone(), market].into());
+    assert_eq!(tray.texts().last().unwrap(), "still here");
+    listening.stop().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
 async fn two_accounts_in_one_channel_hear_each_for_itself() {
     let bench = bench().await;
     let other = bench.platform.bot("other.token", "bea");
