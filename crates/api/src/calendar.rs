@@ -3,7 +3,7 @@
 
 use crate::Api;
 use crate::caller::Caller;
-use crate::each::{ask_each, serving};
+use crate::each::{ask_each, serving_own};
 use crate::error::{ApiError, ErrorBody};
 use crate::jobs::{JobShown, RunShown, run_shown, shown};
 use crate::refusal::not_found;
@@ -132,10 +132,9 @@ pub async fn calendar(
         let message = format!("`until` comes after `from`, and {DAYS_MAX} days after at most");
         return Err(ApiError::invalid(message));
     }
-    let mut agents = serving(&api.registry);
+    let mut agents = serving_own(&api.registry, &caller, Verb::Read);
     agents.retain(|it| {
-        caller.may(&it.id, Verb::Read)
-            && agent.as_deref().is_none_or(|agent| agent == it.id.as_str())
+        agent.as_deref().is_none_or(|agent| agent == it.id.as_str())
             && after.as_deref().is_none_or(|after| it.id.as_str() > after)
     });
     let next = agents.get(AGENTS_TOLD).and(agents.get(AGENTS_TOLD - 1));

@@ -9,6 +9,7 @@ use insula_domain::{
 };
 use insula_registry::Actor;
 use insula_registry::tokens::{Token, Verb};
+use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -87,6 +88,22 @@ impl Caller {
         match self {
             Self::Local => true,
             Self::Token(token) => token.allows(agent, verb),
+        }
+    }
+
+    /// Of some that are kept by agent, what is of the agents that it may do `verb` with. How many
+    /// others there are makes this no longer.
+    pub fn own<'a, T: Sync>(
+        &'a self,
+        all: &'a BTreeMap<AgentId, T>,
+        verb: Verb,
+    ) -> Box<dyn Iterator<Item = (&'a AgentId, &'a T)> + Send + 'a> {
+        match self {
+            Self::Local => Box::new(all.iter()),
+            Self::Token(token) => {
+                let named = token.agents.iter().filter(move |id| token.allows(id, verb));
+                Box::new(named.filter_map(|id| all.get_key_value(id)))
+            }
         }
     }
 

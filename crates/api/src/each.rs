@@ -1,7 +1,9 @@
 //! Asking many agents the same. Each is looked into in passing, so that a list of hundreds leaves
 //! those at rest as they are.
 
+use crate::caller::Caller;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use insula_registry::tokens::Verb;
 use insula_registry::{AgentContext, Registry};
 use std::sync::Arc;
 
@@ -24,4 +26,15 @@ pub(crate) async fn ask_each<T, E, Look: Future<Output = Result<T, E>>>(
 pub(crate) fn serving(registry: &Registry) -> Vec<Arc<AgentContext>> {
     let snapshot = registry.snapshot();
     snapshot.agents.values().filter_map(|entry| entry.state.context().cloned()).collect()
+}
+
+/// Every agent that serves and that the caller may do `verb` with, by id.
+pub(crate) fn serving_own(
+    registry: &Registry,
+    caller: &Caller,
+    verb: Verb,
+) -> Vec<Arc<AgentContext>> {
+    let snapshot = registry.snapshot();
+    let own = caller.own(&snapshot.agents, verb);
+    own.filter_map(|(_, entry)| entry.state.context().cloned()).collect()
 }

@@ -172,7 +172,7 @@ pub(crate) fn own(
         return None;
     }
     let snapshot = api.registry.snapshot();
-    let own = snapshot.agents.iter().filter(|(id, _)| caller.may(id, verb));
+    let own = caller.own(&snapshot.agents, verb);
     let own = own.filter_map(|(id, entry)| {
         Some((api.home.last_written(id)?, entry.state.context().cloned()?))
     });

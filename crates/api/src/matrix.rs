@@ -87,7 +87,7 @@ pub async fn matrix(
     };
     let snapshot = api.registry.snapshot();
     let (mut table, mut rows) = (Table::default(), Vec::new());
-    for (id, entry) in snapshot.agents.iter().filter(|(id, _)| caller.may(id, Verb::Read)) {
+    for (id, entry) in caller.own(&snapshot.agents, Verb::Read) {
         let mut cells = BTreeMap::new();
         if let Some(context) = entry.state.context() {
             let context = context.through(&ways).map_err(ApiError::invalid)?;

@@ -162,7 +162,7 @@ pub async fn map(State(server): State<Server>, caller: Caller, original: Origina
         let all = snapshot.daemon.boards.values();
         all.filter(|it| it.agents.contains_key(id)).map(|it| it.name.to_string()).collect()
     };
-    let agents = snapshot.agents.iter().filter(|(id, _)| knows(id));
+    let agents = caller.own(&snapshot.agents, Verb::Read);
     let agents = agents.map(|(id, entry)| MapAgent::of(id, entry, boards(id), &knows));
     let map = Map {
         accounts: accounts.collect(),

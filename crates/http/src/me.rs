@@ -6,8 +6,11 @@ use axum::Json;
 use axum::extract::{OriginalUri, State};
 use axum::response::{IntoResponse as _, Response};
 use insula_api::{Caller, ErrorBody, not_found};
+use insula_domain::AgentId;
+use insula_registry::AgentEntry;
 use insula_registry::tokens::Verb;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
 /// Who asks.
@@ -49,15 +52,17 @@ pub async fn me(State(server): State<Server>, caller: Caller, original: Original
         return not_found(original).await;
     }
     let snapshot = server.registry.snapshot();
-    let own = snapshot.agents.iter().filter_map(|(id, entry)| {
-        let verbs: Vec<Verb> = Verb::ALL.into_iter().filter(|verb| caller.may(id, *verb)).collect();
-        if verbs.is_empty() {
-            return None;
+    let mut own: BTreeMap<&AgentId, (&AgentEntry, Vec<Verb>)> = BTreeMap::new();
+    for verb in Verb::ALL {
+        for (id, entry) in caller.own(&snapshot.agents, verb) {
+            own.entry(id).or_insert_with(|| (entry, Vec::new())).1.push(verb);
         }
+    }
+    let own = own.into_iter().map(|(id, (entry, verbs))| {
         let row = AgentRow::of(id, entry);
         let row = if verbs.contains(&Verb::Read) { row } else { row.for_members() };
         let memory = entry.state.context().is_some_and(|it| it.memory.is_some());
-        Some(OwnAgent { row, memory, verbs: verbs.into_iter().map(Verb::as_str).collect() })
+        OwnAgent { row, memory, verbs: verbs.into_iter().map(Verb::as_str).collect() }
     });
     let admin = matches!(caller, Caller::Local);
     let version = env!("CARGO_PKG_VERSION");

@@ -96,9 +96,8 @@ fn wishes(
 #[utoipa::path(get, path = "/v1/models", responses((status = 200, body = Object)), security(("token" = [])))]
 pub async fn models(With(api): With<Api>, Asker(caller, _): Asker) -> Json<Value> {
     let snapshot = api.registry.snapshot();
-    let serving = snapshot.agents.iter().filter(|(id, entry)| {
-        caller.may(id, Verb::Chat) && matches!(entry.state, AgentState::Ready(_))
-    });
+    let own = caller.own(&snapshot.agents, Verb::Chat);
+    let serving = own.filter(|(_, entry)| matches!(entry.state, AgentState::Ready(_)));
     let data: Vec<Value> = serving.map(|(id, _)| described(id)).collect();
     Json(json!({ "object": "list", "data": data }))
 }

@@ -8,7 +8,7 @@ import { AROUND, inSight } from "../src/lib/window.js";
 import { ago, count, took, usd } from "../src/lib/words.js";
 import { lastIn, lastUse, toldBy } from "../src/lib/last_used.js";
 import { recalled } from "../src/lib/memory.js";
-import { apart, byTurn, unmarked } from "../src/lib/transcript.js";
+import { apart, besideFiles, byTurn, unmarked } from "../src/lib/transcript.js";
 import { heard } from "../src/lib/talk_state.js";
 import { graph, related } from "../src/lib/graph.js";
 import { nextOf } from "../src/lib/api.js";
@@ -117,6 +117,12 @@ test("what was said is told turn by turn, with what tools said and whose words t
   ]);
   assert.equal(turns[0].reply.text, "done");
   assert.deepEqual(apart(turns[0].said.text), { words: "hi", beside: "⟦sent along: a file⟧\nkiwi" });
+  // Where a file is kept is told to the model; people see the file.
+  const kept = '⟦sent along: a file named "a.pdf", application/pdf, 10 bytes; it is in /home/x.pdf⟧';
+  const words = '⟦sent along: a file named "b.txt", text/plain; it says:⟧\nkiwi';
+  assert.equal(besideFiles(kept), null);
+  assert.equal(besideFiles(`${words}\n${kept}`), words);
+  assert.deepEqual(apart(kept), { words: "", beside: kept });
   // Marks that another wrote are text.
   assert.equal(unmarked('<untrusted id="0a">x</untrusted id="0b">').source, null);
 });

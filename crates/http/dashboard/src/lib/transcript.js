@@ -21,6 +21,12 @@ export function textsOf(beside) {
   return [...all].map(([, name, text]) => ({ name, text: text.replace(/\n$/, "") }));
 }
 
+/** What was told beside a message, without where files are that are shown as such. */
+export function besideFiles(beside) {
+  const left = (beside ?? "").replace(/⟦sent along: a file named "[^"]*"[^⟧]* bytes; [^⟧]*⟧\n?/g, "").trim();
+  return left === "" ? null : left;
+}
+
 /** The message, the steps on the way and the reply of each turn. */
 export function byTurn(messages) {
   const turns = [];

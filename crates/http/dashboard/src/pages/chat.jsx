@@ -7,7 +7,7 @@ import { useResource } from "../lib/resource.js";
 import { go, route, to } from "../lib/router.js";
 import { size } from "../lib/parts.js";
 import { ended, retry, say, talk } from "../lib/talk.js";
-import { apart, byTurn, textsOf } from "../lib/transcript.js";
+import { apart, besideFiles, byTurn, textsOf } from "../lib/transcript.js";
 import { ago } from "../lib/words.js";
 import { Approval } from "../ui/approval.jsx";
 import { File, TextFile } from "../ui/files.jsx";
@@ -88,15 +88,16 @@ function Files({ where, of, texts = [] }) {
 
 function Own({ said, where }) {
   const { words, beside } = apart(said.text);
+  const told = besideFiles(beside);
   return (
     <>
-      {(words || beside) && (
+      {(words || told) && (
         <div class="own">
           {words}
-          {beside && (
+          {told && (
             <details class="small">
               <summary>What came along</summary>
-              {beside}
+              {told}
             </details>
           )}
         </div>

@@ -32,7 +32,7 @@ function Column({ title, items, total, chosen, onChoose }) {
     <div class="column">
       <h2>
         {title}
-        <span class="quiet small">{items.length === total ? total : `${items.length} of ${total}`}</span>
+        <span class="quiet small">{items.length === total ? total : `${items.length} / ${total}`}</span>
       </h2>
       {items.length === 0 ? <Empty title="Nothing here." /> : <List label={title} items={items} itemKey={(it) => it.id} height={46} row={(it) => <Node it={it} chosen={chosen} onChoose={onChoose} />} />}
     </div>
