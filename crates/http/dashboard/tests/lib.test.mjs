@@ -8,7 +8,7 @@ import { AROUND, inSight } from "../src/lib/window.js";
 import { ago, count, took, usd } from "../src/lib/words.js";
 import { lastIn, lastUse, toldBy } from "../src/lib/last_used.js";
 import { recalled } from "../src/lib/memory.js";
-import { apart, besideFiles, byTurn, unmarked } from "../src/lib/transcript.js";
+import { apart, besideFiles, byTurn, titleOf, unmarked } from "../src/lib/transcript.js";
 import { heard } from "../src/lib/talk_state.js";
 import { graph, related } from "../src/lib/graph.js";
 import { nextOf } from "../src/lib/api.js";
@@ -122,6 +122,8 @@ test("what was said is told turn by turn, with what tools said and whose words t
   const words = '⟦sent along: a file named "b.txt", text/plain; it says:⟧\nkiwi';
   assert.equal(besideFiles(kept), null);
   assert.equal(besideFiles(`${words}\n${kept}`), words);
+  assert.equal(titleOf(kept.slice(0, 60)), "a.pdf");
+  assert.equal(titleOf("hello"), "hello");
   assert.deepEqual(apart(kept), { words: "", beside: kept });
   // Marks that another wrote are text.
   assert.equal(unmarked('<untrusted id="0a">x</untrusted id="0b">').source, null);

@@ -97,7 +97,7 @@ export function requestSays(body) {
 export function beginningOf(messages) {
   const first = messages[0];
   if (first?.seq !== 1 || first.role !== "user") return null;
-  const line = (first.parts.find((it) => it.kind === "text")?.text ?? "").trim().split("\n", 1)[0];
+  const line = (first.parts.find((it) => it.kind === "text")?.text ?? first.parts.find((it) => it.kind === "attachment")?.name ?? "").trim().split("\n", 1)[0];
   const chars = [...line];
   if (chars.length === 0) return null;
   return chars.length > 60 ? `${chars.slice(0, 59).join("")}…` : line;

@@ -21,6 +21,12 @@ export function textsOf(beside) {
   return [...all].map(([, name, text]) => ({ name, text: text.replace(/\n$/, "") }));
 }
 
+/** How a conversation is called by its first words, which may be a note of a file alone. */
+export function titleOf(words) {
+  const file = /^⟦sent along: a file named "([^"⟧]*)/.exec(words ?? "");
+  return file ? file[1] || "a file" : words;
+}
+
 /** What was told beside a message, without where files are that are shown as such. */
 export function besideFiles(beside) {
   const left = (beside ?? "").replace(/⟦sent along: a file named "[^"]*"[^⟧]* bytes; [^⟧]*⟧\n?/g, "").trim();

@@ -7,7 +7,7 @@ import { useResource } from "../lib/resource.js";
 import { go, route, to } from "../lib/router.js";
 import { size } from "../lib/parts.js";
 import { ended, retry, say, talk } from "../lib/talk.js";
-import { apart, besideFiles, byTurn, textsOf } from "../lib/transcript.js";
+import { apart, besideFiles, byTurn, textsOf, titleOf } from "../lib/transcript.js";
 import { ago } from "../lib/words.js";
 import { Approval } from "../ui/approval.jsx";
 import { File, TextFile } from "../ui/files.jsx";
@@ -363,7 +363,7 @@ export function Chat() {
   }
   const all = (list.data ?? []).filter((it) => !it.ended);
   const wanted = text.toLowerCase();
-  const found = all.filter((it) => (it.title ?? it.session).toLowerCase().includes(wanted));
+  const found = all.filter((it) => (titleOf(it.title) ?? it.session).toLowerCase().includes(wanted));
   return (
     <Page title={current?.name ?? agent ?? "Chat"} lead={current?.description}>
       <div class="talk">
@@ -379,7 +379,7 @@ export function Chat() {
             height={54}
             row={(it) => (
               <a href={to("chat", [agent, it.session])} aria-current={it.session === name ? "page" : undefined}>
-                {it.title ?? it.session}
+                {titleOf(it.title) ?? it.session}
                 <span class="meta quiet small">{ago(it.used)}</span>
               </a>
             )}

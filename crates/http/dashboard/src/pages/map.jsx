@@ -7,6 +7,7 @@ import { useResource } from "../lib/resource.js";
 import { ask, route, to } from "../lib/router.js";
 import { many } from "../lib/words.js";
 import { lastIn, lastUse, toldBy } from "../lib/last_used.js";
+import { titleOf } from "../lib/transcript.js";
 import { whereOf } from "../lib/where.js";
 import { Ask, Explained, Route } from "../ui/explain.jsx";
 import { Choice, Empty, Facts, Page, Problem, Search, Section, Shown, State, When } from "../ui/parts.jsx";
@@ -208,7 +209,7 @@ function LastIn({ way }) {
         if (last === null) return <p class="small">Nobody came by it in the last conversations.</p>;
         return (
           <p class="small">
-            Last used <When at={last.used} /> by <a href={to("sessions", [last.agent, String(last.id)])}>{last.title ?? last.begins ?? "a conversation"}</a>, {whereOf(last.key)}.
+            Last used <When at={last.used} /> by <a href={to("sessions", [last.agent, String(last.id)])}>{last.title ?? titleOf(last.begins) ?? "a conversation"}</a>, {whereOf(last.key)}.
           </p>
         );
       }}

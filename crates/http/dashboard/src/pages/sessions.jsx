@@ -5,6 +5,7 @@ import { changes, isAdmin, may, me } from "../lib/me.js";
 import { beginningOf, byTurns, callNames, joined, marked } from "../lib/parts.js";
 import { useResource } from "../lib/resource.js";
 import { ask, go, route, to } from "../lib/router.js";
+import { titleOf } from "../lib/transcript.js";
 import { scopeOf, whereOf } from "../lib/where.js";
 import { ago, many, moment } from "../lib/words.js";
 import { AgentChoice } from "../ui/agent_choice.jsx";
@@ -73,7 +74,7 @@ function List({ agent, text }) {
                   width: "44%",
                   cell: (it) => (
                     <>
-                      <a href={to("sessions", [it.agent, String(it.id)])}>{it.title ?? it.begins ?? whereOf(it.key)}</a>
+                      <a href={to("sessions", [it.agent, String(it.id)])}>{it.title ?? titleOf(it.begins) ?? whereOf(it.key)}</a>
                       {it.ended && <span class="quiet small"> ended</span>}
                     </>
                   ),
