@@ -79,9 +79,17 @@ impl std::fmt::Display for ModelCallFailure {
 
 /// What came of asking a chain once.
 enum Heard {
-    /// An answer, to its end, the model that turned out not to take pictures, and whether the one
-    /// that answered takes results of several calls.
-    Whole(Answer, Usage, Option<Arc<str>>, bool),
+    /// An answer, to its end.
+    Whole {
+        answer: Answer,
+        usage: Usage,
+        /// The model it came from.
+        model: String,
+        /// Whether that turned out not to take pictures.
+        is_blind: bool,
+        /// Whether it takes results of several calls.
+        at_once: bool,
+    },
     /// An answer that broke off.
     BrokenOff {
         error: ModelError,
@@ -128,6 +136,7 @@ impl Turn<'_> {
             return Ok((answer, usage));
         }
         self.in_vain(usage).await?;
+        let mut asked = vec![self.answered_by.clone()];
         // Said once, and not kept: whoever thinks till the end may answer when told to.
         request.messages.push(Arc::new(models::Message::user(ANSWER_NOW)));
         let (answer, usage) = self.listen(chain, &request, &format!("{step}.again"), reply).await?;
@@ -135,8 +144,9 @@ impl Turn<'_> {
             return Ok((answer, usage));
         }
         self.in_vain(usage).await?;
-        let why = TurnFailure::new(FailureCause::SaidNothing, nothing_said(&answer));
-        Err(ModelCallFailure::Failed(why))
+        asked.push(self.answered_by.clone());
+        let error = nothing_said(&self.answered_by, &answer);
+        Err(ModelCallFailure::Failed(TurnFailure::said_nothing(error, asked)))
     }
 
     /// What was paid for no answer is paid all the same.
@@ -178,13 +188,14 @@ impl Turn<'_> {
             let span = tracing::debug_span!(target: LOG, "model", step = purpose);
             let heard = self.hear_out(chain, request, purpose, asking).instrument(span);
             let (error, usage, place, was_seen) = match heard.await? {
-                Heard::Whole(answer, usage, blind, at_once) => {
+                Heard::Whole { answer, usage, model, is_blind, at_once } => {
                     if asking.told().is_some() {
                         self.takes_calls_at_once = at_once;
                     }
-                    if let Some(model) = blind {
-                        self.shown.without_pictures_for(model);
+                    if is_blind {
+                        self.shown.without_pictures_for(model.as_str().into());
                     }
+                    self.answered_by = model;
                     return Ok((answer, usage));
                 }
                 Heard::BrokenOff { error, usage, place, was_seen } => {
@@ -216,7 +227,7 @@ impl Turn<'_> {
         purpose: &str,
     ) -> Result<(Answer, Usage), ModelCallFailure> {
         match self.hear_out(chain, request, purpose, Asking::Aside).await? {
-            Heard::Whole(answer, usage, ..) => Ok((answer, usage)),
+            Heard::Whole { answer, usage, .. } => Ok((answer, usage)),
             Heard::BrokenOff { error, usage, .. } => match self.spent_in_vain(usage).await {
                 Err(Broken::Store(error)) => {
                     Err(ModelCallFailure::OverBudget(BudgetError::Store(error)))
@@ -265,7 +276,7 @@ impl Turn<'_> {
         if let Some(body) = stream.take_asked() {
             self.note_shown(&body, request, &link, asking.told());
         }
-        let blind = stream.adjustments().without_pictures.then(|| link.to_string().into());
+        let is_blind = stream.adjustments().without_pictures;
         let mut gathering = Gathering::default();
         // What a hook may still change is not for anybody's eyes.
         let is_open = is_reply && !self.holds_back();
@@ -303,7 +314,8 @@ impl Turn<'_> {
         self.after_request(purpose, Ok(&answer)).await;
         let one_by_one = request.parallel_calls == Some(false)
             || link.provider.parallel_calls(&link.model) == Some(false);
-        Ok(Heard::Whole(answer, usage, blind, !one_by_one))
+        let model = link.to_string();
+        Ok(Heard::Whole { answer, usage, model, is_blind, at_once: !one_by_one })
     }
 
     /// What the model had said when it was stopped: its words, and no calls.
@@ -327,14 +339,15 @@ fn says_nothing(answer: &Answer) -> bool {
 }
 
 /// What people are told of a model that said nothing.
-fn nothing_said(answer: &Answer) -> &'static str {
-    match answer.stop {
+fn nothing_said(model: &str, answer: &Answer) -> String {
+    let advice = match answer.stop {
         StopReason::Length => {
-            "the model gave no answer, twice over: it thought until it had no tokens left; \
-             `max_tokens` or a lower `reasoning_effort` of its provider would help"
+            ": it thought until it had no tokens left; `max_tokens` or a lower `reasoning_effort` \
+             of its provider would help"
         }
-        _ => "the model gave no answer, twice over; ask again, or another model",
-    }
+        _ => "; ask again, or another model",
+    };
+    format!("model `{model}` gave no answer, twice over{advice}")
 }
 
 /// Why an answer that ended so is not all that the model would have said.

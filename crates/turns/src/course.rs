@@ -155,6 +155,15 @@ impl TurnFailure {
         Self { cause, error: error.to_string(), asked: vec![asked(error)], tries: 1 }
     }
 
+    /// Models answered, and said nothing: one a request, in order.
+    pub(crate) fn said_nothing(error: String, models: Vec<String>) -> Self {
+        let (cause, tries) = (FailureCause::SaidNothing, models.len() as u32);
+        let mut asked: Vec<Asked> =
+            models.into_iter().map(|model| Asked { model, cause, status: None }).collect();
+        asked.dedup();
+        Self { cause, error, asked, tries }
+    }
+
     /// As records have it: what a provider said may repeat what it was told, so it is not there.
     pub(crate) fn in_records(&self) -> Value {
         let asked = self.asked.iter().map(

@@ -228,6 +228,8 @@ pub(crate) struct Turn<'t> {
     pub(super) was_told_to_call: bool,
     /// Whether its model may be given results of several calls that were made at once.
     pub(super) takes_calls_at_once: bool,
+    /// The model whose answer was the last that came to its end.
+    pub(super) answered_by: String,
     /// The generation that holds now, where it is another than its own.
     pub(super) now: Option<Arc<AgentContext>>,
     /// The call that goes on from where it asked, while it is made: it was judged when it began.
@@ -259,6 +261,7 @@ impl<'t> Turn<'t> {
             objections: 0,
             was_told_to_call: false,
             takes_calls_at_once: false,
+            answered_by: String::new(),
             now: None,
             goes_on: None,
             chosen: None,

@@ -56,7 +56,7 @@ const KINDS: [(&str, FailureCause, &str); 11] = [
     ("long", TooLong, "too long for this model"),
     ("garbage", Unreadable, "unreadable"),
     ("half", CutOff, "broke off"),
-    ("nothing", SaidNothing, "gave no answer, twice over"),
+    ("nothing", SaidNothing, "model `fake/model` gave no answer, twice over"),
     ("circles", InCircles, "again and again"),
 ];
 
@@ -99,6 +99,10 @@ async fn twenty_two_turns_of_eleven_kinds_fail_and_each_is_found_with_the_true_r
         });
         let record = record.unwrap_or_else(|| panic!("{why:?} has no record"));
         assert_eq!(record["cause"], why.as_str());
+        if *why != InCircles {
+            assert_eq!(record["asked"][0]["model"], "fake/model", "{record}");
+            assert!(record["tries"].as_u64() > Some(0), "{record}");
+        }
         assert!(!record.to_string().contains(WORDS), "{record}");
         let notes = agent.store.turn_notes(*turn).await.unwrap();
         assert!(notes.iter().all(|it| !it.note.contains(WORDS) && !it.note.contains("fail by")));
