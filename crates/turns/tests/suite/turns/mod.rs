@@ -15,6 +15,7 @@ mod current;
 mod daily;
 mod failures;
 mod fairness;
+mod foreign_reports;
 mod gate_edges;
 mod glance;
 mod hook_events;
