@@ -7,6 +7,7 @@ mod frames;
 mod granted;
 mod homes;
 mod inventory;
+mod keys;
 mod outsiders;
 mod people;
 mod quotas;

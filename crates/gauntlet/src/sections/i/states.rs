@@ -2,7 +2,8 @@
 //! in every state that work can be in. One edit takes all of them away at once.
 
 use super::derive;
-use super::granted::{KEYS, PROBES, Probe, TOP, Taking, fetch, known};
+use super::granted::{PROBES, Probe, Taking, fetch};
+use super::keys::{KEYS, TOP, known};
 use crate::attempt::{Attempt, Outcome, Verdict};
 use crate::beside::{self, Reading};
 use crate::ground::{Ground, Plan, Token};
