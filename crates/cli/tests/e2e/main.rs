@@ -40,6 +40,7 @@ mod http;
 mod http_surface;
 mod images;
 mod import;
+mod imported_boards;
 mod integrity;
 mod keys;
 mod lifecycle;

@@ -5,7 +5,8 @@ use crate::signal::Signal;
 use crate::trail::Trail;
 use insula_config::board::Board;
 use insula_domain::{
-    Actor, AgentId, BoardName, BoardRight, BoardRights, CardFacts, CardId, CardStatus, Label,
+    Actor, AgentId, BoardName, BoardRight, BoardRights, CardFacts, CardId, CardStatus, Integrity,
+    Label,
 };
 use insula_store::{
     BoardCommand, BoardLease, CardComment, CardEvent, CardFile, CardRow, CardWhole, DaemonCommand,
@@ -31,6 +32,8 @@ pub struct Desk {
     pub(super) seat: Seat,
     /// How the card stood that is to be changed, where that was said.
     pub(super) seen: Option<CardSeen>,
+    /// Whether what is written from here was said elsewhere, by whoever that was.
+    pub(super) is_foreign: bool,
     /// Whether all cards are shown.
     pub(super) sees_all: bool,
     pub(super) world: World,
@@ -87,6 +90,12 @@ impl Desk {
         self
     }
 
+    /// The same, for what was written in another place: nobody here knows who had a word in it.
+    pub fn foreign(mut self) -> Self {
+        self.is_foreign = true;
+        self
+    }
+
     pub fn name(&self) -> &BoardName {
         &self.board.name
     }
@@ -137,6 +146,7 @@ impl Desk {
                 audience(&self.board.name).map_or_else(Label::nobody, Label::of)
             }
         };
+        let label = if self.is_foreign { label.with(&Integrity::many()) } else { label };
         let text = label.to_string();
         // One that has no room is fit for nobody.
         let text = if text.len() <= LABEL_BYTES_MAX { text } else { Label::unknown().to_string() };

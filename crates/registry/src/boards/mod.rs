@@ -191,6 +191,7 @@ impl Boards {
             rights,
             seat,
             seen: None,
+            is_foreign: false,
             world: self.world.clone(),
             changed: self.changed.clone(),
             owner: self.owner.clone(),

@@ -54,6 +54,7 @@ impl Desk {
             store: self.store.clone(),
             seat: Seat::Daemon,
             seen: None,
+            is_foreign: self.is_foreign,
             sees_all: true,
             world: self.world.clone(),
             changed: self.changed.clone(),

@@ -21,7 +21,8 @@ pub(super) async fn all(
     for board in boards {
         let seat = Seat::Person(Actor::CommandLine);
         let desk = match opened.parts.boards.desk(board.name.as_str(), seat) {
-            Ok(desk) => desk,
+            // Profiles, tools and people had a word in it there, and nobody noted whose it was.
+            Ok(desk) => desk.foreign(),
             Err(error) => {
                 done.trouble(None, "board", &board.from, error.to_string());
                 continue;
