@@ -13,7 +13,8 @@ use axum::http::StatusCode;
 use insula_domain::ScopeName;
 use insula_registry::AgentContext;
 use insula_store::{
-    About, Message, MessageSeq, Part, Session, SessionId, SessionRef, SessionState, TurnStatus,
+    About, Message, MessageSeq, Part, Role, Session, SessionId, SessionRef, SessionState,
+    TurnStatus,
 };
 use insula_turns::call_line;
 use insula_turns::messages::text_of;
@@ -84,6 +85,9 @@ pub struct MessageView {
     untrusted: bool,
     /// Whether a call failed, or was refused, whose result it is.
     failed: bool,
+    /// Why the turn that it began failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why_failed: Option<String>,
     /// What came along or was made, which can be asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     files: Vec<FileView>,
@@ -186,6 +190,7 @@ impl MessageView {
                 .parts
                 .iter()
                 .any(|part| matches!(part, Part::ToolResult { is_error: true, .. })),
+            why_failed: None,
             files: FileView::all(message).into_iter().map(|file| file.told(&told)).collect(),
         }
     }
@@ -287,10 +292,12 @@ pub(crate) async fn transcript(
     let mut messages = agent.store.messages_before(found.id, before, limit).await?;
     messages.retain(|message| caller.within().sees(&message.scope));
     let secrets = api.secrets.known();
-    let messages = messages
-        .iter()
-        .map(|message| MessageView::of(&numbers, message, |text| secrets.told(&agent.id, text)));
-    let messages = messages.collect();
+    let mut views = Vec::with_capacity(messages.len());
+    for message in &messages {
+        let told = |text| secrets.told(&agent.id, text);
+        let why_failed = why_failed(agent, message).await?.map(told);
+        views.push(MessageView { why_failed, ..MessageView::of(&numbers, message, told) });
+    }
     let turn = named.map(|turn| TurnView {
         name: session.to_owned(),
         number: numbers.turn(turn.id),
@@ -298,7 +305,15 @@ pub(crate) async fn transcript(
         error: turn.error.map(|error| secrets.told(&agent.id, error)),
         accepted: turn.accepted_at.to_string(),
     });
-    Ok(Transcript { session: SessionView::of(&numbers, found), turn, messages })
+    Ok(Transcript { session: SessionView::of(&numbers, found), turn, messages: views })
+}
+
+/// Why the turn failed that a message began; `None` where it did not, or began none.
+async fn why_failed(agent: &AgentContext, message: &Message) -> Result<Option<String>, ApiError> {
+    let Some(turn) = message.turn.filter(|_| message.role == Role::User) else { return Ok(None) };
+    let turn = agent.store.turn(turn).await?;
+    let failed = turn.filter(|it| it.status == TurnStatus::Failed && it.message == message.seq);
+    Ok(failed.and_then(|it| it.error))
 }
 
 pub(crate) async fn find(

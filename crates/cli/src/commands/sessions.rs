@@ -188,6 +188,10 @@ fn show(found: &Value, setting: &Setting) {
         for tool in message["tools"].as_array().into_iter().flatten() {
             output::line(&format!("⚙ {}", tool.as_str().unwrap_or_default()));
         }
+        if message["why_failed"].is_string() {
+            let why = text(message, "why_failed");
+            output::line(&format!("turn {} failed: {why}", text(message, "turn")));
+        }
     }
 }
 

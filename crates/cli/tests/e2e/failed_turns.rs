@@ -116,6 +116,8 @@ fn a_failed_turn_is_found_wherever_its_operator_looks() {
             followed.contains(&asked) && followed.contains(&format!("turn {id} failed")),
             "{followed}"
         );
+        let session = insula(&home, &["sessions", "show", &agent, "1"]).ok().stdout;
+        assert!(session.contains("failed: ") && session.contains(said), "{session}");
         let audit = insula(&home, &["audit", "tail", &agent, "--kind", "turn.failed", "--json"])
             .ok()
             .stdout;
