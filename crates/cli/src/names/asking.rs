@@ -138,6 +138,10 @@ impl Reach {
         path: &str,
         body: Option<Value>,
     ) -> Result<(StatusCode, Vec<u8>), Failure> {
+        if super::names_nobody(path) {
+            let told = "say which agent; `insula agents list` has them all";
+            return Err(Failure::WrongUse(told.to_owned()));
+        }
         let (mut status, mut bytes) =
             self.exchange_once(method.clone(), path, body.clone()).await?;
         let mut path = path.to_owned();

@@ -29,6 +29,11 @@ pub fn id_of(agents: &Value, called: &str) -> Option<String> {
     }
 }
 
+/// Whether a path is about one agent and says no word of which.
+pub fn names_nobody(path: &str) -> bool {
+    path.strip_prefix(OF_AN_AGENT).is_some_and(|it| it.is_empty() || it.starts_with(['/', '?']))
+}
+
 /// Whether an answer says that there is no such agent.
 pub fn is_unknown_agent(status: StatusCode, answer: &[u8]) -> bool {
     let told = || serde_json::from_slice::<Value>(answer).unwrap_or_default();
@@ -58,9 +63,16 @@ pub fn with_suggestion(agents: &Value, answer: Vec<u8>) -> Vec<u8> {
     let Ok(mut told) = serde_json::from_slice::<Value>(&answer) else { return answer };
     let message = told["error"]["message"].as_str().unwrap_or_default().to_owned();
     let Some(said) = message.split('`').nth(1) else { return answer };
-    let all = agents.as_array().into_iter().flatten();
+    let all = || agents.as_array().into_iter().flatten();
+    let called = all().filter(|it| it["name"].as_str().is_some_and(|name| same(name, said)));
+    let called: Vec<String> =
+        called.filter_map(|it| it["id"].as_str().map(str::to_owned)).collect();
+    if called.len() > 1 {
+        told["error"]["message"] = things::several(said, &called).into();
+        return told.to_string().into_bytes();
+    }
     let known: Vec<&str> =
-        all.flat_map(|it| [it["id"].as_str(), it["name"].as_str()]).flatten().collect();
+        all().flat_map(|it| [it["id"].as_str(), it["name"].as_str()]).flatten().collect();
     let more = match nearest(said, known.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => "`insula agents list` has them all".to_owned(),
@@ -100,8 +112,19 @@ mod tests {
     }
 
     #[test]
+    fn no_word_is_no_agent() {
+        for path in ["/api/agents/", "/api/agents//tools", "/api/agents/?limit=1"] {
+            assert!(names_nobody(path), "{path}");
+        }
+        for path in ["/api/agents", "/api/agents?x=1", "/api/agents/a", "/api/agents/%20/tools"] {
+            assert!(!names_nobody(path), "{path}");
+        }
+    }
+
+    #[test]
     fn who_was_probably_meant_is_said() {
-        let agents = json!([{ "id": "coder", "name": "Ada" }]);
+        let agents = json!([{ "id": "coder", "name": "Ada" }, { "id": "a", "name": "Twin" },
+            { "id": "b", "name": "Twin" }]);
         let told = |said: &str| {
             let answer = json!({ "error": { "code": "no_such_agent", "message": format!("no agent `{said}` here") } });
             let told = with_suggestion(&agents, answer.to_string().into_bytes());
@@ -109,5 +132,6 @@ mod tests {
         };
         assert_eq!(told("cdoer"), "\"no agent `cdoer` here; did you mean `coder`?\"");
         assert!(told("xyzzy").contains("insula agents list"));
+        assert_eq!(told("twin"), "\"several are called `twin`; say the id: a, b\"");
     }
 }

@@ -166,6 +166,8 @@ impl Thing<'_> {
     pub fn suggested(&self, answer: Vec<u8>, near: Option<&str>) -> Vec<u8> {
         let Ok(mut told) = serde_json::from_slice::<Value>(&answer) else { return answer };
         let message = told["error"]["message"].as_str().unwrap_or_default();
+        // Where to look is said once.
+        let message = message.split("; `insula ").next().unwrap_or_default();
         let more = match near {
             Some(near) => format!("did you mean {near}?"),
             None => {

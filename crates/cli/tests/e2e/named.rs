@@ -282,6 +282,22 @@ fn what_is_called_something_is_taken_by_that_and_by_its_id() {
 }
 
 #[test]
+fn an_agent_without_a_word_is_asked_for_and_where_to_look_is_said_once() {
+    let home = configured("agents: {coder: {}}\n");
+    let _daemon = start_still(&home);
+    for command in
+        [&["agents", "show", ""][..], &["tools", ""], &["chat", "--agent", "", "-m", "x"]]
+    {
+        let output = insula(&home, command);
+        assert_eq!(output.code, Some(2), "{command:?}: {output:?}");
+        assert!(output.stderr.contains("say which agent"), "{command:?}: {output:?}");
+    }
+    let missing = insula(&home, &["sessions", "show", "coder", "7"]).stderr;
+    assert!(missing.contains("there is no session 7; `insula sessions list coder`"), "{missing}");
+    assert_eq!(missing.matches("sessions list").count(), 1, "{missing}");
+}
+
+#[test]
 fn two_that_are_called_alike_are_told_apart_by_their_ids() {
     let daemon = StandIn::with_agents(
         |asked, reply| match asked.line.as_str() {
