@@ -161,3 +161,106 @@ impl Heeding {
         self.task.await.unwrap().unwrap();
     }
 }
+
+mod liars {
+    //! Adapters that lie, each in one way: the harness notices.
+
+    use super::*;
+    use insula_channel::{EventId, Message, MessageId, Sender};
+    use insula_domain::{AccountId, Address, ChatId, ChatType, Words};
+    use insula_testkit::fuzz::{Speaker, Template};
+    use insula_world::Timestamp;
+    use serde_json::json;
+
+    /// Makes of every event what its field says, and of a stranger's something else.
+    struct Liar {
+        looking: Arc<Looking>,
+        lie: fn(&mut Envelope),
+    }
+
+    fn envelope(user: &str) -> Envelope {
+        let message = Message {
+            id: MessageId("1".into()),
+            words: Words::typed("hi"),
+            mentions_us: true,
+            is_for_another: false,
+            attachments: vec![],
+            quoted: None,
+            group: None,
+        };
+        Envelope {
+            event: EventId("1".into()),
+            address: Address {
+                platform: Platform::new("telegram").unwrap(),
+                account: AccountId::new("main").unwrap(),
+                chat: ChatId::new("town").unwrap(),
+                chat_type: ChatType::Group,
+                topic: None,
+                parent: None,
+                community: None,
+                user: Some(UserId::new(user).unwrap()),
+                roles: vec![],
+            },
+            sender: Sender::default(),
+            at: Timestamp::from_millis(0),
+            what: Happening::Said(message),
+        }
+    }
+
+    #[async_trait]
+    impl Subject for Liar {
+        async fn tell(&mut self, told: Told) {
+            let who = told.value().and_then(|it| it["who"].as_str().map(str::to_owned));
+            let Some(who @ ("ann" | "bob")) = who.as_deref() else { return };
+            let mut envelope = envelope(who);
+            (self.lie)(&mut envelope);
+            self.looking.take(vec![envelope], None).await.unwrap();
+        }
+    }
+
+    async fn tell_it_all(lie: fn(&mut Envelope)) {
+        let (world, _) = insula_testkit::world(7);
+        let cast = Cast { friend: "ann".to_owned(), stranger: "bob".to_owned(), ..Cast::default() };
+        let looking = Arc::new(Looking::new("telegram", "main", "ann", &["town", "ann"]));
+        let mut liar = Liar { looking: looking.clone(), lie };
+        let templates = |who: &str| {
+            let by = Speaker::At(vec![("/who", who.into())]);
+            vec![Template::new("", json!({ "who": who, "text": "hi" }), by)]
+        };
+        let plan = Plan { platform: "telegram", count: 400, batch: 1 };
+        run(plan, &world, &mut liar, &looking.judge, templates, &cast).await;
+    }
+
+    #[tokio::test]
+    async fn who_tells_the_truth_is_believed() {
+        tell_it_all(|_| {}).await;
+    }
+
+    #[tokio::test]
+    #[should_panic(expected = "a stranger speaks as another")]
+    async fn who_makes_a_friend_of_a_stranger_is_found() {
+        tell_it_all(|it| it.address.user = Some(UserId::new("ann").unwrap())).await;
+    }
+
+    #[tokio::test]
+    #[should_panic(expected = "a stranger speaks as another")]
+    async fn who_gives_a_stranger_the_id_of_a_friend_besides_is_found() {
+        tell_it_all(|it| it.sender.also = vec![UserId::new("ann").unwrap()]).await;
+    }
+
+    #[tokio::test]
+    #[should_panic(expected = "`elsewhere` came from nowhere")]
+    async fn who_names_a_chat_that_nobody_named_is_found() {
+        tell_it_all(|it| it.address.chat = ChatId::new("elsewhere").unwrap()).await;
+    }
+
+    #[tokio::test]
+    #[should_panic(expected = "it outgrew what came")]
+    async fn who_makes_much_of_little_is_found() {
+        tell_it_all(|it| {
+            let Happening::Said(message) = &mut it.what else { return };
+            message.words = Words::typed(&"hi".repeat(50_000));
+        })
+        .await;
+    }
+}

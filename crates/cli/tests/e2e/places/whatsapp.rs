@@ -133,7 +133,9 @@ impl Place for WhatsApp {
 
     fn texts(&self, chat: &str) -> Vec<String> {
         let sent = self.platform.sent().into_iter();
-        sent.filter(|sent| sent.to == chat).map(|sent| sent.text).collect()
+        // A sign that it is at work is no message.
+        let said = sent.filter(|sent| sent.to == chat && sent.kind != "reaction");
+        said.map(|sent| sent.text).collect()
     }
 
     fn daemon_is_at(&self, at: Option<SocketAddr>) {

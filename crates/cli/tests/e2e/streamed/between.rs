@@ -107,8 +107,8 @@ impl Between {
             if name.eq_ignore_ascii_case("content-length") {
                 length = value.trim().parse().ok()?;
             }
-            is_lasting |= name.eq_ignore_ascii_case("upgrade")
-                || name.eq_ignore_ascii_case("accept") && value.contains("event-stream");
+            // A socket, or a stream of events.
+            is_lasting |= name.eq_ignore_ascii_case("upgrade") || line.contains("/events?");
             head.push(line.clone());
         }
         if is_lasting {
