@@ -15,7 +15,12 @@ fn who_works_on_an_imported_card_has_read_words_of_others() {
     let settings = home.read("config.yaml").unwrap();
     assert!(settings.contains("max_running: 0"), "{settings}");
     home.write("config.yaml", settings.replace("max_running: 0", "max_running: 1")).unwrap();
-    insula(&home, &["agents", "set", "coder", "model", "rehearsal/rehearsal"]).ok();
+    let settings = home.read("agents/coder/agent.yaml").unwrap();
+    let lines = settings.lines().map(|it| match it.starts_with("model:") {
+        true => "model: rehearsal/rehearsal",
+        false => it,
+    });
+    home.write("agents/coder/agent.yaml", lines.collect::<Vec<_>>().join("\n")).unwrap();
     let own = json(&home, &["board", "add", "hermes", "Ours", "--assignee", "coder"]);
     let _daemon = start(&home);
     let whose_words = |card: &str| {
