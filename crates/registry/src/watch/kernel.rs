@@ -11,7 +11,7 @@
 //! 1`), a write cost 0.48 µs of processor time unwatched, 0.9 µs here, of which 150 events were
 //! read, and 1.8 to 2.7 µs with `notify`, which read 0.6 to 2.6 million.
 
-use super::marks::{Marks, concerns};
+use super::marks::{Marks, concerns, is_of_agent};
 use insula_world::World;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use std::collections::HashMap;
@@ -106,6 +106,9 @@ impl Kernel {
                 continue;
             };
             if concerns(&self.root, folder, name.to_bytes()) {
+                if !is_of_agent(&self.root, folder) {
+                    marks.edit();
+                }
                 marks.note(what, folder.join(OsStr::from_bytes(name.to_bytes())));
                 concerned = true;
             }

@@ -14,6 +14,8 @@ pub(super) struct Marks {
     writing: BTreeSet<PathBuf>,
     /// More happened than the system kept: anything may have.
     overrun: bool,
+    /// Something else than a folder of an agent came or went.
+    edited: bool,
 }
 
 impl Marks {
@@ -35,12 +37,23 @@ impl Marks {
         self.overrun = true;
     }
 
+    /// Notes that more than a folder of an agent came or went.
+    pub(super) fn edit(&mut self) {
+        self.edited = true;
+    }
+
+    pub(super) fn is_edited(&self) -> bool {
+        self.edited || self.overrun
+    }
+
     pub(super) fn is_writing(&self) -> bool {
         !self.writing.is_empty()
     }
 
+    /// Begins anew with what is written and edited.
     pub(super) fn forget_writers(&mut self) {
         self.writing.clear();
+        self.edited = false;
     }
 
     /// The paths whose watches may be gone, out of those that are watched.
@@ -59,6 +72,11 @@ pub(super) fn concerns(root: &Path, folder: &Path, name: &[u8]) -> bool {
     FILES.contains(&name) || name == b"agents" || folder.ends_with("agents") || of_either
 }
 
+/// Whether what came or went is a folder of an agent, as each agent gets one with its first turn.
+pub(super) fn is_of_agent(root: &Path, folder: &Path) -> bool {
+    folder.strip_prefix(root).is_ok_and(|below| below == Path::new("agents"))
+}
+
 /// Whether a folder is one of skills, or in one.
 pub(super) fn is_of_skills(root: &Path, folder: &Path) -> bool {
     let Ok(below) = folder.strip_prefix(root) else { return false };
@@ -73,3 +91,26 @@ pub(super) fn is_of_skills(root: &Path, folder: &Path) -> bool {
 /// The files of a configuration, in whichever folder.
 pub(super) const FILES: [&[u8]; 6] =
     [b"config.yaml", b"agent.yaml", b"SOUL.md", b"AGENTS.md", b"policies.lock", b"policy.yaml"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_an_agent_gets_with_its_first_turn_is_no_edit() {
+        let root = Path::new("/h");
+        assert!(is_of_agent(root, Path::new("/h/agents")));
+        for edited in ["/h", "/h/agents/a", "/h/agents/a/skills", "/h/skills", "/h/skills/agents"] {
+            assert!(!is_of_agent(root, Path::new(edited)), "{edited}");
+        }
+        let mut marks = Marks::default();
+        assert!(!marks.is_edited());
+        marks.edit();
+        assert!(marks.is_edited());
+        marks.forget_writers();
+        assert!(!marks.is_edited());
+        // Anything may have happened then.
+        marks.overrun();
+        assert!(marks.is_edited());
+    }
+}

@@ -26,11 +26,20 @@ pub const QUIET: Duration = Duration::from_millis(150);
 /// that died closed the file; this bounds one that keeps it open for ever.
 pub const WRITING_MAX: Duration = Duration::from_secs(30);
 
+/// How long a new folder of an agent waits at most to be looked at, where others came just before.
+/// Every agent gets one with its first turn, and each look goes through all agents: with thousands
+/// whose first turns come one after the other nothing else would be done.
+const FOLDER_REST_MAX: Duration = Duration::from_secs(10);
+/// How many times as long as a look takes such a folder waits for the next.
+const FOLDER_REST: u32 = 4;
+
 /// Watches the configuration of one home.
 pub struct ConfigWatch {
     eyes: Eyes,
     watched: BTreeSet<PathBuf>,
     marks: Marks,
+    /// When a change was last told: from then until the next is asked for, somebody looks.
+    told: Option<Duration>,
 }
 
 /// How edits are noticed.
@@ -55,12 +64,13 @@ impl ConfigWatch {
         told.unwrap_or_else(|_| {
             let watched = home.configuration_folders();
             let eyes = Eyes::Looked(Looked::at(&watched));
-            Self { eyes, watched, marks: Marks::default() }
+            Self { eyes, watched, marks: Marks::default(), told: None }
         })
     }
 
     fn over(home: &Home, eyes: Eyes) -> io::Result<Self> {
-        let mut watch = Self { eyes, watched: BTreeSet::new(), marks: Marks::default() };
+        let marks = Marks::default();
+        let mut watch = Self { eyes, watched: BTreeSet::new(), marks, told: None };
         watch.cover(home)?;
         Ok(watch)
     }
@@ -113,7 +123,10 @@ impl ConfigWatch {
     /// Waits until something changed, everybody who wrote has closed their file, and it
     /// stayed quiet for a moment.
     pub async fn changed(&mut self, world: &World) {
-        let Self { eyes, watched, marks } = self;
+        let Self { eyes, watched, marks, told } = self;
+        let began = world.clock.elapsed();
+        let looked = told.map_or(Duration::ZERO, |told| began.saturating_sub(told));
+        let rested = began + (looked * FOLDER_REST).min(FOLDER_REST_MAX);
         match eyes {
             // Files that were seen at rest for as long as a look takes are at rest.
             Eyes::Looked(looked) => looked.changed(watched, world).await,
@@ -121,14 +134,18 @@ impl ConfigWatch {
                 kernel.told(world, marks).await;
                 loop {
                     let patience = if marks.is_writing() { WRITING_MAX } else { QUIET };
+                    let left = rested.saturating_sub(world.clock.elapsed());
+                    // What people edit does not wait for a rest.
+                    let rest = if marks.is_edited() { Duration::ZERO } else { left };
                     tokio::select! {
                         () = kernel.told(world, marks) => {}
                         // What is told with a delay may be on its way.
-                        () = world.clock.sleep(patience) => if !kernel.take(marks) { break },
+                        () = world.clock.sleep(patience.max(rest)) => if !kernel.take(marks) { break },
                     }
                 }
                 marks.forget_writers();
             }
         }
+        *told = Some(world.clock.elapsed());
     }
 }
