@@ -106,7 +106,9 @@ impl Kernel {
                 continue;
             };
             if concerns(&self.root, folder, name.to_bytes()) {
-                if !is_of_agent(&self.root, folder) {
+                // A folder that goes takes its agent along, and one that is moved here brings one.
+                let moves = ReadFlags::DELETE | ReadFlags::MOVED_FROM | ReadFlags::MOVED_TO;
+                if what.intersects(moves) || !is_of_agent(&self.root, folder) {
                     marks.edit();
                 }
                 marks.note(what, folder.join(OsStr::from_bytes(name.to_bytes())));

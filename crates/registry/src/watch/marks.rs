@@ -14,7 +14,7 @@ pub(super) struct Marks {
     writing: BTreeSet<PathBuf>,
     /// More happened than the system kept: anything may have.
     overrun: bool,
-    /// Something else than a folder of an agent came or went.
+    /// Something else happened than that a folder of an agent came.
     edited: bool,
 }
 
@@ -37,7 +37,7 @@ impl Marks {
         self.overrun = true;
     }
 
-    /// Notes that more than a folder of an agent came or went.
+    /// Notes that something else happened than that a folder of an agent came.
     pub(super) fn edit(&mut self) {
         self.edited = true;
     }
@@ -72,7 +72,7 @@ pub(super) fn concerns(root: &Path, folder: &Path, name: &[u8]) -> bool {
     FILES.contains(&name) || name == b"agents" || folder.ends_with("agents") || of_either
 }
 
-/// Whether what came or went is a folder of an agent, as each agent gets one with its first turn.
+/// Whether what is in this folder are those of agents, as each agent gets one with its first turn.
 pub(super) fn is_of_agent(root: &Path, folder: &Path) -> bool {
     folder.strip_prefix(root).is_ok_and(|below| below == Path::new("agents"))
 }
