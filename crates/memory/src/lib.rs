@@ -32,6 +32,7 @@ pub use entries::{EntryChange, ListLimits, Operation};
 pub use erase::{Erased, Remains};
 pub use error::{FileFault, MemoryError};
 pub use insula_store::MemoryList;
+pub use list::file_of;
 pub use memory::Memory;
 pub use scoped::{AsFound, Changed, ListView, MemoryHit, Ranking, Scoped, ShownMemory};
 pub use take_in::TakenIn;

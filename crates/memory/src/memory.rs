@@ -1,7 +1,6 @@
 //! An agent's memory: the handle, and the one way in which its lists are changed.
 
 use crate::collision::Collisions;
-use crate::encode::folder_of;
 use crate::entries::{Draft, ListLimits, draft};
 use crate::error::MemoryError;
 use crate::files::{self, ListFile};
@@ -93,8 +92,7 @@ impl Memory {
     }
 
     pub(crate) fn place(&self, list: &List) -> ListFile {
-        let folder = std::path::Path::new("memories").join(folder_of(list.scope.scope()));
-        ListFile { root: self.root.clone(), folder, name: list.name() }
+        ListFile { root: self.root.clone(), folder: list.folder(), name: list.name() }
     }
 
     /// The folder for memory.

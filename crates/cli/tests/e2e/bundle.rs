@@ -7,6 +7,7 @@
     reason = "tests touch files and fail by panicking"
 )]
 
+use crate::acts_model::ActsModel;
 use crate::support::*;
 use insula_testkit::{Home, Output, run_with_input};
 use serde_json::json;
@@ -224,4 +225,43 @@ fn conversations_come_along_when_asked_for_and_go_on() {
     assert!(refused.stderr.contains("while no daemon runs"), "{refused:?}");
     assert!(!home.path().join("agents/fifth").exists());
     drop(daemon);
+}
+
+#[test]
+fn what_a_turn_remembered_stays_what_it_was_elsewhere() {
+    let model = ActsModel::start();
+    let home = configured(&format!(
+        "
+model: acts/model
+providers: {{acts: {{kind: openai, base_url: '{}'}}}}
+agents: {{clerk: {{default: true, memory: true, tools: [memory]}}}}
+",
+        model.url()
+    ));
+    let daemon = start_still(&home);
+    let fact = json!({ "action": "add", "target": "memory", "content": "the kettle is blue" });
+    let acts = json!([{ "call": "memory", "arguments": fact }, { "say": "kept" }]);
+    insula(&home, &["chat", "-m", &acts.to_string()]).ok();
+    let refused = insula(&home, &["agents", "clone", "clerk", "second", "--memory"]);
+    assert!(refused.stderr.contains("while no daemon runs"), "{refused:?}");
+    assert!(!home.path().join("agents/second").exists());
+    drop(daemon);
+    insula(&home, &["agents", "clone", "clerk", "second", "--memory"]).ok();
+    let remembered = |id: &str| {
+        let all = json(&home, &["memory", "list", id]);
+        let [one] = all.as_array().unwrap().as_slice() else { panic!("{all:#}") };
+        let from = &one["provenance"];
+        (one["scope"].clone(), one["text"].clone(), from["audience"].clone())
+    };
+    assert!(remembered("clerk").2.is_string());
+    assert_eq!(remembered("second"), remembered("clerk"));
+    assert_chains_hold(&home);
+    // Whoever made one by hand can't say of it what nobody could read.
+    let folder = Home::empty().unwrap();
+    let file = folder.path().join("evil");
+    let about = r#"{"form":1,"kind":"bundle of an agent","program":"x","made":"x","about":{"agent":"evil"}}"#;
+    let line = r#"{"scope":"global","list":"memory","text":"t","label":"everybody, I promise"}"#;
+    forged(&file, &[("insula.json", about), ("memory.jsonl", line)]);
+    let output = insula(&home, &["agents", "import", file.to_str().unwrap()]);
+    assert!(output.stderr.contains("line 1 of its memory"), "{output:?}");
 }

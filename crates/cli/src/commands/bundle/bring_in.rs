@@ -1,6 +1,6 @@
 //! Adding the agent of a bundle: whole, checked, and with nothing that a bundle can't have.
 
-use super::{KIND, Piece, id_of, sessions};
+use super::{KIND, Piece, id_of, memory, sessions};
 use crate::arguments::ImportAgent;
 use crate::failure::Failure;
 use crate::output;
@@ -113,6 +113,8 @@ struct Looked {
     secrets: Map<String, Value>,
     /// Its conversations.
     sessions: Option<String>,
+    /// What it remembers of others' words.
+    marked: Option<String>,
     has_hooks: bool,
 }
 
@@ -189,6 +191,15 @@ impl Visitor for Passing<'_> {
                     );
                 }
                 self.looked.sessions = Some(text);
+                Ok(())
+            }
+            Piece::Marked => {
+                let text = self.text_within(content, memory::LINES_BYTES_MAX)?;
+                let wrong = text.lines().position(|it| memory::read(it).is_none());
+                if let Some(at) = wrong {
+                    return Err(self.refuse(format!("line {} of its memory is none", at + 1)));
+                }
+                self.looked.marked = Some(text);
                 Ok(())
             }
             Piece::Configuration => {
@@ -273,6 +284,9 @@ pub(super) async fn bring_in(
         // Before anything is written.
         sessions::reach(setting).await?.close().await;
     }
+    if looked.marked.is_some() {
+        memory::reach(setting).await?.close().await;
+    }
     let mut unpacker = Unpacker::begin(&setting.home.agent(id))?;
     let again = Looked::default();
     let mut passing =
@@ -293,7 +307,11 @@ async fn settle(reach: &Reach, id: &AgentId, looked: &Looked) -> Result<(), Fail
         let path = format!("/api/agents/{}/secrets/{}", part(id.as_str()), part(name));
         reach.put(&path, json!({ "value": value })).await?;
     }
-    if let (Some(lines), Reach::Here { opened, .. }) = (&looked.sessions, reach) {
+    let Reach::Here { opened, .. } = reach else { return Ok(()) };
+    if let Some(lines) = &looked.marked {
+        memory::bring_in(opened, id, lines).await?;
+    }
+    if let Some(lines) = &looked.sessions {
         sessions::bring_in(opened, id, lines).await?;
     }
     Ok(())

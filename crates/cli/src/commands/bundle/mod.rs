@@ -5,6 +5,7 @@
 //! only sealed; conversations and secrets the same. Its audit chain and its bindings are this home's.
 
 mod bring_in;
+mod memory;
 mod pack;
 mod sessions;
 
@@ -29,6 +30,9 @@ const KIND: &str = "bundle of an agent";
 /// The file of a bundle that has secrets, by name.
 const SECRETS: &str = "secrets.json";
 
+/// The file of a bundle that has lists of memory with words of others.
+const MARKED: &str = "memory.jsonl";
+
 /// The file of a bundle that has conversations.
 const SESSIONS: &str = "sessions.jsonl";
 
@@ -40,6 +44,7 @@ enum Piece {
     Character,
     Hooks,
     Memory,
+    Marked,
     Workspace,
     Sessions,
     Secrets,
@@ -55,6 +60,7 @@ impl Piece {
             ("hooks", _) => Some(Self::Hooks),
             ("memories", _) => Some(Self::Memory),
             ("workspace", _) => Some(Self::Workspace),
+            (MARKED, false) => Some(Self::Marked),
             (SESSIONS, false) => Some(Self::Sessions),
             (SECRETS, false) => Some(Self::Secrets),
             _ => None,
@@ -65,7 +71,7 @@ impl Piece {
     fn is_wanted(self, along: Along) -> bool {
         match self {
             Self::Configuration | Self::Character | Self::Hooks => true,
-            Self::Memory => along.memory,
+            Self::Memory | Self::Marked => along.memory,
             Self::Workspace => along.files,
             Self::Sessions => along.sessions,
             Self::Secrets => along.secrets,
@@ -142,6 +148,7 @@ mod tests {
             ("skills/a/SKILL.md", Some(true)),
             ("hooks/guard.sh", Some(true)),
             ("memories/MEMORY.md", Some(false)),
+            ("memory.jsonl", Some(false)),
             ("workspace/a/b", Some(false)),
             ("sessions.jsonl", Some(false)),
             ("secrets.json", Some(false)),

@@ -1,6 +1,7 @@
 //! Packing an agent: what it is made of, from the files of its home.
 
-use super::{KIND, Piece, SECRETS, SESSIONS, sessions};
+use super::memory::{Packed, packed};
+use super::{KIND, MARKED, Piece, SECRETS, SESSIONS, sessions};
 use crate::arguments::Along;
 use crate::failure::Failure;
 use crate::setting::Setting;
@@ -26,6 +27,8 @@ pub(super) struct Taken {
     secrets: Option<Map<String, Value>>,
     /// Its conversations, a line each and one a message.
     sessions: Option<String>,
+    /// What it remembers of others' words.
+    marked: Packed,
     along: Along,
 }
 
@@ -67,7 +70,12 @@ pub(super) async fn look(setting: &Setting, id: &AgentId, along: Along) -> Resul
         true => Some(sessions::packed(setting, id).await?),
         false => None,
     };
-    Ok(Taken { id: id.clone(), folder: home.agent(id), configuration, secrets, sessions, along })
+    let marked = match along.memory {
+        true => packed(setting, id).await?,
+        false => Packed::default(),
+    };
+    let folder = home.agent(id);
+    Ok(Taken { id: id.clone(), folder, configuration, secrets, sessions, marked, along })
 }
 
 fn ready<'a>(loaded: &'a Loaded, id: &AgentId) -> Result<&'a AgentConfig, Failure> {
@@ -196,8 +204,13 @@ pub(super) async fn pack(
         if let Some(sessions) = &taken.sessions {
             archive.add_bytes(&own(SESSIONS), sessions.as_bytes())?;
         }
+        if !taken.marked.lines.is_empty() {
+            archive.add_bytes(&own(MARKED), taken.marked.lines.as_bytes())?;
+        }
         let skips = |name: &Path| match Piece::of(name) {
-            Some(Piece::Configuration | Piece::Sessions | Piece::Secrets) | None => true,
+            Some(Piece::Configuration | Piece::Sessions | Piece::Secrets | Piece::Marked)
+            | None => true,
+            Some(Piece::Memory) if taken.marked.files.contains(name) => true,
             Some(piece) => !piece.is_wanted(taken.along),
         };
         walk::<Failure>(&taken.folder, &skips, &mut |found| match found {

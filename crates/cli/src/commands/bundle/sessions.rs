@@ -29,15 +29,20 @@ fn failed(error: StoreError) -> Failure {
     Failure::Failed(error.to_string())
 }
 
-/// The way to conversations, where no daemon has them open.
-pub(super) async fn reach(setting: &Setting) -> Result<Reach, Failure> {
+/// The way to what an agent keeps, where no daemon has it open; `done` is what that is for.
+pub(super) async fn require_here(setting: &Setting, done: &str) -> Result<Reach, Failure> {
     let reach = Reach::open(setting, Purpose::Change).await?;
     match &reach {
         Reach::Here { .. } => Ok(reach),
-        Reach::Daemon(_) => Err(Failure::Failed(
-            "conversations are packed and added while no daemon runs; stop it (`insula stop`) and try again".to_owned(),
-        )),
+        Reach::Daemon(_) => Err(Failure::Failed(format!(
+            "{done} while no daemon runs; stop it (`insula stop`) and try again"
+        ))),
     }
+}
+
+/// The way to conversations, where no daemon has them open.
+pub(super) async fn reach(setting: &Setting) -> Result<Reach, Failure> {
+    require_here(setting, "conversations are packed and added").await
 }
 
 /// All conversations of an agent, as lines.
