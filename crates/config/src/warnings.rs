@@ -279,12 +279,13 @@ fn without_channel(report: &mut LoadReport, daemon: &DaemonConfig, rules: &[Writ
 /// An account as it is written, by what its platform needs.
 fn account_like(platform: Platform) -> String {
     let keys = CONNECTED.iter().find(|it| it.platform == platform.as_str());
-    let required = keys.map(|it| it.required).unwrap_or_default();
+    let wanted = keys.into_iter().flat_map(|it| it.required.iter().chain(it.usual));
     let name = platform.as_str().to_ascii_uppercase();
-    let parts: Vec<String> = required
-        .iter()
+    let parts: Vec<String> = wanted
         .map(|key| match *key {
-            "homeserver" => "homeserver: \"https://…\"".to_owned(),
+            "homeserver" | "base_url" => format!("{key}: \"https://…\""),
+            "number" => format!("{key}: \"+…\""),
+            "phone_number_id" => format!("{key}: \"…\""),
             key => format!("{key}: \"${{secret:{name}_{}}}\"", key.to_ascii_uppercase()),
         })
         .collect();

@@ -34,7 +34,8 @@ pub struct Probe {
     roles: Vec<String>,
     guild: Option<String>,
     team: Option<String>,
-    /// Without it: `thread` below a parent, `dm` where the chat is the user, else `group`.
+    /// Without it: `thread` below a parent, `channel` of a guild, `dm` where the chat is the
+    /// user, else `group`.
     chat_type: Option<String>,
     /// Whose words it replies to, by their id on the platform.
     quotes: Option<String>,
@@ -266,6 +267,7 @@ impl Probe {
                 None => format!("{error}; known are {}", PLATFORMS.join(", ")),
             }
         })?;
+        let of_a_guild = self.guild.is_some();
         let community = match (self.guild, self.team) {
             (Some(_), Some(_)) => {
                 return Err("a message comes from a guild or a team, not both".to_owned());
@@ -279,6 +281,7 @@ impl Probe {
             Some(text) => ChatType::parse(text)
                 .ok_or_else(|| format!("`{text}` is no chat type: dm, group, channel or thread"))?,
             None if self.parent.is_some() => ChatType::Thread,
+            None if of_a_guild => ChatType::Channel,
             None if self.user.as_ref() == Some(&self.chat) => ChatType::Dm,
             None => ChatType::Group,
         };

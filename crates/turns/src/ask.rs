@@ -18,8 +18,8 @@ use std::sync::Arc;
 use tracing::Instrument as _;
 
 /// What a model is told that answered nothing.
-const ANSWER_NOW: &str = "[your last answer was empty: if what was asked is done, say in a sentence \
-    what you did; else go on with it]";
+const ANSWER_NOW: &str = "[your last answer was empty: if what was asked is done, tell the user what \
+    came of it, with what they asked for; else go on with it]";
 
 /// What a model is asked for.
 #[derive(Clone, Copy)]

@@ -1,4 +1,4 @@
-//! Which turns failed lately, and why.
+//! Which turns failed lately, and why; and which agents' databases can't be read at all.
 
 use super::{DoctorFinding, Status, finding};
 use crate::Capabilities;
@@ -19,8 +19,13 @@ pub(super) async fn examine(caps: &Capabilities) -> Vec<DoctorFinding> {
 
 async fn of_agent(agent: &AgentContext) -> Option<DoctorFinding> {
     let id = &agent.id;
-    // One whose store can't be read is told of by those who look at stores.
-    let (failed, of) = latest(agent).await.ok()?;
+    let (failed, of) = match latest(agent).await {
+        Ok(latest) => latest,
+        Err(error) => {
+            let detail = format!("can't be read, so {id} answers nobody: {error}");
+            return Some(finding(&format!("database of {id}"), Status::Bad, detail));
+        }
+    };
     let last = failed.first()?;
     let why = cause(agent, last.id).await.ok().flatten();
     let why = why.map_or("for a reason that was not noted", |it| it.as_str());

@@ -445,6 +445,24 @@ fn a_home_of_a_later_version_is_left_alone() {
 }
 
 #[test]
+fn doctor_names_a_database_of_a_later_version() {
+    let home = configured("agents: {a: {default: true}, b: {}}\n");
+    let daemon = start_still(&home);
+    insula(&home, &["chat", "--agent", "a", "-m", "hello"]).ok();
+    drop(daemon);
+    let database = home.path().join("agents/a/agent.db");
+    let mut bytes = std::fs::read(&database).unwrap();
+    // Where SQLite keeps the number that says which format a file has.
+    bytes[60..64].copy_from_slice(&9_999_u32.to_be_bytes());
+    std::fs::write(&database, bytes).unwrap();
+    let output = insula(&home, &["doctor"]);
+    assert_eq!(output.code, Some(1), "{output:?}");
+    let said: Vec<&str> = output.stdout.lines().filter(|it| it.contains("database of")).collect();
+    assert_eq!(said.len(), 1, "{output:?}");
+    assert!(output.stdout.contains("run the newer version"), "{output:?}");
+}
+
+#[test]
 fn text_from_a_configuration_cannot_steer_the_terminal() {
     let home = configured("agents: {main: {name: \"\\e[31mred\\e[0m\", description: \"a\\rb\"}}\n");
     for command in ["agents show main", "agents list", "context show main"] {

@@ -480,6 +480,7 @@ fn bad_homes_get_a_clear_word_and_lose_nothing() {
     std::os::unix::fs::symlink("/etc", theirs.folder.path().join("skills/etc")).unwrap();
     fs::write(theirs.folder.path().join("profiles/coder/state.db"), "this is no database").unwrap();
     let done = insula(&home, &["import", "hermes", theirs.path(), "--json"]);
+    assert_eq!(done.code, Some(1), "half of it is not all of it");
     let done = done.json();
     let troubles: Vec<String> = rows(&done, "trouble")
         .iter()

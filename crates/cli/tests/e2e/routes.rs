@@ -172,6 +172,8 @@ fn among_roles_the_higher_priority_decides() {
     assert_eq!(with("--role guest --role staff"), "staff");
     assert_eq!(with("--role staff --role guest"), "staff");
     assert_eq!(with("--role other"), "main");
+    let place = route(&home, "discord --chat 1 --guild 9 --user 1")[2].clone();
+    assert!(place.contains(":channel:"), "a guild has channels: {place}");
     assert_eq!(route(&home, "discord --chat 1 --guild 8 --user 1 --role staff")[0], "main");
     // A chat beats a role, whatever its priority.
     assert_eq!(route(&home, "discord --chat 500 --guild 9 --user 1 --role staff")[0], "coder");

@@ -127,6 +127,8 @@ pub struct AccountKeys {
     pub required: &'static [&'static str],
     /// What it may have besides, and besides what every account may have.
     pub optional: &'static [&'static str],
+    /// What of that an example shows: one that is set up the usual way needs it.
+    pub usual: &'static [&'static str],
     /// What two connections of one bot have in common: none of them is given twice, since each
     /// would take the other's events. Nothing where a platform gives several all they hear.
     pub identity: &'static [&'static str],
@@ -163,7 +165,7 @@ impl AccountKeys {
             ],
             "matrix" => &[
                 "Make an account for the agent on your homeserver, sign in once, and copy its access token (in Element: Settings, Help & About, Advanced).",
-                "Rooms must not be encrypted yet.",
+                "Rooms may be encrypted: the bot keeps its keys in the home, so use the token of a session that nothing else runs on.",
             ],
             "mattermost" => &[
                 "Once, as the server's admin: System Console, Integrations, Bot Accounts: Enable Bot Account Creation.",
@@ -207,49 +209,63 @@ pub static CONNECTED: &[AccountKeys] = &[
         platform: "discord",
         required: &["token"],
         optional: &["base_url"],
+        usual: &[],
         identity: &["token"],
     },
     AccountKeys {
         platform: "matrix",
         required: &["homeserver", "token"],
         optional: &["user"],
+        usual: &[],
         identity: &["token"],
     },
     AccountKeys {
         platform: "mattermost",
         required: &["base_url", "token"],
         optional: &["secret", "public_url"],
+        usual: &[],
         identity: &["token", "base_url"],
     },
     AccountKeys {
         platform: "signal",
         required: &["number"],
         optional: &["base_url", "profile_name"],
+        usual: &[],
         identity: &["number", "base_url"],
     },
     AccountKeys {
         platform: "slack",
         required: &["token"],
         optional: &["app_token", "mode", "secret", "base_url"],
+        usual: &["app_token"],
         identity: &["app_token"],
     },
     AccountKeys {
         platform: "telegram",
         required: &["token"],
         optional: &["base_url", "mode", "secret", "public_url"],
+        usual: &[],
         identity: &["token"],
     },
-    AccountKeys { platform: "web", required: &[], optional: &["origins"], identity: &[] },
+    AccountKeys {
+        platform: "web",
+        required: &[],
+        optional: &["origins"],
+        usual: &[],
+        identity: &[],
+    },
     AccountKeys {
         platform: "webhook",
         required: &["secret"],
         optional: &["template", "chat", "event", "deliver", "callback", "window"],
+        usual: &[],
         identity: &[],
     },
     AccountKeys {
         platform: "whatsapp",
         required: &["token", "secret", "phone_number_id", "verify_token"],
         optional: &["base_url", "public_url", "reopen_template", "reopen_language"],
+        usual: &[],
         identity: &["phone_number_id"],
     },
 ];

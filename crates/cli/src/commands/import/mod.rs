@@ -123,8 +123,9 @@ pub async fn run(setting: &Setting, command: Import) -> Result<u8, Failure> {
     reach.close().await;
     applied?;
     show::done(setting, &plan, &done, &path);
-    // Half done is not done.
-    Ok(if done.troubles.is_empty() { 0 } else { FAILED })
+    // Half done is not done, and neither is what could not be read.
+    let is_whole = done.troubles.is_empty() && plan.rows.iter().all(|it| it.fate != Fate::Trouble);
+    Ok(if is_whole { 0 } else { FAILED })
 }
 
 fn read(setting: &Setting, kind: SourceKind, path: &Path) -> Result<Plan, Failure> {

@@ -12,7 +12,7 @@ use insula_config::files::{FileState, FilesSnapshot};
 use insula_config::{AgentOutcome, Diagnostic, LoadReport, Loaded, load};
 use insula_domain::AgentId;
 use insula_registry::daemon::Purpose;
-use insula_registry::home::FileMode;
+use insula_registry::home::{FileMode, Home};
 use serde_json::{Value, json};
 use similar::{ChangeTag, TextDiff};
 
@@ -185,13 +185,12 @@ impl Draft {
             }
             reach.close().await;
         }
-        // Agents before what names them.
-        for (path, text) in self.files().into_iter().rev() {
-            let place = home.root().join(&path);
-            match path == "config.yaml" {
-                true => home.write(&real(&place), text.as_bytes(), FileMode::Private)?,
-                false => home.write_new(&place, text.as_bytes())?,
-            }
+        let new = self.agents.iter().filter(|it| !home.has_agent_folder(&it.id));
+        let new: Vec<&AgentId> = new.map(|it| &it.id).collect();
+        if let Err(error) = self.write_files(home) {
+            // Half a folder would be no agent, and keep its id from being used.
+            new.into_iter().for_each(|id| drop(home.remove_agent(id)));
+            return Err(error);
         }
         let reach = Reach::open(setting, Purpose::Change).await?;
         let applied = match reach.is_daemon() {
@@ -200,6 +199,18 @@ impl Draft {
         };
         reach.close().await;
         applied
+    }
+
+    fn write_files(&self, home: &Home) -> Result<(), Failure> {
+        // Agents before what names them.
+        for (path, text) in self.files().into_iter().rev() {
+            let place = home.root().join(&path);
+            match path == "config.yaml" {
+                true => home.write(&real(&place), text.as_bytes(), FileMode::Private)?,
+                false => home.write_new(&place, text.as_bytes())?,
+            }
+        }
+        Ok(())
     }
 }
 
