@@ -18,6 +18,13 @@ const TOLD = {
 /** The kind of record that tells of such a thing, or null where none does. */
 export const toldBy = (kind) => TOLD[kind]?.kind ?? null;
 
+/** Why no record tells of such a thing, and what does. */
+export const UNTOLD = {
+  file: "Records name the tool and not the file: a path can say what somebody asked. The transcript of a conversation has both.",
+  secret: "It goes to the programs and servers whose settings name it, as they start; no record tells of one use.",
+  model: "What was asked of it, by day, by whom and for how much, is under Costs.",
+};
+
 /** The newest record of its use, or null. */
 export function lastUse(kind, name, records) {
   const what = bare(name);

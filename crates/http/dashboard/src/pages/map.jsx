@@ -6,7 +6,7 @@ import { isAdmin } from "../lib/me.js";
 import { useResource } from "../lib/resource.js";
 import { ask, route, to } from "../lib/router.js";
 import { many } from "../lib/words.js";
-import { lastIn, lastUse, toldBy } from "../lib/last_used.js";
+import { lastIn, lastUse, toldBy, UNTOLD } from "../lib/last_used.js";
 import { titleOf } from "../lib/transcript.js";
 import { whereOf } from "../lib/where.js";
 import { Ask, Explained, Route } from "../ui/explain.jsx";
@@ -98,6 +98,7 @@ function Why({ agent, kind, name }) {
     <div class="stack">
       <Shown of={why}>{(it) => (it ? <Explained of={it} /> : <p class="quiet">{isAdmin() ? "It stands in the agent's settings below." : "The admin of this daemon can ask why."}</p>)}</Shown>
       <Problem error={used.error} retry={used.reload} />
+      {UNTOLD[kind] && <p class="small quiet">{UNTOLD[kind]}</p>}
       {record && used.data && (
         <p class="small">
           {last ? (
