@@ -9,6 +9,7 @@
 
 use crate::acts_model::ActsModel;
 use crate::support::*;
+use crate::web::{page, site};
 use insula_testkit::{Home, Output, run_with_input};
 use serde_json::json;
 use std::path::Path;
@@ -264,4 +265,37 @@ agents: {{clerk: {{default: true, memory: true, tools: [memory]}}}}
     forged(&file, &[("insula.json", about), ("memory.jsonl", line)]);
     let output = insula(&home, &["agents", "import", file.to_str().unwrap()]);
     assert!(output.stderr.contains("line 1 of its memory"), "{output:?}");
+}
+
+#[test]
+fn a_file_with_words_of_others_is_marked_elsewhere_too() {
+    let model = ActsModel::start();
+    let (address, _) = site(|_| page("text/plain", "what it said"));
+    let home = configured(&format!(
+        "
+model: acts/model
+approvals: {{mode: off}}
+providers: {{acts: {{kind: openai, base_url: '{}'}}}}
+agents: {{clerk: {{default: true, tools: [web_extract, write_file], network: ['{address}']}}}}
+",
+        model.url()
+    ));
+    let daemon = start_still(&home);
+    let acts = json!([
+        { "call": "web_extract", "arguments": { "urls": [format!("http://{address}/")] } },
+        { "call": "write_file", "arguments": { "path": "said.txt", "content": "what it said" } },
+        { "say": "written" },
+    ]);
+    insula(&home, &["chat", "-m", &acts.to_string()]).ok();
+    drop(daemon);
+    let marks = |id: &str| {
+        let all = json(&home, &["files", "foreign", id]);
+        let [one] = all.as_array().unwrap().as_slice() else { panic!("{all:#}") };
+        let path = one["path"].as_str().unwrap().strip_prefix(&format!("agents/{id}/"));
+        (path.unwrap().to_owned(), one["integrity"].clone())
+    };
+    assert_eq!(marks("clerk").0, "workspace/said.txt");
+    insula(&home, &["agents", "clone", "clerk", "second", "--files"]).ok();
+    assert_eq!(home.read("agents/second/workspace/said.txt").unwrap(), "what it said");
+    assert_eq!(marks("second"), marks("clerk"));
 }

@@ -1,6 +1,6 @@
 //! Adding the agent of a bundle: whole, checked, and with nothing that a bundle can't have.
 
-use super::{KIND, Piece, id_of, memory, sessions};
+use super::{KIND, Piece, foreign, id_of, memory, sessions};
 use crate::arguments::ImportAgent;
 use crate::failure::Failure;
 use crate::output;
@@ -26,6 +26,9 @@ const BYTES_MAX: u64 = 64 << 30;
 
 /// Largest configuration or list of secrets.
 const TEXT_BYTES_MAX: u64 = 4 << 20;
+
+/// Largest list of conversations, of memory or of marks.
+const LINES_BYTES_MAX: u64 = 1 << 30;
 
 /// What is put into its place last: the agent is there from then on.
 const LAST: [&str; 1] = ["agent.yaml"];
@@ -115,6 +118,8 @@ struct Looked {
     sessions: Option<String>,
     /// What it remembers of others' words.
     marked: Option<String>,
+    /// Which of its files hold words of others.
+    foreign: Option<String>,
     has_hooks: bool,
 }
 
@@ -134,6 +139,20 @@ impl Passing<'_> {
 
     fn text(&self, content: &mut dyn Read) -> Result<String, Failure> {
         self.text_within(content, TEXT_BYTES_MAX)
+    }
+
+    /// The text of a list, each line of which is one of these.
+    fn lines(
+        &self,
+        content: &mut dyn Read,
+        what: &str,
+        is_one: impl Fn(&str) -> bool,
+    ) -> Result<String, Failure> {
+        let text = self.text_within(content, LINES_BYTES_MAX)?;
+        match text.lines().position(|it| !is_one(it)) {
+            Some(at) => Err(self.refuse(format!("line {} of its {what} is none", at + 1))),
+            None => Ok(text),
+        }
     }
 
     fn text_within(&self, content: &mut dyn Read, bytes_max: u64) -> Result<String, Failure> {
@@ -182,24 +201,19 @@ impl Visitor for Passing<'_> {
                 Ok(())
             }
             Piece::Sessions => {
-                let text = self.text_within(content, sessions::SESSIONS_BYTES_MAX)?;
                 let probe = AgentId::new("x").map_err(|error| self.refuse(error.to_string()))?;
-                let wrong = text.lines().position(|it| sessions::read(it, &probe).is_none());
-                if let Some(at) = wrong {
-                    return Err(
-                        self.refuse(format!("line {} of its conversations is none", at + 1))
-                    );
-                }
-                self.looked.sessions = Some(text);
+                let is_one = |it: &str| sessions::read(it, &probe).is_some();
+                self.looked.sessions = Some(self.lines(content, "conversations", is_one)?);
                 Ok(())
             }
             Piece::Marked => {
-                let text = self.text_within(content, memory::LINES_BYTES_MAX)?;
-                let wrong = text.lines().position(|it| memory::read(it).is_none());
-                if let Some(at) = wrong {
-                    return Err(self.refuse(format!("line {} of its memory is none", at + 1)));
-                }
-                self.looked.marked = Some(text);
+                let is_one = |it: &str| memory::read(it).is_some();
+                self.looked.marked = Some(self.lines(content, "memory", is_one)?);
+                Ok(())
+            }
+            Piece::Foreign => {
+                let is_one = |it: &str| foreign::read(it).is_some();
+                self.looked.foreign = Some(self.lines(content, "marks of files", is_one)?);
                 Ok(())
             }
             Piece::Configuration => {
@@ -287,6 +301,9 @@ pub(super) async fn bring_in(
     if looked.marked.is_some() {
         memory::reach(setting).await?.close().await;
     }
+    if looked.foreign.is_some() {
+        foreign::reach(setting).await?.close().await;
+    }
     let mut unpacker = Unpacker::begin(&setting.home.agent(id))?;
     let again = Looked::default();
     let mut passing =
@@ -308,6 +325,9 @@ async fn settle(reach: &Reach, id: &AgentId, looked: &Looked) -> Result<(), Fail
         reach.put(&path, json!({ "value": value })).await?;
     }
     let Reach::Here { opened, .. } = reach else { return Ok(()) };
+    if let Some(lines) = &looked.foreign {
+        foreign::bring_in(opened, id, lines).await?;
+    }
     if let Some(lines) = &looked.marked {
         memory::bring_in(opened, id, lines).await?;
     }

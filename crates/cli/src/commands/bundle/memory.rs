@@ -18,9 +18,6 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// Longest list of them, in bytes.
-pub(super) const LINES_BYTES_MAX: u64 = 256 << 20;
-
 /// Lists whose entries go along as lines.
 #[derive(Default)]
 pub(super) struct Packed {

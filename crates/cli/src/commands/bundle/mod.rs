@@ -5,6 +5,7 @@
 //! only sealed; conversations and secrets the same. Its audit chain and its bindings are this home's.
 
 mod bring_in;
+mod foreign;
 mod memory;
 mod pack;
 mod sessions;
@@ -33,6 +34,9 @@ const SECRETS: &str = "secrets.json";
 /// The file of a bundle that has lists of memory with words of others.
 const MARKED: &str = "memory.jsonl";
 
+/// The file of a bundle that says which files hold words of others.
+const FOREIGN: &str = "foreign.jsonl";
+
 /// The file of a bundle that has conversations.
 const SESSIONS: &str = "sessions.jsonl";
 
@@ -46,6 +50,7 @@ enum Piece {
     Memory,
     Marked,
     Workspace,
+    Foreign,
     Sessions,
     Secrets,
 }
@@ -60,6 +65,7 @@ impl Piece {
             ("hooks", _) => Some(Self::Hooks),
             ("memories", _) => Some(Self::Memory),
             ("workspace", _) => Some(Self::Workspace),
+            (FOREIGN, false) => Some(Self::Foreign),
             (MARKED, false) => Some(Self::Marked),
             (SESSIONS, false) => Some(Self::Sessions),
             (SECRETS, false) => Some(Self::Secrets),
@@ -72,7 +78,7 @@ impl Piece {
         match self {
             Self::Configuration | Self::Character | Self::Hooks => true,
             Self::Memory | Self::Marked => along.memory,
-            Self::Workspace => along.files,
+            Self::Workspace | Self::Foreign => along.files,
             Self::Sessions => along.sessions,
             Self::Secrets => along.secrets,
         }
@@ -149,6 +155,7 @@ mod tests {
             ("hooks/guard.sh", Some(true)),
             ("memories/MEMORY.md", Some(false)),
             ("memory.jsonl", Some(false)),
+            ("foreign.jsonl", Some(false)),
             ("workspace/a/b", Some(false)),
             ("sessions.jsonl", Some(false)),
             ("secrets.json", Some(false)),

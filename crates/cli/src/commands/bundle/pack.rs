@@ -1,7 +1,7 @@
 //! Packing an agent: what it is made of, from the files of its home.
 
 use super::memory::{Packed, packed};
-use super::{KIND, MARKED, Piece, SECRETS, SESSIONS, sessions};
+use super::{FOREIGN, KIND, MARKED, Piece, SECRETS, SESSIONS, foreign, sessions};
 use crate::arguments::Along;
 use crate::failure::Failure;
 use crate::setting::Setting;
@@ -29,6 +29,8 @@ pub(super) struct Taken {
     sessions: Option<String>,
     /// What it remembers of others' words.
     marked: Packed,
+    /// Which of its files hold words of others.
+    foreign: String,
     along: Along,
 }
 
@@ -74,8 +76,13 @@ pub(super) async fn look(setting: &Setting, id: &AgentId, along: Along) -> Resul
         true => packed(setting, id).await?,
         false => Packed::default(),
     };
+    let foreign = match along.files {
+        true => foreign::packed(setting, id).await?,
+        false => String::new(),
+    };
     let folder = home.agent(id);
-    Ok(Taken { id: id.clone(), folder, configuration, secrets, sessions, marked, along })
+    let id = id.clone();
+    Ok(Taken { id, folder, configuration, secrets, sessions, marked, foreign, along })
 }
 
 fn ready<'a>(loaded: &'a Loaded, id: &AgentId) -> Result<&'a AgentConfig, Failure> {
@@ -204,11 +211,19 @@ pub(super) async fn pack(
         if let Some(sessions) = &taken.sessions {
             archive.add_bytes(&own(SESSIONS), sessions.as_bytes())?;
         }
-        if !taken.marked.lines.is_empty() {
-            archive.add_bytes(&own(MARKED), taken.marked.lines.as_bytes())?;
+        for (name, lines) in [(MARKED, &taken.marked.lines), (FOREIGN, &taken.foreign)] {
+            if !lines.is_empty() {
+                archive.add_bytes(&own(name), lines.as_bytes())?;
+            }
         }
         let skips = |name: &Path| match Piece::of(name) {
-            Some(Piece::Configuration | Piece::Sessions | Piece::Secrets | Piece::Marked)
+            Some(
+                Piece::Configuration
+                | Piece::Sessions
+                | Piece::Secrets
+                | Piece::Marked
+                | Piece::Foreign,
+            )
             | None => true,
             Some(Piece::Memory) if taken.marked.files.contains(name) => true,
             Some(piece) => !piece.is_wanted(taken.along),

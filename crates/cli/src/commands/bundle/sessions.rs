@@ -17,8 +17,6 @@ use insula_store::{
 use insula_world::Timestamp;
 use serde_json::{Value, json};
 
-/// Largest list of conversations, in bytes.
-pub(super) const SESSIONS_BYTES_MAX: u64 = 1 << 30;
 /// Sessions and messages that are read or written at once.
 const PAGE: usize = 200;
 const MESSAGES_AT_ONCE: usize = 64;
