@@ -106,7 +106,7 @@ pub async fn follow(
 
 /// The last frame of a stream whose token was revoked.
 pub fn revoked() -> String {
-    let message = "the token was revoked, or lost this agent; the turn goes on";
+    let message = "the token was revoked, or lost this agent; nothing more is done for it";
     let data = json!({ "error": { "code": "token_revoked", "message": message } });
     format!("event: error\ndata: {data}\n\n")
 }

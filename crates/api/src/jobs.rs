@@ -16,6 +16,7 @@ use insula_store::{Counted, JobRun};
 use insula_world::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use utoipa::ToSchema;
 
@@ -45,14 +46,18 @@ pub struct JobShown {
     /// Who made it.
     owner: String,
     made_at: String,
-    /// How often it has run.
+    /// How often it has run by its schedule.
     runs: u32,
     /// How often in a row it failed.
     failures: u32,
     missed: &'static str,
     overlap: &'static str,
+    /// What else it was given, by the keys of its settings: `timeout`, `budget`, `tools` and such.
+    settings: BTreeMap<&'static str, String>,
     /// The next moments, in its own time.
     next: Vec<String>,
+    /// The same moments, in RFC 3339.
+    next_at: Vec<String>,
 }
 
 /// A run of a job.
@@ -68,6 +73,8 @@ pub struct RunShown {
     /// `done`, `silent`, `empty`, `failed`, `timeout`, `stopped`, `budget`, `denied`,
     /// `refused`, `undelivered`, `interrupted`, `overlap` or `missed`; none while it runs.
     outcome: Option<String>,
+    /// Whether it waits to begin: for a run before it, for room, or for its agent to go on.
+    waits: bool,
     why: Option<String>,
     /// Its turn, by name.
     turn: Option<String>,
@@ -122,6 +129,8 @@ pub(crate) fn shown(view: &JobView, now: Timestamp) -> JobShown {
         failures: row.failures,
         missed: job.bounds.missed.as_str(),
         overlap: job.overlap.as_str(),
+        settings: job.told(),
+        next_at: next.iter().map(|at| Timestamp::from_millis(*at).to_string()).collect(),
         next: next.into_iter().map(|at| job.zone.describe(at)).collect(),
     }
 }
@@ -139,6 +148,7 @@ pub(crate) fn run_shown(agent: &AgentContext, view: &JobView, run: JobRun) -> Ru
         scheduled_at: run.scheduled_at.to_string(),
         began_at: run.began_at.to_string(),
         late_ms: run.began_at.as_millis() - meant,
+        waits: run.ended_at.is_none() && run.outcome.is_none() && run.turn.is_none(),
         outcome: run.ended_at.and(run.outcome).map(Into::into),
         ended_at: run.ended_at.map(|at| at.to_string()),
         why: run.why,

@@ -42,6 +42,9 @@ fn read(
     if job.prompt.is_empty() && script.is_none() {
         return Err("it has neither a `prompt` nor a `script`".to_owned());
     }
+    if job.timeout.is_zero() {
+        return Err("its `timeout` leaves it no time".to_owned());
+    }
     let bounds = Bounds {
         until_ms: until,
         count: node.get("count").and_then(Node::integer).and_then(|it| u32::try_from(it).ok()),
@@ -173,7 +176,10 @@ pub fn of_text((agent, name): (&AgentId, &str), text: &str, zone: &Zone) -> Resu
     if text.len() > ADDED_BYTES_MAX {
         return Err(format!("a job has at most {ADDED_BYTES_MAX} bytes"));
     }
-    (rules::NAME.check)(name).map_err(|problem| problem.message)?;
+    (rules::NAME.check)(name).map_err(|problem| match problem.help {
+        Some(help) => format!("{}: {help}", problem.message),
+        None => problem.message,
+    })?;
     if name == HEARTBEAT || name == BOOT {
         return Err(format!("`{name}` is the name of a job of the configuration"));
     }

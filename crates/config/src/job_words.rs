@@ -2,7 +2,8 @@
 //! has.
 
 use insula_domain::{AgentId, Audience, Effect, Narrowing, Scope, Selector, ToolNarrowing, Zone};
-use insula_schedule::{Bounds, Form, FormError, Overlap, Plan, Schedule};
+use insula_schedule::{Bounds, Form, FormError, Length, Overlap, Plan, Schedule};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -81,15 +82,20 @@ impl std::fmt::Display for JobScope {
     }
 }
 
-/// The last moment of a job.
+/// The last moment of a job: a time, or the end of a day.
 pub(crate) fn moment(text: &str, zone: &Zone) -> Result<i64, String> {
-    let form = Form::parse(text).map_err(|error| error.to_string())?;
+    let wrong = || {
+        format!(
+            "`{text}` is no moment; write a day or a time, such as 2026-12-31 or 2026-12-31T23:59"
+        )
+    };
+    let form = Form::parse(&format!("{text}T23:59:59")).or_else(|_| Form::parse(text));
     match form {
-        Form::At(_) | Form::AtWall(_) => match form.settle((0, 0), zone) {
+        Ok(form @ (Form::At(_) | Form::AtWall(_))) => match form.settle((0, 0), zone) {
             Ok(Schedule::Once(at)) => Ok(at),
-            _ => Err(format!("`{text}` is no moment")),
+            _ => Err(wrong()),
         },
-        _ => Err(format!("`{text}` is no moment such as 2026-12-31T23:59")),
+        _ => Err(wrong()),
     }
 }
 
@@ -146,6 +152,33 @@ impl Job {
             schedule => schedule,
         };
         Ok(Some(Plan { schedule, zone: self.zone.clone(), bounds: self.bounds.clone(), seed }))
+    }
+
+    /// What else it was given, by the keys of its settings, for people to read.
+    pub fn told(&self) -> BTreeMap<&'static str, String> {
+        let length = |ms: i64| Length::from_ms(ms).map_or("0s".to_owned(), |it| it.to_string());
+        let Bounds { until_ms, count, jitter_ms, within, missed: _ } = &self.bounds;
+        let timeout = i64::try_from(self.timeout.as_millis()).unwrap_or(i64::MAX);
+        let mut told = BTreeMap::from([
+            ("timeout", length(timeout)),
+            ("pause_after", self.pause_after.to_string()),
+        ]);
+        if self.approvals == JobApprovals::Deny {
+            told.insert("approvals", "deny".to_owned());
+        }
+        told.extend(until_ms.map(|at| ("until", self.zone.describe(at))));
+        told.extend(count.map(|count| ("count", count.to_string())));
+        told.extend((*jitter_ms > 0).then(|| ("jitter", length(*jitter_ms))));
+        told.extend(within.map(|hours| ("active_hours", hours.to_string())));
+        let mut less = (*self.less).clone();
+        if let Some(tools) = &mut less.tools {
+            // What no job has says nothing about this one.
+            tools.without.retain(|it| !SENDING.contains(&&*it.to_string()));
+        }
+        for (key, what) in less.told() {
+            told.entry(key).and_modify(|all| *all += &format!("; {what}")).or_insert(what);
+        }
+        told
     }
 
     fn seed(&self, agent: &AgentId) -> u64 {

@@ -174,7 +174,7 @@ pub fn resolve(
     let sessions_keep = reader.sessions_keep();
     let audit_keep = reader.audit_keep();
     let attachments_kept = reader.attachments_kept();
-    let jobs = reader.jobs(&zones.own, &boundary.messages);
+    let jobs = reader.jobs(&zones.own, &boundary.messages, &models);
     let asked = std::mem::take(&mut reader.asked).into_iter();
     if reader.failed {
         return None;

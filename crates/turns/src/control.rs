@@ -8,9 +8,11 @@ use crate::engine::{Engine, beside};
 use crate::history::{self, arrange};
 use crate::lanes::{Busy, Work};
 use crate::live::{Inbox, JOINED_MAX, LiveTurn, UnderWay};
+use crate::seen::{self, text_of};
 use crate::submit::{Around, BusyMode, Inbound, SubmitError};
 use insula_capabilities::hooks::{self, Occasion};
 use insula_domain::Actor;
+use insula_domain::Label;
 use insula_domain::ScopeName;
 use insula_domain::SessionKey;
 use insula_domain::hook::HookEvent;
@@ -122,7 +124,7 @@ impl Engine {
             parts: redaction.parts(inbound.parts.clone()),
             principal: inbound.principal.clone(),
             scope,
-            label: crate::seen::text_of(&inbound.whole_label(&[])),
+            label: text_of(&inbound.whole_label(&[]).join(&around.seen)),
             generation: inbound.agent.generation.0,
             at: self.shop.world.clock.now(),
         };
@@ -229,8 +231,10 @@ impl Engine {
             return Ok(None);
         }
         self.shop.windows.take(&agent, session.id);
+        // Whose words they were, and where they were heard, they still are.
+        let seen = label_of(&messages, turn);
         let first = vec![AgentCommand::ReplaceTurn { turn }];
-        self.accept(inbound, Around { first, ..Around::default() }).await.map(Some)
+        self.accept(inbound, Around { first, seen, ..Around::default() }).await.map(Some)
     }
 
     /// Takes the last turn of a conversation out of it, where whoever asks began it: the next
@@ -352,7 +356,6 @@ async fn handed_over(store: &AgentStore, turn: TurnId) -> Result<bool, StoreErro
 
 /// What people said in a turn, as somebody says it again: what others typed is not their own.
 fn said_in(history: &[Message], turn: TurnId, principal: &Actor) -> Vec<Part> {
-    let said = history.iter().filter(|it| it.turn == Some(turn) && it.role == Role::User);
     let again = |message: &Message| {
         let is_own = message.principal == *principal;
         let part = move |part: Part| match part {
@@ -362,7 +365,17 @@ fn said_in(history: &[Message], turn: TurnId, principal: &Actor) -> Vec<Part> {
         };
         message.parts.clone().into_iter().map(part)
     };
-    said.flat_map(again).collect()
+    said_by_anyone(history, turn).flat_map(again).collect()
+}
+
+fn said_by_anyone(history: &[Message], turn: TurnId) -> impl Iterator<Item = &Message> {
+    history.iter().filter(move |it| it.turn == Some(turn) && it.role == Role::User)
+}
+
+/// The label of all that was said in a turn.
+fn label_of(history: &[Message], turn: TurnId) -> Label {
+    let labels = said_by_anyone(history, turn).map(|it| seen::parse(&it.label));
+    labels.reduce(|all, label| all.join(&label)).unwrap_or_default()
 }
 
 impl Engine {

@@ -65,7 +65,7 @@ impl RpcFault {
     }
 
     pub(super) fn revoked() -> Self {
-        Self::new(REVOKED, "the token was revoked, or lost this agent; the turn goes on")
+        Self::new(REVOKED, "the token was revoked, or lost this agent; nothing more is done for it")
     }
 
     pub(super) fn is_unknown_method(&self) -> bool {

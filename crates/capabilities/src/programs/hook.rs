@@ -8,7 +8,7 @@ use insula_domain::Actor;
 use insula_domain::{HostPattern, NetworkGrants};
 use insula_registry::context::AgentContext;
 use insula_sandbox::egress::{Client, ClientLimits, Egress, Fetch, Policy};
-use insula_sandbox::{ExitOutcome, Finished, Stdin};
+use insula_sandbox::{ExitOutcome, Finished, Limit, Stdin};
 use insula_store::{About, SessionId};
 use insula_tools::Files;
 use std::path::Path;
@@ -61,11 +61,17 @@ impl HookProgram<'_> {
             ExitOutcome::Exited(0) => Ok(stdout.bytes()),
             ExitOutcome::Exited(status) => {
                 let said = String::from_utf8_lossy(&stderr.bytes()).trim().to_owned();
-                let said = &said[..said.floor_char_boundary(COMPLAINT_BYTES_MAX)];
-                Err(format!("the program ended with {status}: {said}"))
+                let said = match &said[..said.floor_char_boundary(COMPLAINT_BYTES_MAX)] {
+                    "" => " and said nothing".to_owned(),
+                    said => format!(": {said}"),
+                };
+                Err(format!("the program ended with {status}{said}"))
             }
             ExitOutcome::Signaled(signal) => {
                 Err(format!("the program was ended by signal {signal}"))
+            }
+            ExitOutcome::Ended(Limit::WallClock) => {
+                Err(format!("the program took longer than its {:?}", self.timeout))
             }
             ExitOutcome::Killed | ExitOutcome::Ended(_) => Err("the program was ended".to_owned()),
         }

@@ -34,7 +34,7 @@ pub async fn run(reach: &Reach, answer: Answer, command: Cron) -> Result<u8, Fai
         Cron::Run(job) => {
             let run = reach.post(&path(&job, "/run"), None).await?;
             answer.give(&run, |_| {
-                output::line(&format!("job {} of {} runs now", job.job, job.agent));
+                output::line(&format!("job {} of {} is to run now", job.job, job.agent));
                 output::line(&format!("see: insula cron history {} {}", job.agent, job.job));
             });
         }
@@ -134,8 +134,12 @@ fn show(job: &Value) {
     for key in keys {
         let value = text(job, key);
         if !value.is_empty() && value != "-" {
-            output::line(&format!("{key:<10} {value}"));
+            output::line(&format!("{key:<13} {value}"));
         }
+    }
+    for (key, value) in job["settings"].as_object().into_iter().flatten() {
+        let value = value.as_str().unwrap_or_default();
+        output::line(&format!("{key:<13} {value}"));
     }
     ahead(job);
 }
@@ -168,7 +172,8 @@ fn history(all: &Value) {
         return output::line("it has not run yet");
     }
     let rows = all.iter().map(|it| {
-        let outcome = it["outcome"].as_str().unwrap_or("runs").to_owned();
+        let under_way = if it["waits"] == true { "waits" } else { "runs" };
+        let outcome = it["outcome"].as_str().unwrap_or(under_way).to_owned();
         vec![
             text(it, "scheduled_at"),
             outcome,

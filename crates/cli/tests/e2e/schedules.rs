@@ -60,3 +60,42 @@ fn a_turn_says_what_began_it() {
         assert!(told.contains(words), "`{words}` is not in {told}");
     }
 }
+
+#[test]
+fn a_job_shows_what_it_was_given_and_one_that_never_could_run_is_not_taken() {
+    let home = configured("agents: {a: {model: rehearsal/practice, timezone: Asia/Tokyo}}\n");
+    let daemon = start_still(&home);
+    let add = |words: &[&str]| insula(&home, &[&["cron", "add", "a"], words].concat());
+    let limits =
+        ["--tokens-per-day", "100", "--count", "2", "--until", "2099-01-31", "--name", "x"];
+    add(&[&["every 2h", "Look"][..], &limits].concat()).ok();
+    let shown = json(&home, &["cron", "show", "a", "x"]);
+    assert_eq!(shown["settings"]["budget"], "tokens_per_day 100");
+    let next = shown["next_at"][0].as_str().unwrap();
+    assert!(next.ends_with('Z') && next.contains('T'), "{next}");
+    let told = insula(&home, &["cron", "show", "a", "x"]).ok().stdout;
+    assert!(told.contains("until         Saturday 2099-01-31 23:59"), "{told}");
+
+    for (words, said) in [
+        (&["every 2h", "x", "--until", "garbage"][..], "write a day or a time"),
+        (&["every 2h", "x", "--name", "a b"], "a letter or digit first"),
+        (&["every 2h", "x", "--timeout", "0s"], "leaves it no time"),
+        (&["2020-05-01T00:00", "x"], "Friday 2020-05-01 00:00 +09:00 Asia/Tokyo has no moment"),
+    ] {
+        let output = add(words);
+        assert!(output.code == Some(2) && output.stderr.contains(said), "{output:?}");
+    }
+    let path = "/api/agents/a/jobs";
+    let post = |body: Value| call(&daemon, &home, "POST", path, &body.to_string());
+    let model = json!({ "schedule": "every 2h", "prompt": "x", "model": "rehearsal/other" });
+    let refused = post(model);
+    assert!(
+        refused.status == 400 && refused.body.contains("it has rehearsal/practice"),
+        "{refused:?}"
+    );
+
+    let off = json!({ "schedule": "every 2h", "prompt": "x", "name": "off", "enabled": false });
+    assert_eq!(post(off).json()["state"], "disabled");
+    let resumed = json(&home, &["cron", "resume", "a", "off"]);
+    assert!(resumed["state"] == "active" && resumed["next"].as_array().unwrap().len() > 1);
+}

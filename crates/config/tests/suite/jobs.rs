@@ -130,3 +130,56 @@ fn an_added_job_is_read_by_the_same_rules() {
         assert!(error.contains(said), "{text}: {error}");
     }
 }
+
+#[test]
+fn a_job_tells_what_it_was_given_besides() {
+    let jobs = of_config(
+        "agents: {a: {model: echo/one, cron: {
+  plain: {schedule: 0 6 * * *, prompt: x},
+  full: {schedule: 0 6 * * *, prompt: x, model: echo/one, timeout: 90m, jitter: 5m, count: 2, approvals: deny,
+    until: 2027-01-31, tools: {deny: [terminal]}, budget: {usd_per_day: 0.5, tokens_per_day: 100}}}}}
+providers: {echo: {kind: openai, base_url: 'http://127.0.0.1:9'}}",
+    );
+    let told = |name: &str| {
+        let job = jobs.iter().find(|job| &*job.name == name).unwrap();
+        job.told().into_iter().map(|(key, what)| format!("{key} {what}")).collect::<Vec<_>>()
+    };
+    assert_eq!(told("plain"), ["pause_after 5", "timeout 30m"]);
+    assert_eq!(
+        told("full"),
+        [
+            "approvals deny",
+            "budget usd_per_day 0.5; tokens_per_day 100",
+            "count 2",
+            "jitter 5m",
+            "model echo/one",
+            "pause_after 5",
+            "timeout 1h30m",
+            "tools without terminal",
+            "until Sunday 2027-01-31 23:59 +00:00 UTC",
+        ]
+    );
+}
+
+#[test]
+fn what_a_job_can_never_do_is_said_where_it_stands() {
+    let wrong = |settings: &str| {
+        let text = format!(
+            "agents: {{a: {{model: echo/one, cron: {{x: {{schedule: 0 6 * * *, prompt: x, {settings}}}}}}}}}\nproviders: {{echo: {{kind: openai, base_url: 'http://127.0.0.1:9'}}}}"
+        );
+        let (report, _) = load_text(&text);
+        report.errors().map(|error| error.message.clone()).collect::<Vec<_>>().join("; ")
+    };
+    assert_eq!(wrong("model: echo/one"), "");
+    assert_eq!(wrong("until: 2030-01-01"), "");
+    let other = wrong("model: echo/two");
+    assert!(
+        other.contains("job `x` wants model `echo/two`, which agent `a` does not have"),
+        "{other}"
+    );
+    assert!(wrong("timeout: 0s").contains("its `timeout` leaves it no time"));
+    for until in ["every 2h", "garbage", "30m"] {
+        let said = wrong(&format!("until: {until}"));
+        assert!(said.contains("is no moment; write a day or a time"), "{said}");
+    }
+}

@@ -352,6 +352,6 @@ async fn one_stream_tells_of_all_ones_agents_without_words_until_the_token_goes(
         read += &String::from_utf8_lossy(&bytes.unwrap());
     }
     assert!(!read.contains(r#""b""#), "{read}");
-    assert!(read.ends_with("the turn goes on\"}}\n\n"), "{read}");
+    assert!(read.ends_with("nothing more is done for it\"}}\n\n"), "{read}");
     scene.daemon.close().await.unwrap();
 }

@@ -230,7 +230,7 @@ impl Clockwork {
     ) -> Result<Option<String>, StoreError> {
         let access: &Access = &self.access;
         if !access.may_talk(agent, principal, address).await? {
-            return Ok(Some(format!("{principal} may not talk to this agent any more")));
+            return Ok(Some(format!("{principal} may not talk to this agent")));
         }
         let leads_elsewhere = matches!(principal, Actor::User(_))
             && self

@@ -4,8 +4,10 @@ use super::{JobOrigin, JobView, Jobs, first_row};
 use crate::context::{AgentContext, keep_place};
 use crate::tokens::Verb;
 use insula_config::job::{Deliver, Job, JobScope, of_text};
+use insula_config::model::ModelRef;
 use insula_domain::{Actor, Address, Platform, Scope};
-use insula_store::{About, AgentCommand, JobCommand, JobRun, JobState, StoreError};
+use insula_schedule::{Bounds, Plan, Schedule};
+use insula_store::{About, AgentCommand, JobCommand, JobRow, JobRun, JobState, StoreError};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -89,9 +91,10 @@ impl Jobs {
     pub async fn add(&self, agent: &AgentContext, new: NewJob<'_>) -> Result<JobView, JobError> {
         let known = self.all(agent).await?;
         let of_them = known.iter().filter(|view| view.row.owner == *new.by).count();
-        if known.len() >= JOBS_MAX || of_them >= JOBS_OF_ONE_MAX {
+        let is_operator = *new.by == Actor::CommandLine;
+        if known.len() >= JOBS_MAX || of_them >= JOBS_OF_ONE_MAX && !is_operator {
             return Err(JobError::NotAllowed(format!(
-                "there are too many jobs: an agent has at most {JOBS_MAX}, and one person {JOBS_OF_ONE_MAX} of them"
+                "there are too many jobs: an agent has at most {JOBS_MAX}, and one person {JOBS_OF_ONE_MAX} of them; remove one that is not needed any more"
             )));
         }
         let now = self.world.clock.now();
@@ -131,9 +134,15 @@ impl Jobs {
         let view = JobView::of_row(agent, row.clone())
             .ok_or_else(|| JobError::Wrong("this job could not be read again".to_owned()))?;
         if view.ahead(now.as_millis(), 1).is_empty() && view.job.is_enabled {
-            return Err(JobError::Wrong(format!(
-                "`{}` has no moment that is still to come",
-                plan.schedule
+            return Err(JobError::Wrong(never(&plan)));
+        }
+        if let (Actor::User(_) | Actor::Token(_), Some((principal, address))) =
+            (new.by, Self::whereabouts(&view))
+            && !self.access.may_talk(agent, &principal, &address).await?
+        {
+            return Err(JobError::NotAllowed(format!(
+                "{} may not talk to agent `{}`, so no job of theirs could run",
+                new.by, agent.id
             )));
         }
         let view = match new.paused {
@@ -173,6 +182,18 @@ impl Jobs {
         if job.script.is_some() && !is_admin {
             let why = "only an admin may give a job a script; a prompt can ask for the same";
             return Err(JobError::NotAllowed(why.to_owned()));
+        }
+        let is_left = |it: &ModelRef| job.less.leaves_model(&it.to_string(), &it.name);
+        let models = &agent.models.models;
+        if let Some(model) = &job.less.model
+            && !models.iter().any(is_left)
+        {
+            let has: Vec<String> = models.iter().map(ToString::to_string).collect();
+            let has = has.join(", ");
+            return Err(JobError::Wrong(format!(
+                "agent `{}` does not have model `{model}`; it has {has}",
+                agent.id
+            )));
         }
         match (&job.scope, place) {
             (JobScope::Own, _) | (JobScope::Chat, Some(_)) => {}
@@ -228,6 +249,9 @@ impl Jobs {
             return Err(JobError::Wrong(format!("job `{name}` is over; add it again")));
         }
         let now = self.world.clock.now();
+        if !pause && !view.job.is_enabled {
+            view = enabled(agent, view)?;
+        }
         let row = &mut view.row;
         row.state = if pause { JobState::Paused } else { JobState::Active };
         row.why = pause.then(|| format!("paused by {who}"));
@@ -315,6 +339,32 @@ impl Jobs {
             _ => None,
         }
     }
+}
+
+/// Why a job would never run, in its own time.
+fn never(plan: &Plan) -> String {
+    let schedule = match &plan.schedule {
+        Schedule::Once(at) => plan.zone.describe(*at),
+        other => other.to_string(),
+    };
+    let Bounds { within, until_ms, .. } = &plan.bounds;
+    let within = within.map(|hours| format!(" within its `active_hours` {hours}"));
+    let until = until_ms.map(|at| format!(" up to {}", plan.zone.describe(at)));
+    format!(
+        "{schedule} has no moment that is still to come{}{}",
+        within.unwrap_or_default(),
+        until.unwrap_or_default()
+    )
+}
+
+/// A job that was added with `enabled: false`, without that.
+fn enabled(agent: &AgentContext, view: JobView) -> Result<JobView, JobError> {
+    let unread = || JobError::Wrong(format!("job `{}` could not be read again", view.job.name));
+    let spec = view.row.spec.as_deref().ok_or_else(unread)?;
+    let mut settings: Map<String, Value> = serde_json::from_str(spec).map_err(|_| unread())?;
+    settings.remove("enabled");
+    let row = JobRow { spec: Some(Value::Object(settings).to_string()), ..view.row.clone() };
+    JobView::of_row(agent, row).ok_or_else(unread)
 }
 
 fn own_place(job: &Arc<Job>) -> Option<Address> {

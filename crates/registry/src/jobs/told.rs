@@ -26,6 +26,7 @@ impl Jobs {
                 None => "at the start".to_owned(),
             };
             let next = match (view.is_active(), view.ahead(now, 1).first()) {
+                (true, None) if view.plan.is_none() => "whenever the daemon starts".to_owned(),
                 (true, Some(next)) => format!("next {}", view.job.zone.describe(*next)),
                 (true, None) => "does not run again".to_owned(),
                 (false, _) => view.row.why.clone().unwrap_or_else(|| "paused".to_owned()),

@@ -3,12 +3,12 @@
 
 use crate::turns::mcp::serve;
 use crate::turns::support::{Fixture, calls, end, says, shown, with_tools};
-use insula_domain::{AgentId, Integrity, Label};
+use insula_domain::{AgentId, Integrity, Label, Source, SourceKind};
 use insula_registry::Actor;
-use insula_store::Message;
+use insula_store::{Message, Part};
 use insula_testkit::upstream::{Seen, Step, Upstream};
 use insula_turns::approvals::{ApprovalAnswer, ApprovalDuration};
-use insula_turns::{TurnEnd, TurnEvent, TurnHandle};
+use insula_turns::{Around, BusyMode, TurnEnd, TurnEvent, TurnHandle};
 use serde_json::json;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -207,6 +207,49 @@ async fn what_has_read_a_page_asks_before_it_sends() {
     let TurnEnd::Replied { text, .. } = end(turn).await else { panic!() };
     assert!(text.contains("has read words of others (web site.test)"), "{text}");
     assert_eq!(sent(&fixture, "a").await, 2);
+}
+
+fn with_attachment() -> Around {
+    let notes = Integrity::of(Source::new(SourceKind::Attachment, "notes.txt"));
+    Around { seen: Label::anyone().with(&notes), ..Around::default() }
+}
+
+#[tokio::test]
+async fn what_came_with_a_message_is_still_anothers_when_it_is_said_again() {
+    let (fixture, _site) = open().await;
+    let inbound = || {
+        let (mut inbound, _) = fixture.inbound("a", "one", "send");
+        inbound.principal = Actor::CommandLine;
+        inbound
+    };
+    let mut turn = fixture.engine.submit_with(inbound(), with_attachment()).await.unwrap();
+    for _ in 0..2 {
+        let (id, what, rule) = asks(&mut turn).await.unwrap();
+        assert!(rule == "integrity" && what.contains("attachment notes.txt"), "{what}");
+        answer(&fixture, "a", &id, ApprovalAnswer::Deny(None)).await;
+        end(turn).await;
+        turn = fixture.engine.retry(inbound()).await.unwrap().expect("something was said");
+    }
+    asks(&mut turn).await.unwrap();
+    assert_eq!(sent(&fixture, "a").await, 0);
+}
+
+#[tokio::test]
+async fn what_comes_with_a_message_is_anothers_where_it_joins_a_turn() {
+    let (fixture, _site) = open().await;
+    let mut turn = begin(&fixture, "a", "one", "read send").await;
+    let (id, what, _) = asks(&mut turn).await.unwrap();
+    assert!(!what.contains("notes.txt"), "{what}");
+    let (mut steer, key) = fixture.inbound("a", "one", "and these notes");
+    steer.principal = Actor::CommandLine;
+    let around = Around { mode: BusyMode::Steer, ..with_attachment() };
+    let joined = fixture.engine.submit_with(steer, around).await.unwrap();
+    assert_eq!(joined.turn, turn.turn);
+    answer(&fixture, "a", &id, ApprovalAnswer::Deny(None)).await;
+    end(turn).await;
+    let messages = fixture.messages(&key).await;
+    let notes = messages.iter().find(|it| it.parts == [Part::Text("and these notes".to_owned())]);
+    assert!(integrity(notes.unwrap()).to_string().contains("notes.txt"));
 }
 
 #[tokio::test]
