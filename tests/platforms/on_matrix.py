@@ -32,6 +32,8 @@ except ImportError:
     python = installed("scripts/environment", "python", "nio", pins) + "/bin/python"
     os.execv(python, [python, __file__])
 
+import olm
+
 from stage import WITHIN_S, Stage, get, request, until
 
 PORT = 18_741
@@ -133,10 +135,41 @@ class Ann:
         return [it for _, it in self.heard if isinstance(it, nio.MegolmEvent) and it.sender == bot]
 
 
+LETTERS = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+
+
+def recovery_key():
+    """A recovery key as clients show it, and what libolm opens with it."""
+    secret = os.urandom(olm.pk.lib.olm_pk_private_key_length())
+    drawn, olm.pk.URANDOM = olm.pk.URANDOM, lambda _: secret
+    opens = olm.pk.PkDecryption()
+    olm.pk.URANDOM = drawn
+    key = b"\x8b\x01" + secret
+    parity = 0
+    for byte in key:
+        parity ^= byte
+    number, word = int.from_bytes(key + bytes([parity]), "big"), ""
+    while number:
+        number, rest = divmod(number, 58)
+        word = LETTERS[rest] + word
+    return " ".join(word[at : at + 4] for at in range(0, len(word), 4)), opens
+
+
+def saved(token, room):
+    """The keys of a room that are in the homeserver's backup, as it has them."""
+    headers = {"Authorization": f"Bearer {token}"}
+    status, version = request(f"{BASE}/_matrix/client/v3/room_keys/version", headers=headers)
+    if status != 200:
+        return []
+    version = json.loads(version)["version"]
+    path = f"/_matrix/client/v3/room_keys/keys/{urllib.parse.quote(room)}?version={version}"
+    return list(json.loads(request(BASE + path, headers=headers)[1])["sessions"].values())
+
+
 CONFIG = """
 agents: {main: {default: true, tools: minimal, access: {allow: ["matrix:@ann:localhost"]}, sessions: {quiet: 0s}}}
 bindings: [{agent: main, matrix: "*"}]
-channels: {matrix: {accounts: {home: {homeserver: "%s", user: "%s", token: "%s"}}}}
+channels: {matrix: {accounts: {home: {homeserver: "%s", user: "%s", token: "%s", recovery_key: "%s"}}}}
 """
 
 
@@ -145,7 +178,8 @@ async def talk(stage):
     register("ann")
     bot = register("bot")
     user, device = bot["user_id"], bot["device_id"]
-    stage.daemon(CONFIG % (BASE, user, bot["access_token"]))
+    recovery, opens = recovery_key()
+    stage.daemon(CONFIG % (BASE, user, bot["access_token"], recovery))
     stage.connected()
     ann = Ann(stage.path / "ann")
     client = ann.client
@@ -188,6 +222,16 @@ async def talk(stage):
     assert len(ann.answers(room, user)) == 8, ann.answers(room, user)
     assert not ann.unread(user), ann.unread(user)
 
+    # Every key is in the homeserver's backup, and the recovery key opens them by libolm too: those
+    # it was given, and its own of each connection.
+    until(lambda: len(saved(bot["access_token"], room)) == 8)
+    for key in saved(bot["access_token"], room):
+        sealed = key["session_data"]
+        message = olm.pk.PkMessage(sealed["ephemeral"], sealed["mac"], sealed["ciphertext"])
+        opened = json.loads(opens.decrypt(message))
+        assert opened["algorithm"] == "m.megolm.v1.aes-sha2", opened["algorithm"]
+        olm.InboundGroupSession.import_session(opened["session_key"])
+
     # Nothing of it is there for others to read.
     path = f"/_matrix/client/v3/rooms/{urllib.parse.quote(room)}/messages?dir=b&limit=500"
     token = {"Authorization": f"Bearer {client.access_token}"}
@@ -195,7 +239,7 @@ async def talk(stage):
     kinds = {it["type"] for it in events if it["sender"] == user and "state_key" not in it}
     assert kinds == {"m.room.encrypted"}, kinds
     for file in (stage.path / "home").glob("insula.db*"):
-        for word in (b'"pickle"', b"BEGIN OLM", keys["key"]["k"].encode()):
+        for word in (b'"pickle"', b"BEGIN OLM", keys["key"]["k"].encode(), recovery.encode()):
             assert word not in file.read_bytes(), (file, word)
     for file in (stage.path / "home").rglob("agent.db*"):
         assert keys["key"]["k"].encode() not in file.read_bytes(), file
@@ -203,10 +247,11 @@ async def talk(stage):
     # What an operator is told, while it runs and while it does not.
     told = stage.insula("doctor").stdout
     assert "encrypted rooms work" in told and device in told, told
+    assert "0 are yet to go there" in told and recovery not in told, told
     fingerprint = client.device_store[user][device].ed25519
     assert fingerprint.replace(" ", "") in told.replace(" ", ""), (fingerprint, told)
     await client.close()
-    print("matrix: 8 answers in an encrypted room over 3 kills, none of them readable to the homeserver")
+    print("matrix: 8 answers in an encrypted room over 3 kills, none of them readable to the homeserver; 8 keys in its backup")
 
 
 with Stage() as stage:

@@ -60,6 +60,7 @@ impl AdapterFactory for Makers {
                     homeserver: needed(account, "homeserver")?.to_owned(),
                     user: account.get("user").map(str::to_owned),
                     token: needed(account, "token")?.into(),
+                    recovery_key: account.get("recovery_key").map(Into::into),
                 };
                 Ok(Arc::new(Matrix::new(settings, transport.clone(), world)?))
             }

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Keys whose value is a credential, whatever it looks like.
-pub const CREDENTIALS: [&str; 3] = ["token", "app_token", "secret"];
+pub const CREDENTIALS: [&str; 4] = ["token", "app_token", "secret", "recovery_key"];
 
 /// One connection to a platform.
 #[derive(Debug, Clone, PartialEq, Eq)]

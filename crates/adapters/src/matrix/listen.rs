@@ -60,15 +60,30 @@ impl Listener<'_> {
         self.learn_direct(&us).await?;
         let _keys = self.matrix.bring_keys(&us, self.inbox.keep()).await?;
         let cursor = self.inbox.cursor().await.map_err(not_taken)?;
-        let (mut since, mut is_new) = match cursor {
+        let (since, is_new) = match cursor {
             Some(Cursor(since)) => (since, false),
             None => (self.begin(&us).await?, true),
         };
         self.inbox.alive();
         self.read_what_waited(&us).await?;
+        // Side by side: whatever the backup takes its time for, messages don't wait for it.
+        tokio::select! {
+            biased;
+            fault = self.hear(&us, since, is_new) => fault,
+            fault = self.mind_backup(&us) => fault,
+        }
+    }
+
+    /// Asks for what happened, again and again, until that fails.
+    async fn hear(
+        &self,
+        us: &Us,
+        mut since: Box<str>,
+        mut is_new: bool,
+    ) -> Result<(), ConnectFault> {
         let mut timeline_len = TIMELINE_LEN;
         loop {
-            match self.sync(&us, &since, timeline_len).await {
+            match self.sync(us, &since, timeline_len).await {
                 Ok(next) => {
                     since = next;
                     timeline_len = TIMELINE_LEN;
@@ -90,7 +105,7 @@ impl Listener<'_> {
                         "the homeserver no longer knows how far we had listened; \
                          what was said in between is not fetched"
                     );
-                    since = self.begin(&us).await?;
+                    since = self.begin(us).await?;
                     is_new = true;
                 }
                 Err(Heard::Fault(fault)) => return Err(fault),

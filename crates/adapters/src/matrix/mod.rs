@@ -21,6 +21,7 @@
 //! | read up to here | `POST client/v3/rooms/{room}/read_markers` |
 //! | an invitation | `POST client/v3/join/{room}?via=` |
 //! | keys | `POST client/v3/keys/upload`, `…/query`, `…/claim`, `…/signatures/upload`, `…/device_signing/upload`; `PUT client/v3/sendToDevice/{kind}/{transaction}` |
+//! | the backup of keys | `GET`, `POST client/v3/room_keys/version`, `PUT client/v3/room_keys/keys?version=`, `GET client/v3/room_keys/keys/{room}/{session}?version=`; `m.secret_storage.*` and `m.megolm_backup.v1` of `client/v3/user/{us}/account_data/` |
 //! | is a room encrypted | `GET client/v3/rooms/{room}/state/m.room.encryption/` |
 //! | files | `GET client/v1/media/download/{server}/{id}`, `POST media/v3/upload` |
 //!
@@ -47,10 +48,12 @@
 //!
 //! **Encryption** (`crypto`): our device's keys are made when the account first listens. What is
 //! said in an encrypted room goes out as `m.room.encrypted` or not at all; a reaction would stand
-//! there for everybody to read, so none is put.
+//! there for everybody to read, so none is put. With a recovery key, keys go to the homeserver's
+//! backup, and what we lack is asked for there (`backup`).
 
 mod address;
 mod api;
+mod backup;
 mod crypto;
 #[cfg(fuzzing)]
 pub mod fuzzing;
@@ -132,6 +135,8 @@ pub struct Settings {
     pub user: Option<String>,
     /// Its access token.
     pub token: SecretString,
+    /// What opens the homeserver's backup of the account's keys; without it there is none.
+    pub recovery_key: Option<SecretString>,
 }
 
 /// One account on a homeserver.
@@ -140,6 +145,7 @@ pub struct Matrix {
     account: AccountId,
     user: Option<Box<str>>,
     server: Homeserver,
+    recovery_key: Option<SecretString>,
     world: World,
     known: Mutex<RoomCache>,
     /// Names of transactions that need no repeating.
@@ -155,7 +161,7 @@ impl Matrix {
         transport: Transport,
         world: &World,
     ) -> Result<Self, ConnectFault> {
-        let Settings { account, homeserver, user, token } = settings;
+        let Settings { account, homeserver, user, token, recovery_key } = settings;
         let platform = Platform::new("matrix")
             .map_err(|error: IdError| ConnectFault::Refused(error.to_string().into()))?;
         let transactions = world.random.stream(&["matrix", account.as_str()]);
@@ -164,6 +170,7 @@ impl Matrix {
             account,
             user: user.map(Into::into),
             server: Homeserver::new(&homeserver, token, transport)?,
+            recovery_key,
             world: world.clone(),
             known: Mutex::default(),
             transactions: Mutex::new(transactions),
@@ -297,7 +304,8 @@ impl Adapter for Matrix {
             }
             Err(trouble) => return Err(trouble.into_fault()),
         }
-        let about = self.tell_of_device(&us, &mut missing).await?;
+        let mut about = self.tell_of_device(&us, &mut missing).await?;
+        self.tell_of_backup(&us, &mut about, &mut missing).await;
         Ok(BotIdentity { id: us.id, name: us.name, missing, about })
     }
 

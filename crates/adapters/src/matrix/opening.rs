@@ -305,6 +305,7 @@ impl Listener<'_> {
         waited: &[Waited],
     ) -> Result<(), ConnectFault> {
         crypto.wait_no_longer(waited).await.map_err(Snag::into_fault)?;
+        crypto.look_what_waits();
         crypto.settle_in_turn(&self.matrix.server).await.map_err(Snag::into_fault)?;
         let now = self.matrix.world.clock.now();
         for room in crypto.rooms_to_tell(now, KEY_LATE) {

@@ -26,6 +26,12 @@ pub static ACCOUNT: Object = Object {
         Field::new("homeserver", Text(&rules::URL), "Matrix: the server."),
         Field::new("user", Text(&rules::LINE), "Matrix and others: the bot's own name."),
         Field::new(
+            "recovery_key",
+            Text(&rules::LINE),
+            "Matrix: `${secret:NAME}`, the recovery key under which keys of encrypted rooms are in the server's backup.",
+        )
+        .default("no backup"),
+        Field::new(
             "secret",
             Text(&rules::LINE),
             "What requests to `/hooks/<platform>/<name>` are checked with.",
@@ -215,7 +221,7 @@ pub static CONNECTED: &[AccountKeys] = &[
     AccountKeys {
         platform: "matrix",
         required: &["homeserver", "token"],
-        optional: &["user"],
+        optional: &["user", "recovery_key"],
         usual: &[],
         identity: &["token"],
     },

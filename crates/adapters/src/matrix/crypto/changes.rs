@@ -94,5 +94,9 @@ pub(super) async fn put_room_key(batch: &mut Batch<'_>, key: &InboundGroupSessio
     let (room, session) = (key.room_id().as_str(), key.session_id());
     let theirs = key.sender_key().to_base64();
     batch.put(&["of", &theirs, session], &(room, session))?;
+    // What is in the backup may be a lesser part of it.
+    if !key.backed_up() {
+        batch.drop(&["backed-up", room, session]);
+    }
     batch.put(&["room-key", room, session], &key.pickle().await)
 }

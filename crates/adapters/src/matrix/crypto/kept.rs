@@ -48,14 +48,34 @@ impl Kept {
 
     /// The name of something, part by part: no two ways to part it make the same name.
     fn name(&self, parts: &[&str]) -> String {
-        let parts: Vec<String> = parts.iter().map(|part| segment(part)).collect();
-        format!("{}{}", self.root, parts.join("/"))
+        format!("{}{}", self.root, joined(parts))
     }
 
     /// What has this name.
     pub(super) async fn get<T: DeserializeOwned>(&self, parts: &[&str]) -> Result<Option<T>> {
         let kept = self.open()?.get(&self.name(parts)).await.map_err(backend)?;
         kept.map(|bytes| serde_json::from_slice(&bytes).map_err(Into::into)).transpose()
+    }
+
+    /// What stands below this name under another that [`names`](Self::names) gave.
+    pub(super) async fn below<T: DeserializeOwned>(
+        &self,
+        parts: &[&str],
+        name: &str,
+    ) -> Result<Option<T>> {
+        let name = format!("{}/{name}", self.name(parts));
+        let kept = self.open()?.get(&name).await.map_err(backend)?;
+        kept.map(|bytes| serde_json::from_slice(&bytes).map_err(Into::into)).transpose()
+    }
+
+    /// The names of what stands below this one, with what is kept there.
+    pub(super) async fn names<T: DeserializeOwned>(
+        &self,
+        parts: &[&str],
+    ) -> Result<Vec<(Box<str>, T)>> {
+        let len = self.name(parts).len() + "/".len();
+        let named = self.named(parts).await?.into_iter();
+        Ok(named.map(|(name, it)| (name.get(len..).unwrap_or_default().into(), it)).collect())
     }
 
     /// Whether anything has this name.
@@ -131,6 +151,12 @@ impl Batch<'_> {
         let written = self.kept.open()?.write(self.changes).await;
         written.map_err(backend).inspect_err(|_| self.kept.close())
     }
+}
+
+/// A name in parts, as it stands below others.
+pub(super) fn joined(parts: &[&str]) -> String {
+    let parts: Vec<String> = parts.iter().map(|part| segment(part)).collect();
+    parts.join("/")
 }
 
 fn backend(error: NotTaken) -> CryptoStoreError {

@@ -12,6 +12,7 @@
 //! **Trust.** Whoever the homeserver says a device belongs to is taken at its word, as in rooms
 //! without encryption; that an event is by another than who made its key is noticed.
 
+mod backup;
 mod bootstrap;
 mod changes;
 mod files;
@@ -23,6 +24,7 @@ mod snag;
 mod store;
 mod waiting;
 
+pub(super) use backup::{Found, Standing, Step, find};
 pub(super) use bootstrap::Signed;
 pub(super) use files::{SEALED, decrypt, encrypt};
 pub(super) use reading::Opened;
@@ -31,6 +33,7 @@ pub(super) use snag::Snag;
 use super::api::Homeserver;
 use super::wire::Sync;
 use crate::bounded::Bounded;
+use backup::{Backup, Unsaved};
 use insula_channel::Keep;
 use insula_world::Timestamp;
 use kept::Kept;
@@ -43,6 +46,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use store::KeyStore;
+use tokio::sync::Notify;
 use waiting::Waiting;
 
 /// Rooms whose members are remembered, for whom a message is to be encrypted.
@@ -63,6 +67,10 @@ pub(super) struct Crypto {
     /// Whether all that was taken so far need not be recognised any more.
     is_taken: AtomicBool,
     state: Mutex<State>,
+    /// What the backup lacks, as the store sees it.
+    unsaved: Arc<Unsaved>,
+    /// Told when something waits for a key.
+    waits: Notify,
 }
 
 /// What is remembered of what is kept.
@@ -72,6 +80,7 @@ struct State {
     read: Bounded<(Box<str>, u32), Box<str>>,
     /// What the server said last that it has left of our keys.
     stock: Option<Stock>,
+    backup: Backup,
 }
 
 /// How many keys a server has left, and of which kinds the last was not used.
@@ -85,7 +94,9 @@ impl Crypto {
         let device_id: &DeviceId = device.into();
         let kept = Arc::new(Kept::new(keep, user, device));
         forget_own_keys(&kept).await?;
-        let store = KeyStore::new(kept.clone(), user_id.clone(), device_id.to_owned());
+        let unsaved = Arc::new(Unsaved::default());
+        let ours = (user_id.clone(), device_id.to_owned());
+        let store = KeyStore::new(kept.clone(), ours, unsaved.clone());
         let machine = OlmMachine::with_store(&user_id, device_id, store, None).await?;
         let waiting = Waiting::read(&kept).await?;
         let state = State {
@@ -93,6 +104,7 @@ impl Crypto {
             waiting,
             read: Bounded::new(READ_MAX),
             stock: None,
+            backup: Backup::default(),
         };
         Ok(Self {
             machine,
@@ -100,6 +112,8 @@ impl Crypto {
             handing_out: tokio::sync::Mutex::default(),
             is_taken: AtomicBool::new(false),
             state: Mutex::new(state),
+            unsaved,
+            waits: Notify::new(),
         })
     }
 
@@ -168,7 +182,7 @@ impl Crypto {
 
     /// Rooms in which something could not be read for so long, and nobody was told.
     pub(super) fn rooms_to_tell(&self, now: Timestamp, late: Duration) -> Vec<Box<str>> {
-        self.state().waiting.rooms_to_tell(now, late)
+        self.state().rooms_to_tell(now, late)
     }
 
     /// Notes that a room was told.

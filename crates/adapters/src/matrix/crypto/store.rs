@@ -5,12 +5,14 @@
 //! | `account`, `identity` | our device's keys, our cross-signing keys |
 //! | `olm/<their key>/<session>` | sessions with other devices |
 //! | `room-key/<room>/<session>` | keys that were given to us; `of/<their key>/<session>` names them |
+//! | `backed-up/<room>/<session>` | in which version of the server's backup such a key is |
 //! | `own-key/<room>` | the key we write with |
 //! | `device/<user>/<device>`, `person/<user>`, `tracked/<user>` | what we know of others |
 //! | `seen/<their key>/<hash>` | messages between devices that were taken |
 //! | the rest | as the methods say |
 
-use super::kept::Kept;
+use super::backup::Unsaved;
+use super::kept::{Kept, joined};
 use async_trait::async_trait;
 use matrix_sdk_common::cross_process_lock::{
     CrossProcessLockGeneration, FIRST_CROSS_PROCESS_LOCK_GENERATION,
@@ -29,7 +31,8 @@ use matrix_sdk_crypto::{
 };
 use ruma::events::secret::request::SecretName;
 use ruma::{DeviceId, OwnedDeviceId, OwnedUserId, RoomId, TransactionId, UserId};
-use std::collections::HashMap;
+use serde::de::IgnoredAny;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
@@ -41,11 +44,16 @@ pub(super) struct KeyStore {
     pub(super) kept: Arc<Kept>,
     user: OwnedUserId,
     device: OwnedDeviceId,
+    unsaved: Arc<Unsaved>,
 }
 
 impl KeyStore {
-    pub(super) fn new(kept: Arc<Kept>, user: OwnedUserId, device: OwnedDeviceId) -> Self {
-        Self { kept, user, device }
+    pub(super) fn new(
+        kept: Arc<Kept>,
+        (user, device): (OwnedUserId, OwnedDeviceId),
+        unsaved: Arc<Unsaved>,
+    ) -> Self {
+        Self { kept, user, device, unsaved }
     }
 
     async fn room_keys(&self, parts: &[&str]) -> Result<Vec<InboundGroupSession>> {
@@ -53,10 +61,21 @@ impl KeyStore {
         pickles.into_iter().map(|it| Ok(InboundGroupSession::from_pickle(it)?)).collect()
     }
 
-    /// Which backup each key is in, where it is in one.
-    async fn is_backed_up(&self, key: &InboundGroupSession, version: &str) -> Result<bool> {
-        let parts = ["backed-up", key.room_id().as_str(), key.session_id()];
-        Ok(self.kept.get::<String>(&parts).await?.as_deref() == Some(version))
+    /// Finds out which keys are not in this version of the backup.
+    async fn find_unsaved(&self, version: &str) -> Result<()> {
+        let saved: Vec<(Box<str>, String)> = self.kept.names(&["backed-up"]).await?;
+        let saved = saved.into_iter().filter(|(_, it)| it == version).map(|(name, _)| name);
+        let saved: HashSet<Box<str>> = saved.collect();
+        let all: Vec<(Box<str>, IgnoredAny)> = self.kept.names(&["room-key"]).await?;
+        self.unsaved.found(all.into_iter().map(|(name, _)| name).filter(|it| !saved.contains(it)));
+        Ok(())
+    }
+
+    /// Notes keys that were kept.
+    fn note(&self, keys: impl Iterator<Item = (Box<str>, bool)>) {
+        for (name, is_saved) in keys {
+            if is_saved { self.unsaved.done(&name) } else { self.unsaved.came(name) }
+        }
     }
 
     async fn asked(&self) -> Result<Vec<GossipRequest>> {
@@ -83,9 +102,17 @@ impl CryptoStore for KeyStore {
     }
 
     async fn save_changes(&self, changes: Changes) -> Result<()> {
+        let keys = changes.inbound_group_sessions.iter();
+        let keys: Vec<_> = keys.map(|key| (name_of(key), key.backed_up())).collect();
+        let _turn = match keys.is_empty() {
+            true => None,
+            false => Some(self.unsaved.writing.lock().await),
+        };
         let mut batch = self.kept.batch();
         super::changes::put(&mut batch, changes).await?;
-        batch.write().await
+        batch.write().await?;
+        self.note(keys.into_iter());
+        Ok(())
     }
 
     async fn save_pending_changes(&self, changes: PendingChanges) -> Result<()> {
@@ -100,15 +127,19 @@ impl CryptoStore for KeyStore {
         sessions: Vec<InboundGroupSession>,
         backed_up_to_version: Option<&str>,
     ) -> Result<()> {
+        let _turn = self.unsaved.writing.lock().await;
         let mut batch = self.kept.batch();
-        for session in sessions {
+        for session in &sessions {
+            super::changes::put_room_key(&mut batch, session).await?;
             if let Some(version) = backed_up_to_version {
                 let parts = ["backed-up", session.room_id().as_str(), session.session_id()];
                 batch.put(&parts, version)?;
             }
-            super::changes::put_room_key(&mut batch, &session).await?;
         }
-        batch.write().await
+        batch.write().await?;
+        let is_saved = backed_up_to_version.is_some();
+        self.note(sessions.iter().map(|key| (name_of(key), is_saved)));
+        Ok(())
     }
 
     async fn get_sessions(&self, sender_key: &str) -> Result<Option<Vec<Session>>> {
@@ -198,10 +229,15 @@ impl CryptoStore for KeyStore {
         backup_version: &str,
         limit: usize,
     ) -> Result<Vec<InboundGroupSession>> {
+        if self.unsaved.begins(backup_version) {
+            let found = self.find_unsaved(backup_version).await;
+            found.inspect_err(|_| self.unsaved.forget())?;
+        }
         let mut left = vec![];
-        for key in self.get_inbound_group_sessions().await? {
-            if left.len() < limit && !self.is_backed_up(&key, backup_version).await? {
-                left.push(key);
+        for name in self.unsaved.some(limit) {
+            match self.kept.below(&["room-key"], &name).await? {
+                Some(pickle) => left.push(InboundGroupSession::from_pickle(pickle)?),
+                None => self.unsaved.done(&name),
             }
         }
         Ok(left)
@@ -212,6 +248,8 @@ impl CryptoStore for KeyStore {
         backup_version: &str,
         room_and_session_ids: &[(&RoomId, &str)],
     ) -> Result<()> {
+        // What came in between must not be put back to what it was.
+        let _turn = self.unsaved.writing.lock().await;
         let mut batch = self.kept.batch();
         for (room, session) in room_and_session_ids {
             let Some(key) = self.get_inbound_group_session(room, session).await? else { continue };
@@ -219,7 +257,11 @@ impl CryptoStore for KeyStore {
             super::changes::put_room_key(&mut batch, &key).await?;
             batch.put(&["backed-up", room.as_str(), session], backup_version)?;
         }
-        batch.write().await
+        batch.write().await?;
+        for (room, session) in room_and_session_ids {
+            self.unsaved.done(&joined(&[room.as_str(), session]));
+        }
+        Ok(())
     }
 
     /// Nothing to do: which backup a key is in is kept with it.
@@ -397,4 +439,9 @@ impl CryptoStore for KeyStore {
     async fn get_size(&self) -> Result<Option<usize>> {
         Ok(None)
     }
+}
+
+/// Under which name a key of a room is kept, below those of all of them.
+fn name_of(key: &InboundGroupSession) -> Box<str> {
+    joined(&[key.room_id().as_str(), key.session_id()]).into()
 }

@@ -50,6 +50,11 @@ impl Waiting {
         Ok(waiting)
     }
 
+    /// The keys that are waited for, each with its room.
+    pub(super) fn keys(&self) -> impl Iterator<Item = (Box<str>, Box<str>)> {
+        self.order.iter().map(|[room, key, _]| (room.clone(), key.clone()))
+    }
+
     pub(super) fn rooms_to_tell(&self, now: Timestamp, late: Duration) -> Vec<Box<str>> {
         let late_ms = i64::try_from(late.as_millis()).unwrap_or(i64::MAX);
         let is_long = |since: &i64| now.as_millis().saturating_sub(*since) >= late_ms;
@@ -126,8 +131,7 @@ impl Crypto {
 
     /// The keys that are waited for, each with its room.
     pub(in crate::matrix) fn keys_waited_for(&self) -> BTreeSet<(Box<str>, Box<str>)> {
-        let state = self.state();
-        state.waiting.order.iter().map(|[room, key, _]| (room.clone(), key.clone())).collect()
+        self.state().waiting.keys().collect()
     }
 
     /// Events wait no longer: they were handed on, or can't be read.

@@ -56,6 +56,7 @@ impl Harness for Bench {
             homeserver: self.url.clone(),
             user: Some(self.bot.id.clone()),
             token: self.bot.token.clone().into(),
+            recovery_key: None,
         };
         Arc::new(Matrix::new(settings, self.transport.clone(), &self.world).unwrap())
     }

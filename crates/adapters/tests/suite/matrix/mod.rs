@@ -7,6 +7,7 @@
     reason = "tests touch files, sockets and processes, and fail by panicking"
 )]
 
+mod backup;
 mod encrypted;
 mod fuzz;
 mod homeserver;

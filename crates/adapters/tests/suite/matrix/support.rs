@@ -33,6 +33,15 @@ pub fn adapter(url: &str, user: Option<&str>, token: &str) -> Matrix {
 
 /// The same with another clock than the machine's.
 pub fn adapter_in(clock: &World, url: &str, user: Option<&str>, token: &str) -> Matrix {
+    adapter_backed_up(clock, (url, user, token), None)
+}
+
+/// The same with a recovery key.
+pub fn adapter_backed_up(
+    clock: &World,
+    (url, user, token): (&str, Option<&str>, &str),
+    recovery_key: Option<&str>,
+) -> Matrix {
     let world = World::real().unwrap();
     let transport = Transport::new(&world, &[]).unwrap();
     let settings = Settings {
@@ -40,6 +49,7 @@ pub fn adapter_in(clock: &World, url: &str, user: Option<&str>, token: &str) -> 
         homeserver: url.to_owned(),
         user: user.map(str::to_owned),
         token: token.to_owned().into(),
+        recovery_key: recovery_key.map(Into::into),
     };
     Matrix::new(settings, transport, clock).unwrap()
 }

@@ -262,6 +262,7 @@ async fn a_token_of_somebody_else_and_an_address_that_is_none_are_refused() {
             homeserver: homeserver.into(),
             user: None,
             token: String::from("t").into(),
+            recovery_key: None,
         };
         let made = Matrix::new(settings, transport.clone(), &world);
         assert!(matches!(made.err(), Some(ConnectFault::Refused(_))), "{homeserver}");
