@@ -18,6 +18,10 @@ const RETRY_AFTER: Duration = Duration::from_secs(5);
 /// The longest that is waited, whatever the server says.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(1800);
 
+/// How long the operator waits for what there is to say of the backup. An account that is asked who
+/// it is must not fail for it.
+const LOOK_MAX: Duration = Duration::from_secs(8);
+
 /// What goes on at its own pace: none waits for another's failures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Lane {
@@ -69,6 +73,9 @@ impl Listener<'_> {
                 Ok(step) => step,
             };
             failures = 0;
+            if lane == Lane::Saving {
+                crypto.set_backup_trouble(None);
+            }
             match (lane, step) {
                 (Lane::Opening, _) | (_, Step::Lost) => return Ok(()),
                 (_, Step::Did) => self.matrix.world.clock.sleep(PAUSE).await,
@@ -113,9 +120,11 @@ impl Listener<'_> {
     async fn fail(&self, crypto: &Crypto, lane: Lane, trouble: &Trouble, failures: u32) {
         let account = &self.matrix.account;
         tracing::warn!(%account, ?lane, ?trouble, failures, "the backup of keys is tried again later");
-        if lane == Lane::Opening {
-            let why = Some(words_of(trouble).into());
-            crypto.set_backup_standing(Standing::Sought { why });
+        let why = Some(words_of(trouble).into());
+        match lane {
+            Lane::Opening => crypto.set_backup_standing(Standing::Sought { why }),
+            Lane::Saving => crypto.set_backup_trouble(why),
+            Lane::Asking => {}
         }
         self.matrix.world.clock.sleep(pause_after(trouble, failures)).await;
     }
@@ -173,16 +182,25 @@ impl Matrix {
                     missing.push(format!("keys are not backed up yet: {why}"));
                 }
                 Standing::Used(backup) => {
-                    let (version, left) = (&backup.version, crypto.unsaved_count());
+                    let (version, (left, trouble)) = (&backup.version, crypto.unsaved());
                     about.push(format!(
                         "keys are in the homeserver's backup, version {version}; {left} are yet to go there"
                     ));
+                    missing
+                        .extend(trouble.map(|why| format!("keys can't be backed up now: {why}")));
                 }
                 Standing::Refused { why } => missing.push(format!("keys are not backed up: {why}")),
             }
             return;
         }
-        match find(&self.server, &us.id, recovery_key).await {
+        let found = tokio::select! {
+            found = find(&self.server, &us.id, recovery_key) => found,
+            () = self.world.clock.sleep(LOOK_MAX) => {
+                missing.push("the homeserver's backup of keys does not answer".to_owned());
+                return;
+            }
+        };
+        match found {
             Ok(Found::Ours(backup)) => {
                 let count = backup.count.map(|count| format!(" with {count} keys"));
                 about.push(format!(

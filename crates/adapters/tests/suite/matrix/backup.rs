@@ -11,7 +11,7 @@
 use crate::matrix::homeserver::join;
 use crate::matrix::keys::{Cryptic, MemoryKeep};
 use crate::matrix::support::*;
-use crate::matrix::trouble::{US, ok};
+use crate::matrix::trouble::{US, message, ok, ordinary};
 use insula_adapters::matrix::Matrix;
 use insula_channel::{Adapter as _, Outbound as _};
 use insula_testkit::synapse::{Person, Synapse};
@@ -333,6 +333,51 @@ async fn a_key_that_the_backup_does_not_have_either_is_told_once() {
     place.listening.stop().await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_backup_that_never_answers_holds_nothing_up() {
+    let (clock, time) = insula_testkit::world(7);
+    let key = BackupDecryptionKey::new();
+    let recovery_key = key.to_base58();
+    let script = move |seen: &Seen, _: usize| {
+        if seen.line.contains("/room_keys/") {
+            return vec![Step::Hang];
+        }
+        if let Some(value) = encrypting(seen, &key).or_else(|| ordinary(seen)) {
+            return ok(&value);
+        }
+        if seen.line.contains("since=s1") {
+            let events = [message("$1", "hello")];
+            let join = json!({ "!r:x": { "timeline": { "events": events } } });
+            return ok(&json!({ "next_batch": "s2", "rooms": { "join": join } }));
+        }
+        if seen.line.contains("/sync") {
+            return vec![Step::Hang];
+        }
+        vec![answer(404, &[], r#"{"errcode":"M_NOT_FOUND","error":"no"}"#)]
+    };
+    let server = Upstream::start(&World::real().unwrap(), script).await.unwrap();
+    let url = server.url("");
+    let make = || adapter_backed_up(&clock, (&*url, Some(US), "t"), Some(&recovery_key));
+    let matrix = Arc::new(make());
+    let kept = RecordingInbox::with(&Arc::default());
+    kept.put_cursor("s1");
+    let listening = Listening::start(&matrix, &kept);
+    assert_eq!(&*said(&kept.event("$1").await).words.all(), "hello");
+    let us = matrix.identify().await.unwrap();
+    assert!(us.about[1].contains("is being looked for"), "{us:?}");
+    // Whoever asks from outside is told after a while.
+    let other = tokio::spawn({
+        let other = make();
+        async move { other.identify().await.unwrap() }
+    });
+    while !other.is_finished() {
+        time.clock.advance(Duration::from_secs(1)).await;
+    }
+    let us = other.await.unwrap();
+    assert!(us.missing[0].contains("does not answer"), "{us:?}");
+    listening.stop().await;
+}
+
 /// An event under a key that nobody has.
 fn unreadable(number: u32) -> Value {
     let mut session = GroupSession::new(SessionConfig::version_1());
@@ -364,6 +409,7 @@ fn encrypting(seen: &Seen, key: &BackupDecryptionKey) -> Option<Value> {
         info["version"] = "7".into();
         info
     } else if fits("/account_data/") || fits("/device_signing/") || fits("/signatures/") {
+        // No secret storage, and no password asked for.
         json!({})
     } else {
         return None;

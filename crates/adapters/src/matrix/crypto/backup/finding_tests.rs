@@ -1,3 +1,5 @@
+//! What is done about a backup, by what the recovery key opens.
+
 use super::*;
 
 fn current_of(key: &BackupDecryptionKey) -> Option<Current> {

@@ -65,6 +65,8 @@ pub(in crate::matrix) enum Step {
 /// What is remembered of the backup while we listen.
 pub(super) struct Backup {
     pub(super) standing: Standing,
+    /// Why keys did not go there the last time, if they did not.
+    trouble: Option<Box<str>>,
     /// Keys that were asked for: how often that failed, or that there is an answer.
     asked: Bounded<(Box<str>, Box<str>), asking::Asked>,
     /// The room whose key was asked for last: the next is another's, where others wait.
@@ -75,6 +77,7 @@ impl Default for Backup {
     fn default() -> Self {
         Self {
             standing: Standing::Unused,
+            trouble: None,
             asked: Bounded::new(ASKED_MAX),
             last_room: Box::default(),
         }
@@ -90,9 +93,14 @@ impl Crypto {
         self.state().backup.standing = standing;
     }
 
-    /// How many keys are known not to be in the backup.
-    pub(in crate::matrix) fn unsaved_count(&self) -> usize {
-        self.unsaved.count()
+    /// How many keys are known not to be in the backup, and what is in the way, if anything is.
+    pub(in crate::matrix) fn unsaved(&self) -> (usize, Option<Box<str>>) {
+        (self.unsaved.count(), self.state().backup.trouble.clone())
+    }
+
+    /// Notes what keeps keys from going to the backup.
+    pub(in crate::matrix) fn set_backup_trouble(&self, why: Option<Box<str>>) {
+        self.state().backup.trouble = why;
     }
 
     /// Returns when there may be keys that are not in the backup.
