@@ -53,6 +53,8 @@ impl Listener<'_> {
                 lost = self.go_on(us, &crypto, Lane::Saving) => lost?,
                 asked = self.go_on(us, &crypto, Lane::Asking) => asked?,
             }
+            // A key may have come whose messages were not handed on yet.
+            self.read_what_waited(us).await?;
             losses += 1;
             self.matrix.world.clock.sleep(pause_after_all(losses)).await;
         }
