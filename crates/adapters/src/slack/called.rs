@@ -5,6 +5,7 @@
 //! seconds comes again, three times within five minutes; the ledger of events knows it then.
 
 use super::failure::Failure;
+use super::gap::next;
 use super::handling::Told;
 use super::types::Callback;
 use super::{Mode, Slack};
@@ -31,13 +32,23 @@ impl Slack {
         inbox: &dyn Inbox,
         stop: &CancellationToken,
     ) -> Result<(), ConnectFault> {
+        self.take_up(inbox).await?;
+        self.learn_us(stop).await.map_err(Failure::into_fault)?;
+        inbox.alive();
+        let reach = self.listened().reach(self.clock.elapsed());
+        let mut missing = self.catch_up(reach, inbox).await;
+        let mut check_at = self.clock.elapsed() + CHECKED_EVERY;
         loop {
-            self.learn_us(stop).await.map_err(Failure::into_fault)?;
-            inbox.alive();
+            let wait = check_at.saturating_sub(self.clock.elapsed());
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return Ok(()),
-                () = self.clock.sleep(CHECKED_EVERY) => {}
+                found = next(&mut missing) => self.take_missed(found, &mut missing, inbox).await?,
+                () = self.clock.sleep(wait) => {
+                    self.learn_us(stop).await.map_err(Failure::into_fault)?;
+                    inbox.alive();
+                    check_at = self.clock.elapsed() + CHECKED_EVERY;
+                }
             }
         }
     }
@@ -63,11 +74,12 @@ impl Slack {
         if self.known().us.is_none() {
             return WebAnswer::later();
         }
+        self.listened().heard(self.clock.elapsed());
         let envelopes = self.envelopes(told, &payload).await;
-        if !envelopes.is_empty() && inbox.take(envelopes, None).await.is_err() {
-            return WebAnswer::later();
+        match self.hand_over_new(envelopes, inbox).await {
+            Ok(()) => WebAnswer::empty(200),
+            Err(_) => WebAnswer::later(),
         }
-        WebAnswer::empty(200)
     }
 
     fn is_signed(&self, secret: &[u8], request: &WebRequest) -> bool {

@@ -91,6 +91,14 @@ impl Failure {
         matches!(self, Self::Told { error, .. } if errors.contains(&error.as_str()))
     }
 
+    /// The scope that is missing, if it is that.
+    pub(super) fn missing_scope(&self) -> Option<&str> {
+        match self {
+            Self::Told { error, needed, .. } if error == "missing_scope" => Some(needed),
+            _ => None,
+        }
+    }
+
     /// Whether Slack understood, and said no for good.
     pub(super) fn is_no(&self) -> bool {
         matches!(self, Self::Told { .. }) && self.class() == Class::Never

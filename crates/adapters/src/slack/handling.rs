@@ -4,6 +4,7 @@
 use super::Slack;
 use super::api::Patience;
 use super::known::{Note, Us};
+use super::listened::Thread;
 use super::reading::{Reader, Scene, Telling, is_by_program, is_ours, is_said, short};
 use super::text::named;
 use super::types::{Callback, Commanded, Entry, Person, is_id, is_ts};
@@ -111,7 +112,7 @@ impl Slack {
         }
     }
 
-    async fn said(
+    pub(super) async fn said(
         &self,
         us: &Us,
         (team, channel): (&str, &str),
@@ -283,6 +284,11 @@ impl Slack {
 
     pub(super) fn keep_note(&self, channel: &str, entry: &Entry) -> Note {
         let thread = entry.thread().map(Into::into);
+        let is_our_user = self.known().us.as_ref().is_some_and(|us| *us.user == *entry.user);
+        if let Some(root) = entry.thread().filter(|_| is_our_user) {
+            let (chat, root) = (channel.to_owned(), root.to_owned());
+            self.listened().spoke_in(Thread { chat, root });
+        }
         let note = Note { user: entry.user.as_str().into(), thread };
         self.known().notes.insert((channel.into(), entry.ts.as_str().into()), note.clone());
         note

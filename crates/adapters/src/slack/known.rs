@@ -2,7 +2,7 @@
 
 use super::types::Person;
 use crate::bounded::Bounded;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
 /// People whose names we remember. Others are asked for again.
@@ -69,6 +69,10 @@ pub(super) struct Known {
     pub commands: HashSet<Box<str>>,
     /// An address of a socket that was asked for and not used yet, and when.
     pub ticket: Option<(Duration, String)>,
+    /// What our token may, if Slack told.
+    pub scopes: Option<String>,
+    /// Scopes without which something that was said is not read.
+    pub unread_for: BTreeSet<String>,
     /// Whether it was said that events of other workspaces are left out.
     pub told_of_strangers: bool,
 }
@@ -84,6 +88,8 @@ impl Default for Known {
             lacks_streams: false,
             commands: HashSet::new(),
             ticket: None,
+            scopes: None,
+            unread_for: BTreeSet::new(),
             told_of_strangers: false,
         }
     }

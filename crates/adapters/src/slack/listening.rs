@@ -7,11 +7,15 @@
 //! was said for a while is replaced as well: the hello of the next is Slack's own word. One that
 //! carries nothing any more, though it is open, has ended with that.
 //!
-//! What is not acknowledged comes again, by whatever socket there is then.
+//! What is not acknowledged comes again, by whatever socket there is then, for some minutes. What was
+//! said while there was no socket longer than that is read (`gap.rs`), and a little of it where one
+//! was silent: it may have been deaf.
 
 use super::Slack;
 use super::failure::Failure;
+use super::gap::{self, Missing};
 use super::handling::Told;
+use super::listened::Reach;
 use super::types::Frame;
 use insula_channel::{ConnectFault, Inbox};
 use insula_wire::{Heard, Refusal, Socket, SocketFault};
@@ -53,6 +57,20 @@ struct Session<'a> {
     opening: Option<Opening<'a>>,
     /// When the newest is replaced.
     renew_at: Duration,
+    /// Why something may be missing when the next hello comes.
+    missed: Missed,
+    /// What is read of what is missing.
+    missing: Option<Missing<'a>>,
+}
+
+/// Whether something may not have been heard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Missed {
+    Nothing,
+    /// A socket was silent, which may be all there was.
+    Perhaps,
+    /// There was no socket.
+    All,
 }
 
 impl Slack {
@@ -62,9 +80,12 @@ impl Slack {
         stop: &CancellationToken,
     ) -> Result<(), ConnectFault> {
         self.learn_us(stop).await.map_err(Failure::into_fault)?;
+        self.take_up(inbox).await?;
         let renew_at = self.clock.elapsed() + QUIET;
         let opening: Option<Opening<'_>> = Some(Box::pin(self.open(stop)));
-        let mut session = Session { us: self, inbox, stop, lines: vec![], opening, renew_at };
+        let (lines, missed, missing) = (vec![], Missed::All, None);
+        let mut session =
+            Session { us: self, inbox, stop, lines, opening, renew_at, missed, missing };
         let ended = session.attend().await;
         // What failed is dropped: a goodbye would wait for an answer that may never come.
         if ended.is_ok() {
@@ -120,6 +141,7 @@ impl Session<'_> {
                     Ok(_) => {}
                     Err(fault) => {
                         drop(self.lines.remove(at));
+                        self.look_for_any();
                         if self.lines.is_empty() && self.opening.is_none() {
                             return Err(broken(&fault.to_string()));
                         }
@@ -131,11 +153,41 @@ impl Session<'_> {
                     self.opening = None;
                     self.opened(opened)?;
                 }
+                found = gap::next(&mut self.missing) => {
+                    self.us.take_missed(found, &mut self.missing, self.inbox).await?;
+                }
                 () = clock.sleep(due.unwrap_or(now).saturating_sub(now)), if due.is_some() => {
                     self.look().await?;
                 }
             }
         }
+    }
+
+    /// Where no socket is heard any more, something is missing from now on.
+    fn look_for_any(&mut self) {
+        if !self.lines.iter().any(|line| line.is_greeted) {
+            self.missed = Missed::All;
+        }
+    }
+
+    /// A socket is heard: what is missing is read.
+    async fn greeted(&mut self, at: usize, now: Duration) {
+        self.inbox.alive();
+        if let Some(line) = self.lines.get_mut(at) {
+            (line.is_greeted, line.until) = (true, None);
+        }
+        for old in self.lines.iter_mut().take(at) {
+            old.until = Some(now + LINGER);
+        }
+        let missed = std::mem::replace(&mut self.missed, Missed::Nothing);
+        let reach = match missed {
+            Missed::All => self.us.listened().reach(now),
+            // What could not be read the last time is tried again.
+            _ if self.missing.is_none() && self.us.listened().is_behind() => Reach::Whole,
+            Missed::Perhaps if self.missing.is_none() => Reach::Lately,
+            _ => return,
+        };
+        self.missing = self.us.catch_up(reach, self.inbox).await;
     }
 
     /// Begins to open another socket, if that is not under way.
@@ -171,6 +223,7 @@ impl Session<'_> {
             let at = self.lines.iter().position(is_over);
             let Some(at) = at else { break };
             let line = self.lines.remove(at);
+            self.look_for_any();
             if line.is_greeted {
                 line.socket.close(1000, "").await;
             } else if self.lines.is_empty() {
@@ -180,6 +233,9 @@ impl Session<'_> {
             }
         }
         if self.renew_at <= now {
+            if self.missed == Missed::Nothing {
+                self.missed = Missed::Perhaps;
+            }
             self.renew();
         }
         Ok(())
@@ -195,13 +251,8 @@ impl Session<'_> {
         };
         let told = match frame.kind.as_str() {
             "hello" => {
-                self.inbox.alive();
-                if let Some(line) = self.lines.get_mut(at) {
-                    (line.is_greeted, line.until) = (true, None);
-                }
-                for old in self.lines.iter_mut().take(at) {
-                    old.until = Some(now + LINGER);
-                }
+                self.greeted(at, now).await;
+                self.us.listened().heard(now);
                 return Ok(());
             }
             "disconnect" if frame.reason == "link_disabled" => {
@@ -225,15 +276,14 @@ impl Session<'_> {
             return Ok(());
         }
         self.inbox.alive();
+        self.us.listened().heard(now);
         if at + 1 == self.lines.len() {
             self.renew_at = self.renew_at.max(now + QUIET);
         }
         if let Some(told) = told {
             let envelopes = self.us.envelopes(told, &frame.payload).await;
-            if !envelopes.is_empty() {
-                let taken = self.inbox.take(envelopes, None).await;
-                taken.map_err(|error| broken(&error.to_string()))?;
-            }
+            let taken = self.us.hand_over_new(envelopes, self.inbox).await;
+            taken.map_err(|error| broken(&error.to_string()))?;
         }
         let answer = json!({ "envelope_id": frame.envelope_id }).to_string();
         let Some(line) = self.lines.get_mut(at) else { return Ok(()) };

@@ -10,6 +10,7 @@
 //! | who we are, and what we may | `auth.test`, its header `x-oauth-scopes` |
 //! | a socket | `apps.connections.open`, with the app's token (`xapp-`) |
 //! | people, channels, older messages | `users.info`, `users.conversations`, `conversations.replies` |
+//! | what was said while nothing was heard | `conversations.history`, `conversations.replies` |
 //! | say, change | `chat.postMessage`, `chat.update` |
 //! | show what is being written | `chat.startStream`, `chat.appendStream`, `chat.stopStream` |
 //! | a sign | `reactions.add`, `reactions.remove`; in an assistant's thread `assistant.threads.setStatus` |
@@ -38,8 +39,10 @@ mod called;
 mod failure;
 #[cfg(fuzzing)]
 pub mod fuzzing;
+mod gap;
 mod handling;
 mod known;
+mod listened;
 mod listening;
 mod reading;
 mod sending;
@@ -65,6 +68,7 @@ use insula_domain::{AccountId, ChatType, Platform};
 use insula_wire::Transport;
 use insula_world::Clock;
 use known::{Known, Us};
+use listened::Listened;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -91,12 +95,12 @@ const FEATURES: Features = Features {
 pub static DECLARED: Declared = Declared {
     platform: "slack",
     name: "Slack",
-    hears_by: "a socket, or a webhook",
+    hears_by: "a socket, or a webhook; gaps are read",
     features: FEATURES,
     topics: Some("a thread"),
     hears_edits: Support::Yes,
-    hears_deletions: Support::Yes,
-    hears_reactions: Support::Yes,
+    hears_deletions: Support::If("while connected"),
+    hears_reactions: Support::If("while connected"),
     files: Support::Yes,
     observes: Support::If("in channels the bot is in"),
     roles: None,
@@ -105,7 +109,7 @@ pub static DECLARED: Declared = Declared {
 };
 
 /// What the app may have to do all that, and what does not work without.
-const SCOPES: [(&str, &str); 14] = [
+const SCOPES: [(&str, &str); 16] = [
     ("app_mentions:read", "mentions are not heard"),
     ("channels:history", "public channels are not heard"),
     ("channels:read", "it is not seen in which channels the bot is"),
@@ -116,7 +120,9 @@ const SCOPES: [(&str, &str); 14] = [
     ("groups:history", "private channels are not heard"),
     ("groups:read", "it is not seen in which private channels the bot is"),
     ("im:history", "direct messages are not heard"),
+    ("im:read", "somebody's first direct message is not found if it came while nothing was heard"),
     ("mpim:history", "group messages are not heard"),
+    ("mpim:read", "the first of a group message is not found if it came while nothing was heard"),
     ("reactions:read", "reactions are not heard"),
     ("reactions:write", "it can't be shown that something is being worked on"),
     ("users:read", "people have no names, and bots are not known as such"),
@@ -188,6 +194,7 @@ pub struct Slack {
     seal: Seal,
     clock: Arc<dyn Clock>,
     known: Mutex<Known>,
+    listened: Mutex<Listened>,
 }
 
 impl Slack {
@@ -212,11 +219,16 @@ impl Slack {
             seal,
             clock: clock.clone(),
             known: Mutex::default(),
+            listened: Mutex::default(),
         })
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn listened(&self) -> MutexGuard<'_, Listened> {
+        self.listened.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Learns who we are; what Slack says of it, and the scopes that our token has, if it tells.
@@ -236,7 +248,9 @@ impl Slack {
             is_everywhere: tested.is_enterprise_install,
         });
         let scopes = reply.headers.get("x-oauth-scopes").and_then(|it| it.to_str().ok());
-        Ok((tested, scopes.map(str::to_owned)))
+        let scopes = scopes.map(str::to_owned);
+        self.known().scopes.clone_from(&scopes);
+        Ok((tested, scopes))
     }
 
     async fn findings(&self, tested: &Tested, scopes: Option<&str>) -> Vec<String> {
@@ -259,6 +273,16 @@ impl Slack {
                     lacks.join(", ")
                 ));
             }
+        } else {
+            // Slack says so where it is asked for something.
+            let unread_for = self.known().unread_for.clone();
+            missing.extend(unread_for.iter().map(|scope| {
+                format!(
+                    "the app lacks the scope `{scope}`, and what was said while nothing was heard \
+                     is not all read; add it at api.slack.com/apps (OAuth & Permissions) and \
+                     install the app again"
+                )
+            }));
         }
         let about = [("types", "public_channel,private_channel"), ("limit", "1")];
         let channels = self.api.ask::<Value>("users.conversations", &about, Patience::Whole).await;

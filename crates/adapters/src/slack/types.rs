@@ -84,6 +84,9 @@ pub(super) struct Entry {
     pub event_ts: String,
     #[serde(deserialize_with = "or_default")]
     pub thread_ts: String,
+    /// The last answer in the thread that begins here, where a history tells it.
+    #[serde(deserialize_with = "or_default")]
+    pub latest_reply: String,
     #[serde(deserialize_with = "or_default")]
     pub blocks: Value,
     #[serde(deserialize_with = "or_default")]

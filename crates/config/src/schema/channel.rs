@@ -185,7 +185,7 @@ impl AccountKeys {
                 "Let its daemon run on this machine: `signal-cli daemon --http 127.0.0.1:8080 --receive-mode on-connection --no-receive-stdout`.",
             ],
             "slack" => &[
-                "At api.slack.com/apps: Create New App, From a manifest, and paste the one of docs/platforms/slack.md: it has every scope and event.",
+                "At api.slack.com/apps: Create New App, From a manifest, and paste the one of docs/platforms/slack.md: it has every scope and event. With the `:history` and `:read` ones the bot also reads what was said while it was away.",
                 "Basic Information, App-Level Tokens: make one with connections:write. That is `app_token` (xapp-…).",
                 "Install App: install it to the workspace, and copy the Bot User OAuth Token. That is `token` (xoxb-…).",
                 "Say `/invite @its-name` in each channel it is to hear.",

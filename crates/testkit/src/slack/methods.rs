@@ -1,5 +1,6 @@
 //! The fake workspace's methods, with the errors of the real ones.
 
+use super::history;
 use super::state::{State, Stored, TEXT_CHARS_MAX, extend};
 use serde_json::{Value, json};
 
@@ -31,22 +32,11 @@ pub(super) fn answer(
             Some(user) => Ok(json!({ "user": user })),
             None => Err("user_not_found"),
         },
-        "users.conversations" => {
-            let is_in = |members: &Vec<String>| members.contains(&state.bot_user);
-            let ids = state
-                .channels
-                .iter()
-                .filter(|(id, members)| !id.starts_with('D') && is_in(members));
-            let channels: Vec<Value> = ids.map(|(id, _)| json!({ "id": id })).collect();
-            Ok(json!({ "channels": channels, "response_metadata": { "next_cursor": "" } }))
+        "users.conversations" => Ok(history::conversations(state, about)),
+        "conversations.history" => {
+            place(state, about, "channel").map(|channel| history::of(state, &channel, about))
         }
-        "conversations.replies" => {
-            let (channel, ts) = (text("channel"), text("ts"));
-            match state.messages.get(&(channel.to_owned(), ts.to_owned())) {
-                Some(message) => Ok(json!({ "messages": [message], "has_more": false })),
-                None => Err("thread_not_found"),
-            }
-        }
+        "conversations.replies" => history::replies(state, about),
         "chat.postMessage" => post(state, now, about),
         "chat.update" => update(state, now, about),
         "chat.startStream" | "chat.appendStream" | "chat.stopStream" if state.lacks_streams => {

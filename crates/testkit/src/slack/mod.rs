@@ -1,9 +1,10 @@
 //! A Slack workspace, as one app sees it: the Web API and Socket Mode, on loopback or in memory.
 //!
 //! It keeps what is said, tells of it by whichever socket is open and again until it is acknowledged,
-//! tells a mention twice, ends sockets as told, and calls the app with signed requests' bodies. It
+//! shows it to who asks, tells a mention twice, ends sockets as told, and calls the app with signed requests' bodies. It
 //! knows nothing of adapters; `scripts/slack-clients` has Slack's own SDKs talk to it.
 
+mod history;
 mod methods;
 mod serve;
 mod state;
@@ -20,7 +21,7 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::watch;
 
 /// What the app may, unless a test takes some of it away.
-pub const SCOPES: [&str; 14] = [
+pub const SCOPES: [&str; 16] = [
     "app_mentions:read",
     "channels:history",
     "channels:read",
@@ -31,7 +32,9 @@ pub const SCOPES: [&str; 14] = [
     "groups:history",
     "groups:read",
     "im:history",
+    "im:read",
     "mpim:history",
+    "mpim:read",
     "reactions:read",
     "reactions:write",
     "users:read",
@@ -223,6 +226,31 @@ impl Slack {
     pub fn told(&self) -> Vec<(String, Value)> {
         let state = locked(&self.shared.state);
         state.told.iter().map(|it| (it.kind.clone(), it.payload.clone())).collect()
+    }
+
+    /// What was not acknowledged was told often enough: it is not told again.
+    pub fn give_up(&self) {
+        self.with(|state, _| state.waiting.clear());
+    }
+
+    /// Somebody says something that is told in vain; its name.
+    pub fn miss(&self, channel: &str, user: &str, text: &str) -> String {
+        let fields = json!({ "channel": channel, "user": user, "text": text });
+        self.with(|state, now| {
+            let ts = state.say(now, &fields);
+            state.waiting.clear();
+            ts
+        })
+    }
+
+    /// Pages of lists have so many rows at most.
+    pub fn page_len(&self, len: usize) {
+        self.with(|state, _| state.page_len = len);
+    }
+
+    /// Answers do not tell what the app may.
+    pub fn hide_scopes(&self) {
+        self.with(|state, _| state.hides_scopes = true);
     }
 
     /// All that was told is told again.

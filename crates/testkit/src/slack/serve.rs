@@ -1,8 +1,8 @@
 //! The fake workspace's connections: requests in, answers out as troubles let them, and sockets.
 
 use super::Shared;
-use super::methods;
 use super::state::{Out, State, Trouble};
+use super::{history, methods};
 use crate::socket::{FakeSocket, FromClient, asks_for_socket};
 use crate::upstream::{Seen, http, read_request};
 use crate::world::locked;
@@ -82,12 +82,9 @@ fn method_answer(
             return (http(429, JSON, &headers, body.as_bytes()), None);
         }
         Some(Trouble::Refuse(error)) => refused(error),
-        Some(Trouble::Lacks(scope)) => json!({
-            "ok": false, "error": "missing_scope", "needed": scope,
-            "provided": state.scopes.join(","),
-        }),
-        Some(Trouble::CutAt(_)) | None => match allowed(state, method, &about, seen) {
-            Err(error) => refused(error),
+        Some(Trouble::Lacks(scope)) => lacks(state, scope),
+        Some(Trouble::CutAt(_)) | None => match permitted(state, method, &about, seen) {
+            Err(refusal) => refusal,
             Ok(()) => {
                 let host = shared.address.to_string();
                 match methods::answer(state, shared.now(), &host, method, &about) {
@@ -100,11 +97,27 @@ fn method_answer(
             }
         },
     };
-    let headers = [("x-oauth-scopes", state.scopes.join(","))];
+    let scopes = (!state.hides_scopes).then(|| ("x-oauth-scopes", state.scopes.join(",")));
+    let headers: Vec<_> = scopes.into_iter().collect();
     (http(200, JSON, &headers, done.to_string().as_bytes()), trouble)
 }
 
 const JSON: &str = "application/json; charset=utf-8";
+
+fn lacks(state: &State, scope: &str) -> Value {
+    let provided = state.scopes.join(",");
+    json!({ "ok": false, "error": "missing_scope", "needed": scope, "provided": provided })
+}
+
+/// Whether the token is good, and its scopes let it ask this.
+fn permitted(state: &State, method: &str, about: &Value, seen: &Seen) -> Result<(), Value> {
+    let refused = |error| json!({ "ok": false, "error": error });
+    allowed(state, method, about, seen).map_err(refused)?;
+    match history::lacked(state, method, about) {
+        Some(scope) => Err(lacks(state, scope)),
+        None => Ok(()),
+    }
+}
 
 /// Whether the token may ask this.
 fn allowed(state: &State, method: &str, about: &Value, seen: &Seen) -> Result<(), &'static str> {

@@ -7,6 +7,8 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 pub(super) const TEXT_CHARS_MAX: usize = 40_000;
 /// The longest text of a block.
 const SECTION_CHARS_MAX: usize = 3000;
+/// Rows of one page of a list.
+const PAGE_LEN_MAX: usize = 1000;
 /// Requests that are kept.
 const REQUESTS_MAX: usize = 2000;
 /// Blocks of one message.
@@ -77,6 +79,9 @@ pub(super) struct State {
     pub tickets: Vec<String>,
     /// Messages can't be shown while they are written.
     pub lacks_streams: bool,
+    /// The longest page of a list.
+    pub page_len: usize,
+    pub hides_scopes: bool,
     pub is_deaf: bool,
     pub cut_at: Option<usize>,
     /// Sockets are opened, and nobody says hello.
@@ -118,6 +123,8 @@ impl State {
             lines: BTreeMap::new(),
             tickets: vec![],
             lacks_streams: false,
+            page_len: PAGE_LEN_MAX,
+            hides_scopes: false,
             is_deaf: false,
             cut_at: None,
             is_mute: false,

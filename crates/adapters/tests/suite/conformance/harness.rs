@@ -125,6 +125,14 @@ impl Tray {
         self.envelopes()
     }
 
+    /// Waits until it is kept how far listening went.
+    pub async fn until_kept(&self) {
+        let mut watched = self.count.subscribe();
+        while self.kept.lock().unwrap().cursor.is_none() {
+            watched.changed().await.unwrap();
+        }
+    }
+
     /// Waits until this many messages have come, and whatever else.
     pub async fn until_said(&self, count: usize) -> Vec<String> {
         let mut watched = self.count.subscribe();

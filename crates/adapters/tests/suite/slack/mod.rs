@@ -10,6 +10,7 @@
 mod calling;
 mod clients;
 mod fuzz;
+mod gaps;
 mod hearing;
 mod saying;
 mod streaming;
