@@ -6,7 +6,7 @@ use crate::matrix::{self, Matrix};
 use crate::mattermost::{self, Mattermost};
 use crate::others::{OtherAccounts, needed, wrong};
 use crate::signal::{Signal, SignalSettings};
-use crate::slack::{Slack, SlackSettings};
+use crate::slack::{Apps, Slack, SlackSettings};
 use crate::telegram::{Telegram, TelegramSettings};
 use crate::webchat::WebChats;
 use crate::webhook::Webhook;
@@ -22,13 +22,15 @@ pub struct Makers {
     transport: Transport,
     webchats: Arc<WebChats>,
     accounts: OtherAccounts,
+    slack_apps: Apps,
 }
 
 impl Makers {
     /// A workshop whose adapters reach platforms by `transport`.
     pub fn new(world: World, transport: Transport) -> Self {
         let webchats = Arc::new(WebChats::new(&world));
-        Self { world, transport, webchats, accounts: OtherAccounts::default() }
+        let (accounts, slack_apps) = (OtherAccounts::default(), Apps::default());
+        Self { world, transport, webchats, accounts, slack_apps }
     }
 
     /// Says where adapters find each other, for those that deliver by another account.
@@ -44,7 +46,7 @@ impl Makers {
 
 impl AdapterFactory for Makers {
     fn make(&self, account: &AccountSettings) -> Result<Arc<dyn Adapter>, ConnectFault> {
-        let Self { world, transport, webchats, accounts } = self;
+        let Self { world, transport, webchats, accounts, slack_apps } = self;
         match account.platform.as_str() {
             "discord" => {
                 let settings = discord::Settings {
@@ -85,7 +87,7 @@ impl AdapterFactory for Makers {
             }
             "slack" => {
                 let settings = SlackSettings::read(account.name.clone(), |key| account.get(key))?;
-                Ok(Arc::new(Slack::new(settings, transport, &world.clock)?))
+                Ok(Arc::new(Slack::new(settings, transport, &world.clock)?.sharing(slack_apps)))
             }
             "telegram" => {
                 let settings =

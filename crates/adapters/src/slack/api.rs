@@ -70,6 +70,11 @@ impl Api {
         Ok(Self { base: base.into(), token, app_token, transport: transport.clone() })
     }
 
+    /// Where it is.
+    pub(super) fn base(&self) -> &str {
+        &self.base
+    }
+
     /// Asks with a form, which every method takes.
     pub(super) async fn ask<T: DeserializeOwned>(
         &self,

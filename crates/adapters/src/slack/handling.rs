@@ -294,14 +294,15 @@ impl Slack {
         note
     }
 
-    /// An app that is in several workspaces is told of all of them by one socket.
+    /// An app that is in several workspaces is told of all of them by one connection.
     pub(super) fn tell_of_strangers(&self, team: &str) {
         if !std::mem::replace(&mut self.known().told_of_strangers, true) {
             tracing::warn!(
                 account = %self.account,
                 team = %insula_wire::excerpt(team),
-                "Slack tells this account of another workspace that its app is in; that is left out. \
-                 Give each workspace an app of its own"
+                "Slack tells of another workspace that the app is in, and no account listens there; \
+                 that is left out. Add an account with the same `app_token` and that workspace's \
+                 `token`, or remove the app there"
             );
         }
     }

@@ -7,6 +7,8 @@
 //! was said for a while is replaced as well: the hello of the next is Slack's own word. One that
 //! carries nothing any more, though it is open, has ended with that.
 //!
+//! Of the accounts of one app one holds the sockets; the others hear by it (`sharing.rs`).
+//!
 //! What is not acknowledged comes again, by whatever socket there is then, for some minutes. What was
 //! said while there was no socket longer than that is read (`gap.rs`), and a little of it where one
 //! was silent: it may have been deaf.
@@ -16,7 +18,11 @@ use super::failure::Failure;
 use super::gap::{self, Missing};
 use super::handling::Told;
 use super::listened::Reach;
+use super::sharing::{Held, Joined, Passed, Pulse, Route};
 use super::types::Frame;
+use futures_util::StreamExt as _;
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
 use insula_channel::{ConnectFault, Inbox};
 use insula_wire::{Heard, Refusal, Socket, SocketFault};
 use serde_json::json;
@@ -40,6 +46,7 @@ const TICKET_LASTS: Duration = Duration::from_secs(10);
 
 /// One socket.
 struct Line {
+    number: u64,
     socket: Socket,
     /// When it is given up: where hello does not come, or another one took its place.
     until: Option<Duration>,
@@ -48,10 +55,22 @@ struct Line {
 
 type Opening<'a> = Pin<Box<dyn Future<Output = Result<Socket, ConnectFault>> + Send + 'a>>;
 
+/// What is to be acknowledged, when another account has taken it: by which socket, and its name.
+type Passing = BoxFuture<'static, Option<(u64, String)>>;
+
 struct Session<'a> {
     us: &'a Slack,
     inbox: &'a dyn Inbox,
     stop: &'a CancellationToken,
+    joined: Joined,
+    /// What was heard of the socket while another account held it.
+    pulse: Pulse,
+    /// The right to the sockets, or the wait for it.
+    held: Option<Held>,
+    holding: BoxFuture<'static, Held>,
+    passing: FuturesUnordered<Passing>,
+    /// The number of the next socket.
+    next: u64,
     /// The oldest first; two at most.
     lines: Vec<Line>,
     opening: Option<Opening<'a>>,
@@ -81,11 +100,26 @@ impl Slack {
     ) -> Result<(), ConnectFault> {
         self.learn_us(stop).await.map_err(Failure::into_fault)?;
         self.take_up(inbox).await?;
-        let renew_at = self.clock.elapsed() + QUIET;
-        let opening: Option<Opening<'_>> = Some(Box::pin(self.open(stop)));
-        let (lines, missed, missing) = (vec![], Missed::All, None);
-        let mut session =
-            Session { us: self, inbox, stop, lines, opening, renew_at, missed, missing };
+        let Some(us) = self.known().us.clone() else {
+            return Err(broken("nobody knows who we are"));
+        };
+        let joined = self.app.join(&self.account, us, &self.clock)?;
+        let mut session = Session {
+            us: self,
+            inbox,
+            stop,
+            joined,
+            pulse: Pulse::default(),
+            held: None,
+            holding: Box::pin(self.app.clone().hold()),
+            passing: FuturesUnordered::new(),
+            next: 0,
+            lines: vec![],
+            opening: None,
+            renew_at: Duration::ZERO,
+            missed: Missed::All,
+            missing: None,
+        };
         let ended = session.attend().await;
         // What failed is dropped: a goodbye would wait for an answer that may never come.
         if ended.is_ok() {
@@ -130,7 +164,9 @@ impl Session<'_> {
         let clock = self.us.clock.clone();
         loop {
             let now = clock.elapsed();
-            let renew_at = Some(self.renew_at).filter(|_| self.opening.is_none());
+            let has_none = self.held.is_none();
+            let renews = self.opening.is_none() && !has_none;
+            let renew_at = Some(self.renew_at).filter(|_| renews);
             let due = self.lines.iter().filter_map(|line| line.until).chain(renew_at).min();
             tokio::select! {
                 biased;
@@ -153,6 +189,10 @@ impl Session<'_> {
                     self.opening = None;
                     self.opened(opened)?;
                 }
+                held = &mut self.holding, if has_none => self.hold(held),
+                Some(passed) = self.joined.passed.recv() => self.take_passed(passed).await?,
+                Ok(()) = self.joined.pulse.changed(), if has_none => self.feel().await,
+                Some(taken) = self.passing.next() => self.acknowledge(taken).await,
                 found = gap::next(&mut self.missing) => {
                     self.us.take_missed(found, &mut self.missing, self.inbox).await?;
                 }
@@ -160,6 +200,53 @@ impl Session<'_> {
                     self.look().await?;
                 }
             }
+        }
+    }
+
+    /// The sockets are ours from now on.
+    fn hold(&mut self, held: Held) {
+        self.held = Some(held);
+        self.missed = Missed::All;
+        self.opening = Some(Box::pin(self.us.open(self.stop)));
+    }
+
+    /// What another account hears of Slack says that we are connected, and what may be missing.
+    async fn feel(&mut self) {
+        let pulse = *self.joined.pulse.borrow_and_update();
+        let before = std::mem::replace(&mut self.pulse, pulse);
+        if !pulse.is_heard {
+            return;
+        }
+        self.inbox.alive();
+        let now = self.us.clock.elapsed();
+        if pulse.breaks != before.breaks || !before.is_heard {
+            self.missed = Missed::All;
+        } else if pulse.silences != before.silences && self.missed == Missed::Nothing {
+            self.missed = Missed::Perhaps;
+        }
+        if self.missed != Missed::Nothing {
+            self.catch_up(now).await;
+        }
+        self.us.listened().heard(now);
+    }
+
+    /// Takes what another account heard for us.
+    async fn take_passed(&mut self, passed: Passed) -> Result<(), ConnectFault> {
+        let envelopes = self.us.envelopes(passed.told, &passed.payload).await;
+        let taken = self.us.hand_over_new(envelopes, self.inbox).await;
+        taken.map_err(|error| broken(&error.to_string()))?;
+        passed.taken();
+        Ok(())
+    }
+
+    /// Another account took something: acknowledges it where it was heard, if that is still there.
+    async fn acknowledge(&mut self, taken: Option<(u64, String)>) {
+        let Some((number, envelope_id)) = taken else { return };
+        let line = self.lines.iter_mut().find(|line| line.number == number);
+        if let Some(line) = line
+            && line.socket.text(answer(&envelope_id)).await.is_err()
+        {
+            tracing::debug!(account = %self.us.account, "an event could not be acknowledged");
         }
     }
 
@@ -179,6 +266,19 @@ impl Session<'_> {
         for old in self.lines.iter_mut().take(at) {
             old.until = Some(now + LINGER);
         }
+        let missed = self.missed;
+        if let Some(held) = &self.held {
+            held.tell(|pulse| {
+                pulse.is_heard = true;
+                pulse.breaks += u64::from(missed == Missed::All);
+                pulse.silences += u64::from(missed == Missed::Perhaps);
+            });
+        }
+        self.catch_up(now).await;
+    }
+
+    /// Begins to read what may be missing.
+    async fn catch_up(&mut self, now: Duration) {
         let missed = std::mem::replace(&mut self.missed, Missed::Nothing);
         let reach = match missed {
             Missed::All => self.us.listened().reach(now),
@@ -204,7 +304,9 @@ impl Session<'_> {
             Ok(socket) => {
                 self.renew_at = now + QUIET;
                 let until = Some(now + HELLO_WITHIN);
-                self.lines.push(Line { socket, until, is_greeted: false });
+                let number = self.next;
+                self.next += 1;
+                self.lines.push(Line { number, socket, until, is_greeted: false });
             }
             Err(fault) if self.lines.is_empty() => return Err(fault),
             Err(fault) => {
@@ -277,22 +379,39 @@ impl Session<'_> {
         }
         self.inbox.alive();
         self.us.listened().heard(now);
+        if let Some(held) = &self.held {
+            held.tell(|pulse| pulse.beats += 1);
+        }
         if at + 1 == self.lines.len() {
             self.renew_at = self.renew_at.max(now + QUIET);
         }
         if let Some(told) = told {
+            match self.joined.route(told, &frame.payload) {
+                Route::Here => {}
+                Route::Passed(taken) => {
+                    let number = self.lines.get(at).map_or(0, |line| line.number);
+                    let answered =
+                        async move { taken.await.ok().map(|()| (number, frame.envelope_id)) };
+                    self.passing.push(Box::pin(answered));
+                    return Ok(());
+                }
+                Route::Behind => return Ok(()),
+            }
             let envelopes = self.us.envelopes(told, &frame.payload).await;
             let taken = self.us.hand_over_new(envelopes, self.inbox).await;
             taken.map_err(|error| broken(&error.to_string()))?;
         }
-        let answer = json!({ "envelope_id": frame.envelope_id }).to_string();
         let Some(line) = self.lines.get_mut(at) else { return Ok(()) };
-        if line.socket.text(answer).await.is_err() {
+        if line.socket.text(answer(&frame.envelope_id)).await.is_err() {
             // It comes again by another socket, and is recognised; what reads says what broke.
             tracing::debug!(account = %self.us.account, "an event could not be acknowledged");
         }
         Ok(())
     }
+}
+
+fn answer(envelope_id: &str) -> String {
+    json!({ "envelope_id": envelope_id }).to_string()
 }
 
 /// What a refused socket means.

@@ -30,8 +30,8 @@
 //!   outside of threads it begins none.
 //! - There are no idempotency keys: `client_msg_id` is named in errors and documented nowhere.
 //! - A message with `bot_id` may name a person in whose name a program speaks: it is not theirs.
-//! - Each event goes to one of an app's sockets. So an app's token is good for one account, and an
-//!   app for one workspace.
+//! - Each event goes to one of an app's sockets, whichever workspace it is from. So the accounts of one
+//!   app share a socket (`sharing.rs`).
 
 mod api;
 mod buttons;
@@ -46,12 +46,15 @@ mod listened;
 mod listening;
 mod reading;
 mod sending;
+mod sharing;
 mod streaming;
 mod text;
 mod types;
 
 #[cfg(test)]
 mod reading_tests;
+
+pub use sharing::Apps;
 
 use crate::declared::{Declared, REQUEST_LEN_MAX, Support};
 use crate::seal::Seal;
@@ -71,6 +74,7 @@ use known::{Known, Us};
 use listened::Listened;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
+use sharing::App;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -195,6 +199,8 @@ pub struct Slack {
     clock: Arc<dyn Clock>,
     known: Mutex<Known>,
     listened: Mutex<Listened>,
+    /// What we share with other accounts of our app.
+    app: Arc<App>,
 }
 
 impl Slack {
@@ -220,7 +226,17 @@ impl Slack {
             clock: clock.clone(),
             known: Mutex::default(),
             listened: Mutex::default(),
+            app: Arc::default(),
         })
+    }
+
+    /// The same, of an app that other accounts may be of too.
+    #[must_use]
+    pub fn sharing(mut self, apps: &Apps) -> Self {
+        if let Mode::Socket(app_token) = &self.mode {
+            self.app = apps.app(app_token, self.api.base());
+        }
+        self
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {

@@ -244,7 +244,7 @@ pub static CONNECTED: &[AccountKeys] = &[
         required: &["token"],
         optional: &["app_token", "mode", "secret", "base_url"],
         usual: &["app_token"],
-        identity: &["app_token"],
+        identity: &["token"],
     },
     AccountKeys {
         platform: "telegram",

@@ -128,4 +128,11 @@ fn one_token_makes_one_account() {
         ));
         assert!(found.iter().all(|it| it.problem.is_none()));
     }
+    // A Slack app may be in several workspaces; each gives it a token.
+    let of = |token: &str| format!("{{token: \"{token}\", app_token: \"${{secret:A}}\"}}");
+    for (other, has_problem) in [("${secret:U}", false), ("${secret:T}", true)] {
+        let (one, other) = (of("${secret:T}"), of(other));
+        let (_, found) = accounts(&format!("  slack: {{accounts: {{a: {one}, b: {other}}}}}\n"));
+        assert_eq!((found[0].problem.is_some(), found[1].problem.is_some()), (false, has_problem));
+    }
 }

@@ -1,6 +1,5 @@
 //! What the fake workspace shows to who asks: channels, what was said in them, threads; by pages.
 
-use super::methods::Refused;
 use super::state::State;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -69,7 +68,7 @@ pub(super) fn of(state: &State, channel: &str, about: &Value) -> Value {
 }
 
 /// A thread: its first message, and what was said in it.
-pub(super) fn replies(state: &State, about: &Value) -> Result<Value, Refused> {
+pub(super) fn replies(state: &State, about: &Value) -> Result<Value, &'static str> {
     let text = |key: &str| about[key].as_str().unwrap_or_default();
     let (channel, ts) = (text("channel"), text("ts"));
     let place = (channel.to_owned(), ts.to_owned());

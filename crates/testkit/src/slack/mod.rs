@@ -194,6 +194,28 @@ impl Slack {
         self.with(|state, _| state.tell(kind, payload));
     }
 
+    /// The app is in another workspace too, by this token of its bot; nobody says anything there but
+    /// by [`Self::elsewhere`].
+    pub fn install(&self, token: &str, team: &str, bot: &str) {
+        let (team, bot) = (team.to_owned(), bot.to_owned());
+        self.with(|state, _| state.installs.insert(token.to_owned(), (team, bot)));
+    }
+
+    /// Somebody says something in another workspace; the app is told.
+    pub fn elsewhere(&self, team: &str, user: &str, text: &str) {
+        self.with(|state, now| {
+            let ts = state.tick(now);
+            let event = json!({
+                "type": "message", "user": user, "channel": "D0ELSE", "channel_type": "im",
+                "text": text, "ts": ts, "event_ts": ts,
+            });
+            let mut payload = state.callback(&event);
+            payload["team_id"] = json!(team);
+            payload["authorizations"] = json!([{ "team_id": team, "user_id": "U0OTHERBOT" }]);
+            state.tell("events_api", payload);
+        });
+    }
+
     /// What an event stands in when it comes by HTTP.
     pub fn callback(&self, event: &Value) -> Value {
         self.with(|state, _| state.callback(event))

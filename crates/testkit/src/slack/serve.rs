@@ -109,10 +109,22 @@ fn lacks(state: &State, scope: &str) -> Value {
     json!({ "ok": false, "error": "missing_scope", "needed": scope, "provided": provided })
 }
 
-/// Whether the token is good, and its scopes let it ask this.
+/// Whether the token is good, and its scopes let it ask this; the answer, where that is all.
 fn permitted(state: &State, method: &str, about: &Value, seen: &Seen) -> Result<(), Value> {
     let refused = |error| json!({ "ok": false, "error": error });
     allowed(state, method, about, seen).map_err(refused)?;
+    // Nothing is there yet.
+    let token = seen.header("authorization").and_then(|it| it.strip_prefix("Bearer "));
+    if let Some((team, user)) = token.and_then(|token| state.installs.get(token)) {
+        return Err(match method {
+            "auth.test" => json!({
+                "ok": true, "team": team, "team_id": team, "user": "ada", "user_id": user,
+                "bot_id": format!("B{user}"),
+            }),
+            "users.conversations" => json!({ "ok": true, "channels": [] }),
+            _ => refused("not_found"),
+        });
+    }
     match history::lacked(state, method, about) {
         Some(scope) => Err(lacks(state, scope)),
         None => Ok(()),
@@ -133,6 +145,7 @@ fn allowed(state: &State, method: &str, about: &Value, seen: &Seen) -> Result<()
     let wanted = if is_for_app { &state.app_token } else { &state.bot_token };
     match (token == wanted, state.is_revoked) {
         (true, false) => Ok(()),
+        _ if !is_for_app && state.installs.contains_key(token) => Ok(()),
         (true, true) => Err("token_revoked"),
         _ if token == state.app_token || token == state.bot_token => Err("not_allowed_token_type"),
         _ => Err("invalid_auth"),

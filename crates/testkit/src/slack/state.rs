@@ -55,6 +55,8 @@ pub(super) struct State {
     pub bot_token: String,
     pub app_token: String,
     pub bot_user: String,
+    /// Other workspaces that the app is in: their bots' tokens, their names, their bots.
+    pub installs: BTreeMap<String, (String, String)>,
     pub bot_id: String,
     pub scopes: Vec<String>,
     pub is_revoked: bool,
@@ -105,6 +107,7 @@ impl State {
             bot_token: tokens.0.to_owned(),
             app_token: tokens.1.to_owned(),
             bot_user: "U0BOT".to_owned(),
+            installs: BTreeMap::new(),
             bot_id: "B0BOT".to_owned(),
             scopes: scopes.iter().map(|it| (*it).to_owned()).collect(),
             is_revoked: false,

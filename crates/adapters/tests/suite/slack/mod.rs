@@ -16,3 +16,4 @@ mod saying;
 mod streaming;
 pub mod support;
 mod trouble;
+mod workspaces;
