@@ -1,14 +1,16 @@
 //! Boards, out of `boards`: who may do what on each, and its bounds.
 
+use crate::agent::AgentConfig;
 use crate::budget::limits;
 use crate::diagnostic::{Diagnostic, FindingOwner, LoadReport};
 use crate::job_words::held_back;
 use crate::rules;
-use crate::source::Span;
+use crate::source::{Sources, Span};
 use crate::suggest::nearest;
 use crate::yaml::Node;
 use insula_domain::{
-    Actor, AgentId, BoardName, BoardRight, BoardRights, BudgetLimits, CardId, Narrowing,
+    Actor, AgentId, BoardName, BoardRight, BoardRights, BudgetLimits, CardId, Narrowing, Rule,
+    ToolVerdict,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -40,6 +42,12 @@ pub struct Board {
     /// What may be spent on one card.
     pub budget: BudgetLimits,
 }
+
+/// The tools by which whoever works on a card or reviews one says how it ended.
+const ENDS: [&str; 2] = ["kanban_complete", "kanban_block"];
+
+/// Where rights on boards stand, as `file:line:column`, by name: `boards.work.agents.coder`.
+pub type BoardPlaces = BTreeMap<String, String>;
 
 /// The boards of a home, by name.
 pub type Boards = BTreeMap<BoardName, Arc<Board>>;
@@ -143,6 +151,68 @@ fn one(name: BoardName, node: &Node) -> Board {
     }
 }
 
+/// Each of `agents` or `people` of a board that is named there, and where.
+fn named<'n>(board: &'n Node, key: &str) -> impl Iterator<Item = (&'n str, Span)> {
+    let node = board.get(key);
+    let listed = node.map(Node::items).unwrap_or_default().iter();
+    let listed = listed.filter_map(|node| Some((node.text()?, node.span)));
+    let mapped = node.map(Node::entries).unwrap_or_default().iter();
+    listed.chain(mapped.map(|entry| (&*entry.key, entry.key_span)))
+}
+
+/// Where each right stands.
+pub(crate) fn places(node: Option<&Node>, sources: &Sources) -> BoardPlaces {
+    let mut places = BoardPlaces::new();
+    for entry in node.map(Node::entries).unwrap_or_default() {
+        for key in ["agents", "people"] {
+            let all = named(&entry.value, key).map(|(who, span)| {
+                (format!("boards.{}.{key}.{who}", entry.key), sources.describe(span).to_string())
+            });
+            places.extend(all);
+        }
+    }
+    places
+}
+
+/// Tells of agents that may work on a board and lack what says how a card ended.
+pub(crate) fn warn_of_unable(
+    report: &mut LoadReport,
+    node: Option<&Node>,
+    boards: &Boards,
+    ready: &BTreeMap<AgentId, Arc<AgentConfig>>,
+) {
+    for entry in node.map(Node::entries).unwrap_or_default() {
+        let board = BoardName::new(&entry.key).ok().and_then(|name| boards.get(&name));
+        let Some(board) = board else { continue };
+        for (id, span) in named(&entry.value, "agents") {
+            let Some(agent) = ready.get(id) else { continue };
+            let rights = board.rights_of(&agent.id);
+            let does = match (rights.has(BoardRight::Claim), rights.has(BoardRight::Review)) {
+                (true, _) => "work on",
+                (false, true) => "review",
+                (false, false) => continue,
+            };
+            let lacks = |tool: &&str| !agent.boundary.tools.verdict(tool).is_in();
+            let missing: Vec<&str> = ENDS.into_iter().filter(lacks).collect();
+            let Some(first) = missing.first() else { continue };
+            let message = format!(
+                "agent `{id}` may {does} cards of board `{}` and does not have `{}`, by which a card ends",
+                board.name,
+                missing.join("` and `"),
+            );
+            let help = match agent.boundary.tools.verdict(first) {
+                ToolVerdict::Out(Rule::Denied(selector)) => {
+                    format!("take `{selector}` out of its `tools.deny`, or let it only `add`")
+                }
+                _ => "give it the tools of boards: `tools: {also_allow: [\"group:boards\"]}`"
+                    .to_owned(),
+            };
+            let owner = FindingOwner::Agent(id.into());
+            report.push(Diagnostic::warning(&owner, span, message).help(help));
+        }
+    }
+}
+
 /// Says what is wrong with boards beyond their shapes: who is named has to exist, and be able to
 /// do what they are named for.
 pub(crate) fn check(
@@ -163,12 +233,7 @@ pub(crate) fn check(
             let message = format!("board `{name}` names agent `{id}`, which does not exist");
             (message, near.map(|near| format!("did you mean `{near}`?")))
         };
-        let named = entry.value.get("agents");
-        let listed = named.map(Node::items).unwrap_or_default().iter();
-        let listed = listed.filter_map(|node| Some((node.text()?, node.span)));
-        let mapped = named.map(Node::entries).unwrap_or_default().iter();
-        let mapped = mapped.map(|entry| (&*entry.key, entry.key_span));
-        for (id, span) in listed.chain(mapped).filter(|(id, _)| !is_known(id)) {
+        for (id, span) in named(&entry.value, "agents").filter(|(id, _)| !is_known(id)) {
             let (message, help) = unknown(id);
             wrong(span, message, help);
         }

@@ -1,7 +1,7 @@
 //! The shared part: what the daemon itself runs by.
 
 use crate::account::{self, Account};
-use crate::board::{self, Boards};
+use crate::board::{self, BoardPlaces, Boards};
 use crate::budget::{self, DaemonBudget, Prices};
 use crate::diagnostic::{Diagnostic, FindingOwner, LoadReport};
 use crate::model::Providers;
@@ -41,6 +41,8 @@ pub struct DaemonConfig {
     pub prices: Prices,
     /// Boards that agents share.
     pub boards: Boards,
+    /// Where each right on them stands.
+    pub board_places: BoardPlaces,
 }
 
 impl Default for DaemonConfig {
@@ -56,6 +58,7 @@ impl Default for DaemonConfig {
             budget: DaemonBudget::default(),
             prices: Prices::new(),
             boards: Boards::new(),
+            board_places: BoardPlaces::new(),
         }
     }
 }
@@ -203,6 +206,7 @@ pub fn read(report: &mut LoadReport, top: &Node, env: &BTreeMap<String, String>)
         budget: budget::of_daemon(top.get("budget")),
         prices: budget::prices(top.get("prices")),
         boards: board::read(top.get("boards")),
+        board_places: board::places(top.get("boards"), &reader.report.sources),
     }
 }
 

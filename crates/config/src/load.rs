@@ -155,6 +155,7 @@ impl Loader<'_> {
         bindings::check_targets(self.report, &mut rules, &agents, &ready);
         warnings::collect(self.report, &daemon, &ready, &rules, default.as_ref());
         warnings::providers(self.report, &daemon.providers, &shared.asked);
+        board::warn_of_unable(self.report, top.get("boards"), &daemon.boards, &ready);
         let outcomes = self.outcomes(&agents, ready);
         let cli = default.clone().or_else(|| match agents.len() {
             1 => agents.first().cloned(),

@@ -40,6 +40,21 @@ fn what_has_no_effect_is_told_where_it_stands() {
             "also_allow: [message_agent]",
         ),
         (
+            "agents: {a: {tools: coding}}\nboards: {work: {agents: {a: work}}}\n",
+            "agent `a` may work on cards of board `work` and does not have `kanban_complete` and `kanban_block`, by which a card ends",
+            "also_allow: [\"group:boards\"]",
+        ),
+        (
+            "agents: {a: {tools: coding}}\nboards: {work: {agents: {a: review}}}\n",
+            "agent `a` may review cards of board `work`",
+            "group:boards",
+        ),
+        (
+            "agents: {a: {tools: {deny: [kanban_block]}}}\nboards: {work: {agents: [a]}}\n",
+            "does not have `kanban_block`",
+            "take `kanban_block` out of its `tools.deny`",
+        ),
+        (
             "agents:\n  a: {tools: minimal, mcp_servers: {x: {command: python3}}}\n",
             "none of its tools is in the profile of agent `a`",
             "mcp__x__*",
@@ -60,6 +75,8 @@ fn what_has_no_effect_is_told_where_it_stands() {
 #[test]
 fn what_has_an_effect_is_not_told() {
     for text in [
+        "agents: {a: {tools: {profile: coding, also_allow: ['group:boards']}}}\nboards: {work: {agents: [a]}}\n",
+        "agents: {a: {tools: coding}}\nboards: {work: {agents: {a: add}}}\n",
         "agents: {a: {}}\nlisten: 127.0.0.1:7717\n",
         "agents: {a: {access: {allow: ['telegram:12', 'matrix:@ann:example.org']}}}\n",
         "agents:\n  a: {tools: {also_allow: ['mcp__x__*']}, mcp_servers: {x: {command: python3}}}\n",
@@ -68,8 +85,14 @@ fn what_has_an_effect_is_not_told() {
         "agents:\n  a: {tools: {also_allow: [send_message]}, send: {to: ['telegram:main:-100'], flows: [{from: '*', to: 'telegram:main:-100'}]}}\n",
     ] {
         let told = warned(text);
-        let quiet =
-            ["open to every", "is nobody", "no effect", "none of its tools", "no flow leads"];
+        let quiet = [
+            "open to every",
+            "is nobody",
+            "no effect",
+            "none of its tools",
+            "no flow leads",
+            "by which a card ends",
+        ];
         let loud = told.iter().find(|(it, ..)| quiet.iter().any(|what| it.contains(what)));
         assert_eq!(loud, None, "{text}");
     }
