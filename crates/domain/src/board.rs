@@ -217,9 +217,10 @@ impl CardStatus {
         match (step, self) {
             (CardStep::Settle(facts), Triage | Todo | Scheduled | Ready) => Ok(facts.rest()),
             (CardStep::Settle(_), _) => Ok(self),
-            (CardStep::Claim, Ready) => Ok(Running),
+            // One that is for nobody becomes that of whoever takes it.
+            (CardStep::Claim, Ready | Triage) => Ok(Running),
             (CardStep::Claim, Running) => wrong("claimed", "somebody works on it"),
-            (CardStep::Claim, _) => wrong("claimed", "only one that is `ready` can"),
+            (CardStep::Claim, _) => wrong("claimed", "only one in `ready` or `triage` can"),
             (CardStep::Release(facts), Running) => Ok(facts.rest()),
             (CardStep::Release(_), _) => wrong("given back", "nobody works on it"),
             (CardStep::Submit, Running) => Ok(Review),

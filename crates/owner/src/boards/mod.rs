@@ -11,7 +11,7 @@ mod tell;
 use crate::delivery::Relay;
 use insula_capabilities::{Capabilities, Opened};
 use insula_config::board::Board;
-use insula_domain::{AgentId, BoardName, CardId};
+use insula_domain::{AgentId, BoardName, CardId, ToolVerdict};
 use insula_registry::access::Access;
 use insula_registry::boards::{BoardError, Boards, Desk, Seat};
 use insula_registry::context::AgentContext;
@@ -54,6 +54,20 @@ pub struct Workers {
     attended: Mutex<HashSet<Named>>,
     /// Whoever saw to a card is done with it.
     freed: tokio::sync::Notify,
+}
+
+/// The tool by which a card ends well.
+const ENDS: &str = "kanban_complete";
+
+/// Why an agent can't end a card, if it can't.
+fn lacks(agent: &AgentContext) -> Option<String> {
+    match agent.tools().verdict(ENDS) {
+        ToolVerdict::In(_) => None,
+        ToolVerdict::Out(rule) => Some(format!(
+            "agent `{}` does not have `{ENDS}`, by which a card ends: {rule}; give it the tools of boards, `tools: {{also_allow: [\"group:boards\"]}}`, and move the card to `ready`",
+            agent.id
+        )),
+    }
 }
 
 impl Workers {
@@ -150,9 +164,16 @@ impl Workers {
                 if self.attended().contains(&(board.name.clone(), open.card.id)) {
                     continue;
                 }
+                if let Some(why) = self.unable(&open.workers) {
+                    match desk.unable(open.card.id, &why).await {
+                        Ok(_) | Err(BoardError::Step(_) | BoardError::Wrong(_)) => continue,
+                        Err(error) => return Err(error),
+                    }
+                }
                 let count = |agent: &AgentId| busy.get(agent).copied().unwrap_or_default();
                 let able = open.workers.into_iter().filter(|agent| {
-                    count(agent) < board.max_running_per_agent && self.serving(agent).is_some()
+                    count(agent) < board.max_running_per_agent
+                        && self.serving(agent).is_some_and(|it| lacks(&it).is_none())
                 });
                 let Some(agent) = able.min_by_key(count) else { continue };
                 match desk.claim_for(open.card.id, &agent, open.kind).await {
@@ -169,6 +190,17 @@ impl Workers {
             }
         }
         Ok(lapses.into_iter().chain(starts).min())
+    }
+
+    /// Why none of those a card is for can end it, where none can: it would be begun for nothing,
+    /// and paid for. Who does not serve now may be able to.
+    fn unable(&self, workers: &[AgentId]) -> Option<String> {
+        let mut why = None;
+        for agent in workers {
+            let lacks = lacks(&*self.serving(agent)?)?;
+            why.get_or_insert(lacks);
+        }
+        why
     }
 
     /// Sees to a card that an agent has, unless somebody does.

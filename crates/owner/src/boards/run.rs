@@ -3,8 +3,8 @@
 
 use super::Workers;
 use crate::delivery::ChatRef;
-use insula_domain::{Actor, AgentId, CardId, CardStatus, Label};
-use insula_registry::boards::{BoardError, Desk, RunEnd, Seat};
+use insula_domain::{Actor, AgentId, BoardRight, CardId, CardStatus, Label};
+use insula_registry::boards::{BoardError, Desk, RunEnd, RunKind, Seat, TAKEN_AWAY};
 use insula_registry::context::{AgentContext, CardClaim, JobTurn};
 use insula_store::{
     About, AgentCommand, CardWhole, IdempotencyKey, Part, StoreError, TurnId, TurnStatus, Usage,
@@ -61,6 +61,9 @@ impl Workers {
                 let why = format!("agent `{agent}` does not serve");
                 return desk.give_back(card, run, &end("stopped", why, false)).await;
             };
+            if let Some(why) = self.taken_away(desk, agent, (card, run)).await? {
+                return desk.give_back(card, run, &end(TAKEN_AWAY, why, false)).await;
+            }
             let whole = desk.show(card).await?;
             let begun = self.begin(desk, &context, &whole, round).await?;
             let over = match begun {
@@ -214,6 +217,11 @@ impl Workers {
             let why = format!("it took longer than its {took} seconds");
             over = Over::Not(end("timed_out", why, true));
         }
+        if matches!(over, Over::Not(_))
+            && let Some(why) = self.taken_away(desk, &agent.id, (card, run)).await?
+        {
+            over = Over::Not(end(TAKEN_AWAY, why, false));
+        }
         let known = agent.store.turn(turn).await?;
         if let Some(known) = known.filter(|known| known.status != TurnStatus::Accepted) {
             let Usage { input, output, cost_micros, .. } = known.usage;
@@ -241,9 +249,21 @@ impl Workers {
         let late = self.world.clock.sleep(desk.board().timeout);
         tokio::pin!(late);
         let beat = (desk.board().lease / 3).max(Duration::from_secs(1));
-        let mut written = self.boards.changes();
+        let (mut written, mut rights) = (self.boards.changes(), self.registry.changes());
         let (mut is_late, mut is_ours) = (false, true);
+        // It may have been taken away while its turn began.
+        if self.taken_away(desk, &agent.id, (card, run)).await?.is_some() {
+            is_ours = false;
+            stop(handle.turn);
+        }
         loop {
+            let changed = async {
+                tokio::select! {
+                    biased;
+                    () = written.changed() => {}
+                    () = rights.changed() => {}
+                }
+            };
             let next_beat = self.world.clock.sleep(beat);
             tokio::select! {
                 biased;
@@ -262,9 +282,9 @@ impl Workers {
                     is_late = true;
                     stop(handle.turn);
                 }
-                () = written.changed(), if is_ours => {
+                () = changed, if is_ours => {
                     // Who completed or blocked it may say a last word; who lost it may not.
-                    if self.is_taken_away(desk, card, run).await? {
+                    if self.taken_away(desk, &agent.id, (card, run)).await?.is_some() {
                         is_ours = false;
                         stop(handle.turn);
                     }
@@ -279,14 +299,32 @@ impl Workers {
         }
     }
 
-    /// Whether a card was taken from whoever works on it, by another than themselves.
-    async fn is_taken_away(&self, desk: &Desk, card: CardId, run: i64) -> Result<bool, BoardError> {
-        // The board itself may be gone, or the right to it.
-        if self.boards.desk(desk.name().as_str(), Seat::Daemon).is_err() {
-            return Ok(true);
+    /// Why a card is no longer that of whoever works on it, where another took it from them: moved
+    /// it, said that it is done or can't go on, or took away the right to work on it.
+    async fn taken_away(
+        &self,
+        desk: &Desk,
+        agent: &AgentId,
+        (card, run): (CardId, i64),
+    ) -> Result<Option<&'static str>, BoardError> {
+        let Ok(now) = self.boards.desk(desk.name().as_str(), Seat::Daemon) else {
+            return Ok(Some("the board is gone"));
+        };
+        let known = match desk.show(card).await {
+            Ok(whole) => whole.runs.into_iter().find(|it| it.run == run),
+            Err(BoardError::NoSuchCard { .. }) => None,
+            Err(error) => return Err(error),
+        };
+        let Some(known) = known else { return Ok(Some("the card is gone")) };
+        if known.ended_at.is_some() {
+            let is_taken = known.outcome.as_deref() == Some(TAKEN_AWAY);
+            return Ok(is_taken.then_some("it was taken away"));
         }
-        let Ok(whole) = desk.show(card).await else { return Ok(true) };
-        let known = whole.runs.iter().find(|it| it.run == run);
-        Ok(known.is_none_or(|it| it.outcome.as_deref() == Some("fenced")))
+        let right = match &*known.kind == RunKind::Review.as_str() {
+            true => BoardRight::Review,
+            false => BoardRight::Claim,
+        };
+        let may = now.board().rights_of(agent).has(right);
+        Ok((!may).then_some("the right to it was taken away"))
     }
 }

@@ -6,6 +6,11 @@ use insula_domain::{BlockKind, BoardRight, CardFacts, CardId, CardStatus, CardSt
 use insula_store::{BoardCommand, CardNotice, CardRow, CardRun, CardWhole};
 use serde_json::json;
 
+/// How a run ended whose card another took from its worker: the worker is to stop.
+pub const TAKEN_AWAY: &str = "fenced";
+/// How a run ended whose card waits for others.
+const WAITS: &str = "waits";
+
 /// Longest text of a result that a chat is told, in bytes.
 const TOLD_BYTES_MAX: usize = 6_000;
 
@@ -40,9 +45,11 @@ impl Desk {
     /// of this daemon until the daemon itself takes it away.
     pub(super) fn is_ours(&self, row: &CardRow) -> Result<(), BoardError> {
         let is_worker = row.worker.as_deref() == Some(&*self.seat.name());
-        let is_run = match self.seat.claim() {
-            Some(claim) => claim.card == row.id && claim.run == row.run,
-            None => row.lease_until.is_some_and(|until| until > self.now()),
+        let is_run = match (&self.seat, self.seat.claim()) {
+            (_, Some(claim)) => claim.card == row.id && claim.run == row.run,
+            // An agent has a card in the turn that works on it, and in no chat.
+            (Seat::Agent(_), None) => false,
+            (_, None) => row.lease_until.is_some_and(|until| until > self.now()),
         };
         match is_worker && is_run {
             true => Ok(()),
@@ -61,6 +68,12 @@ impl Desk {
             None if self.has(row) => Ok(()),
             None => self.need(right),
         }
+    }
+
+    /// How the run of whoever has a card ends: by their own word, or by that of another, which
+    /// takes it from them.
+    fn outcome(&self, row: &CardRow, own: &'static str) -> &'static str {
+        if row.worker.is_none() || self.is_ours(row).is_ok() { own } else { TAKEN_AWAY }
     }
 
     /// What the chat that asked for a card is told.
@@ -97,12 +110,12 @@ impl Desk {
                 let step = if submits { CardStep::Submit } else { CardStep::Complete };
                 row.status = row.status.after(step)?;
                 let mut more = Vec::new();
-                let outcome = match (submits, is_review) {
+                let kind = match (submits, is_review) {
                     (true, _) => "review_requested",
                     (false, true) => "approved",
                     (false, false) => "completed",
                 };
-                ended(whole, &mut more, (outcome, None, now));
+                ended(whole, &mut more, (self.outcome(&row, kind), None, now));
                 let_go(&mut row);
                 (row.block, row.why, row.failures) = (None, None, 0);
                 // Who looks at a result does not replace it.
@@ -127,7 +140,7 @@ impl Desk {
                 };
                 more.extend(told.and_then(|told| self.notice(&row, told)));
                 let detail = json!({ "status": row.status.as_str(), "run": row.run });
-                Ok(Draft { row, more, kind: outcome, detail })
+                Ok(Draft { row, more, kind, detail })
             })
             .await?;
         self.settle().await?;
@@ -145,6 +158,10 @@ impl Desk {
             return Err(BoardError::Wrong("say why".to_owned()));
         }
         let why = cut(why, 4_000);
+        let parts_open = match kind {
+            BlockKind::Dependency => self.parts_open(card).await?,
+            _ => 0,
+        };
         self.change(card, |whole| {
             let row = &whole.row;
             let is_review = row.status == CardStatus::Review;
@@ -153,10 +170,59 @@ impl Desk {
             if is_review && self.seat.claim().is_some() {
                 return self.sent_back(whole, why);
             }
-            self.blocked(whole, (kind, why), "blocked")
+            if kind != BlockKind::Dependency {
+                return self.blocked(whole, (kind, why), self.outcome(row, "blocked"));
+            }
+            if whole.needs_open() == 0 && parts_open == 0 {
+                return Err(self.waits_for_nothing(whole));
+            }
+            self.waits(whole, why)
         })
         .await?;
         self.settle_one(card).await
+    }
+
+    /// How many parts of a card are not done.
+    async fn parts_open(&self, card: CardId) -> Result<usize, BoardError> {
+        let mut open = 0;
+        for part in self.shown(card).await?.parts {
+            let part = self.store.card(part).await?;
+            open += usize::from(part.is_some_and(|it| it.row.done_at.is_none()));
+        }
+        Ok(open)
+    }
+
+    /// Why a card can't wait for others: it would come back at once.
+    fn waits_for_nothing(&self, whole: &CardWhole) -> BoardError {
+        let known = match (whole.needs.is_empty(), whole.parts.is_empty()) {
+            (true, true) => "it has no parts and waits for no card",
+            (true, false) => "its parts are done",
+            (false, true) => "the cards it waited for are done",
+            (false, false) => "its parts and the cards it waited for are done",
+        };
+        let complete = match &self.seat {
+            Seat::Agent(_) => "or kanban_complete where it is done",
+            Seat::Person(_) | Seat::Daemon => "or say that it is done",
+        };
+        BoardError::Wrong(format!(
+            "card {} waits for nothing that is open: {known}; use kind `needs_input`, `capability` or `transient`, {complete}",
+            whole.row.id
+        ))
+    }
+
+    /// A card waits for others. Who waits ever again gets nowhere, and is stopped.
+    fn waits(&self, whole: &CardWhole, why: &str) -> Result<Draft, BoardError> {
+        let outcome = self.outcome(&whole.row, WAITS);
+        let before = whole.runs.iter().rev().filter(|it| it.ended_at.is_some());
+        let before = before.take_while(|it| it.outcome.as_deref() == Some(WAITS)).count();
+        let most = self.board.max_parts.max(self.board.attempts);
+        if outcome != WAITS || before < most as usize {
+            return self.blocked(whole, (BlockKind::Dependency, why), outcome);
+        }
+        let why = format!(
+            "it waited for other cards {most} times in a row and came back, and wants to again: {why}"
+        );
+        self.blocked(whole, (BlockKind::NeedsInput, cut(&why, 4_000)), "blocked")
     }
 
     /// A card that somebody looked at is to be done again.
@@ -178,12 +244,14 @@ impl Desk {
         if row.reworks > self.board.reworks {
             let why = format!("it came back from review {} times, at last: {why}", row.reworks);
             let whole = CardWhole { row, ..whole.clone() };
-            return self.blocked(&whole, (BlockKind::NeedsInput, cut(&why, 4_000)), "rework");
+            let outcome = self.outcome(&whole.row, "rework");
+            return self.blocked(&whole, (BlockKind::NeedsInput, cut(&why, 4_000)), outcome);
         }
         row.status = row.status.after(CardStep::Rework(self.facts(whole, &row)))?;
         row.why = Some(why.to_owned());
         let mut more = Vec::new();
-        ended(whole, &mut more, ("rework", Some(why), self.now()));
+        let outcome = self.outcome(&row, "rework");
+        ended(whole, &mut more, (outcome, Some(why), self.now()));
         let_go(&mut row);
         Ok(Draft { row, more, kind: "rework", detail: json!({ "why": why }) })
     }
@@ -247,6 +315,13 @@ impl Desk {
         self.change(card, |whole| {
             let mut row = whole.row.clone();
             self.author_or(BoardRight::Administer, &row)?;
+            if row.status.is_over() {
+                let rests = self.facts(whole, &row).rest();
+                return Err(BoardError::Wrong(format!(
+                    "card {card} is `{}`; move it to `{rests}` first to have it done again",
+                    row.status
+                )));
+            }
             if row.worker.is_some() {
                 return Err(BoardError::Wrong(format!(
                     "somebody works on card {card}; take it from them first: move it to `ready`"
@@ -286,7 +361,7 @@ impl Desk {
                         "card {card} can't be `{to}`: it would be `{is}`{}",
                         match is {
                             CardStatus::Triage =>
-                                ", since nobody is to do it; assign it".to_owned(),
+                                ", since nobody is to do it; assign it, or claim it".to_owned(),
                             CardStatus::Todo => format!(", since it waits for {needs} others"),
                             CardStatus::Scheduled => ", since its time has not come".to_owned(),
                             _ => String::new(),
@@ -294,7 +369,7 @@ impl Desk {
                     )));
                 }
                 let mut more = Vec::new();
-                ended(whole, &mut more, ("fenced", Some("it was taken away"), self.now()));
+                ended(whole, &mut more, (TAKEN_AWAY, Some("it was taken away"), self.now()));
                 let_go(&mut row);
                 row.block = (to == CardStatus::Blocked).then_some(BlockKind::NeedsInput);
                 row.why = why.map(|why| cut(why, 4_000).to_owned());

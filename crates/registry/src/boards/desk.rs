@@ -341,7 +341,8 @@ impl Desk {
 
     /// Whether there is somebody or some kind of work of this name.
     pub(super) fn known_assignee(&self, assignee: &str) -> Result<(), BoardError> {
-        if self.board.workers(assignee).is_some_and(|some| !some.is_empty()) {
+        // A kind of work that no agent does waits for a person.
+        if self.board.workers(assignee).is_some() {
             return Ok(());
         }
         let agents = self.board.agents.iter().filter(|(_, it)| it.has(BoardRight::Claim));

@@ -9,6 +9,7 @@ mod read;
 mod settle;
 mod work;
 
+pub use change::TAKEN_AWAY;
 pub use desk::{CardSeen, Desk, NewCard};
 
 pub use work::{Open, RunEnd, RunKind};

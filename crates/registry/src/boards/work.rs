@@ -5,7 +5,7 @@ use super::change::{ended, let_go};
 use super::desk::{Desk, Draft};
 use super::{BoardError, Seat, worker_name};
 use insula_config::board::PERSON;
-use insula_domain::{AgentId, BlockKind, BoardRight, CardId, CardStatus, CardStep};
+use insula_domain::{AgentId, BlockKind, BoardRight, CardFacts, CardId, CardStatus, CardStep};
 use insula_store::{BoardCommand, CardFilter, CardNotice, CardRow, CardRun, CardWhole, TurnId};
 use insula_world::Timestamp;
 use serde_json::json;
@@ -110,7 +110,22 @@ impl Desk {
             ));
         }
         let worker = self.seat.name();
-        self.change(card, |whole| self.taken(whole, (&worker, RunKind::Work))).await
+        self.change(card, |whole| {
+            // One that is for nobody is whose who takes it, as soon as it could be begun.
+            let facts = CardFacts { has_assignee: true, ..self.facts(whole, &whole.row) };
+            let rests = facts.rest();
+            if whole.row.status == CardStatus::Triage && rests != CardStatus::Ready {
+                return Err(BoardError::Wrong(format!(
+                    "card {card} can't be claimed: it would be `{rests}`, {}",
+                    match rests {
+                        CardStatus::Scheduled => "since its time has not come",
+                        _ => "since it waits for others",
+                    }
+                )));
+            }
+            self.taken(whole, (&worker, RunKind::Work))
+        })
+        .await
     }
 
     /// Gives a card to an agent. For the daemon.
@@ -128,7 +143,32 @@ impl Desk {
             return Err(BoardError::NotAllowed(format!("agent `{agent}` may not")));
         }
         let worker = worker_name(agent.as_str());
-        self.change(card, |whole| self.taken(whole, (&worker, kind))).await
+        self.change(card, |whole| {
+            // Somebody may have given it to another since it was looked at, or to nobody.
+            let is_for = |named: &Option<Box<str>>| {
+                let workers = named.as_deref().and_then(|it| self.board.workers(it));
+                workers.is_some_and(|some| some.contains(agent))
+            };
+            if kind == RunKind::Work && !is_for(&whole.row.assignee) {
+                let message = format!("card {card} is not for agent `{agent}`");
+                return Err(BoardError::NotAllowed(message));
+            }
+            self.taken(whole, (&worker, kind))
+        })
+        .await
+    }
+
+    /// Blocks a card that nobody has and that those it is for can't end. For the daemon.
+    pub async fn unable(&self, card: CardId, why: &str) -> Result<CardRow, BoardError> {
+        self.change(card, |whole| {
+            let row = &whole.row;
+            let is_open = matches!(row.status, CardStatus::Ready | CardStatus::Review);
+            if !is_open || row.worker.is_some() {
+                return Err(BoardError::Wrong(format!("card {card} is not to be begun")));
+            }
+            self.blocked(whole, (BlockKind::Capability, why), "blocked")
+        })
+        .await
     }
 
     /// A sign of life of whoever has a card: they have it for as long again.

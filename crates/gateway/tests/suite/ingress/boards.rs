@@ -13,14 +13,14 @@ use tokio_util::sync::CancellationToken;
 const ACCOUNT: &str = "channels: {telegram: {accounts: {main: {token: '1:x'}}}}\n";
 const ACCESS: &str = "access: {allow: ['telegram:1', 'telegram:2'], admins: ['telegram:9']}";
 
-fn config(boards: &str) -> String {
+pub(super) fn config(boards: &str) -> String {
     format!(
         "{ACCOUNT}agents:\n  a: {{default: true, {ACCESS}}}\n  b: {{{ACCESS}}}\n  c: {{{ACCESS}}}\nboards:\n  {boards}\n"
     )
 }
 
 /// Does what it is told, one call after the other, and says so.
-fn obedient(seen: &Seen, _: usize) -> Vec<Step> {
+pub(super) fn obedient(seen: &Seen, _: usize) -> Vec<Step> {
     let heard = shown(seen);
     // A message is shown in pieces, which come one after the other.
     let is_told = |(role, _): &&(String, String)| role == "user";
@@ -39,25 +39,25 @@ fn obedient(seen: &Seen, _: usize) -> Vec<Step> {
     }
 }
 
-async fn open(boards: &str) -> Fixture {
+pub(super) async fn open(boards: &str) -> Fixture {
     with(&config(boards), insula_tools::BUILT_IN, obedient).await
 }
 
-fn begin(fixture: &Fixture) -> CancellationToken {
+pub(super) fn begin(fixture: &Fixture) -> CancellationToken {
     let stop = CancellationToken::new();
     tokio::spawn(fixture.owner.workers().clone().run(stop.clone()));
     stop
 }
 
-fn desk_of(fixture: &Fixture, who: Actor) -> Result<Desk, BoardError> {
+pub(super) fn desk_of(fixture: &Fixture, who: Actor) -> Result<Desk, BoardError> {
     fixture.daemon.opened().parts.boards.desk("work", Seat::Person(who))
 }
 
-fn desk(fixture: &Fixture) -> Desk {
+pub(super) fn desk(fixture: &Fixture) -> Desk {
     desk_of(fixture, Actor::CommandLine).unwrap()
 }
 
-fn for_agent(agent: &str, body: &str) -> NewCard {
+pub(super) fn for_agent(agent: &str, body: &str) -> NewCard {
     NewCard {
         title: "A thing".to_owned(),
         body: body.to_owned(),
@@ -67,7 +67,11 @@ fn for_agent(agent: &str, body: &str) -> NewCard {
 }
 
 /// A card once it is as it should be.
-async fn when(fixture: &Fixture, card: CardId, is_it: impl Fn(&CardWhole) -> bool) -> CardWhole {
+pub(super) async fn when(
+    fixture: &Fixture,
+    card: CardId,
+    is_it: impl Fn(&CardWhole) -> bool,
+) -> CardWhole {
     for _ in 0..40_000 {
         let whole = desk(fixture).show(card).await.unwrap();
         if is_it(&whole) {
@@ -78,11 +82,11 @@ async fn when(fixture: &Fixture, card: CardId, is_it: impl Fn(&CardWhole) -> boo
     panic!("{:#?}", desk(fixture).show(card).await);
 }
 
-async fn until(fixture: &Fixture, card: CardId, status: CardStatus) -> CardWhole {
+pub(super) async fn until(fixture: &Fixture, card: CardId, status: CardStatus) -> CardWhole {
     when(fixture, card, |it| it.row.status == status).await
 }
 
-fn results(fixture: &Fixture) -> Vec<String> {
+pub(super) fn results(fixture: &Fixture) -> Vec<String> {
     let seen = fixture.upstream.seen();
     let all = seen.iter().flat_map(shown).filter(|(role, _)| role == "tool").map(|it| it.1);
     all.collect()
@@ -260,7 +264,7 @@ async fn a_card_is_split_within_bounds_and_comes_back_when_its_parts_are_done() 
     let card = desk(&fixture).add(for_agent("b", &body)).await.unwrap();
     let whole = when(&fixture, card.id, |it| it.runs.len() > 1).await;
     assert_eq!(whole.parts.len(), 2, "{whole:?}");
-    assert_eq!(whole.runs[0].outcome.as_deref(), Some("blocked"));
+    assert_eq!(whole.runs[0].outcome.as_deref(), Some("waits"));
     for part in &whole.parts {
         let part = desk(&fixture).show(*part).await.unwrap();
         assert_eq!((part.row.status, part.row.depth), (CardStatus::Done, 1));

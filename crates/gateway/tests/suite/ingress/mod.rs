@@ -8,6 +8,8 @@ mod approvals;
 mod asleep;
 mod bearers;
 mod boards;
+mod boards_ends;
+mod boards_people;
 mod breath;
 mod budgets;
 mod bursts;
