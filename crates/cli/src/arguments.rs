@@ -235,7 +235,7 @@ pub struct ExplainAgent {
     pub agent: String,
     /// What it would do: read, write, call, send, ask, notify, handoff, remember, schedule, connect, see or talk
     pub verb: String,
-    /// With what: a path, a tool, a place, an agent or a host
+    /// With what: a path, a board, a card as `card work/7`, a tool, a place, an agent or a host
     #[arg(allow_hyphen_values = true)]
     pub what: Option<String>,
     /// For whom: somebody as `telegram:5` or by what the agent calls them, or a place as `telegram:main:-100`

@@ -1,6 +1,7 @@
 //! Whether an agent, or somebody by it, can do something, by which rule, where that stands, and
 //! what to change: from the configuration that holds, and nothing that was said.
 
+mod boards;
 mod files;
 mod verbs;
 
@@ -11,9 +12,10 @@ use crate::id::{Id, live};
 use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
+use insula_config::board::Board;
 use insula_config::settings::Setting;
 use insula_domain::{
-    AccountId, Address, Asker, Audience, ChatId, ChatType, Label, Platform, UserId,
+    AccountId, Address, AgentId, Asker, Audience, ChatId, ChatType, Label, Platform, UserId,
 };
 use insula_registry::AgentContext;
 use serde::{Deserialize, Serialize};
@@ -27,7 +29,7 @@ pub struct Question {
     /// `read`, `write`, `call`, `send`, `ask`, `notify`, `handoff`, `remember`, `schedule`,
     /// `connect`, `see` or `talk`.
     verb: String,
-    /// What: a path, a tool, a place, an agent, a host.
+    /// What: a path, a board or a card of it, a tool, a place, an agent, a host.
     what: Option<String>,
     /// For whom: somebody as `telegram:5`, or a place as `telegram:main:-100`.
     #[serde(rename = "as")]
@@ -60,6 +62,8 @@ pub(super) struct Finding {
     pub(super) rule: String,
     /// The settings that decide, by how their names begin.
     pub(super) settings: Vec<&'static str>,
+    /// The rights on boards that decide, by name.
+    pub(super) rights: Vec<String>,
     pub(super) change: Option<String>,
     pub(super) notes: Vec<String>,
 }
@@ -79,11 +83,23 @@ impl Finding {
 
     fn new(allowed: &'static str, rule: impl Into<String>) -> Self {
         let rule = rule.into();
-        Self { allowed, rule, settings: Vec::new(), change: None, notes: Vec::new() }
+        Self {
+            allowed,
+            rule,
+            settings: Vec::new(),
+            rights: Vec::new(),
+            change: None,
+            notes: Vec::new(),
+        }
     }
 
     pub(super) fn by(mut self, settings: impl IntoIterator<Item = &'static str>) -> Self {
         self.settings.extend(settings);
+        self
+    }
+
+    pub(super) fn right(mut self, board: &Board, agent: &AgentId) -> Self {
+        self.rights.push(format!("boards.{}.agents.{agent}", board.name));
         self
     }
 
@@ -146,9 +162,14 @@ pub async fn explain(
         }
     };
     let places = settings.settings.iter().filter(|it| concerns(it, &finding.settings));
+    let snapshot = api.registry.snapshot();
+    let rights = finding.rights.iter().filter_map(|right| {
+        let place = snapshot.daemon.board_places.get(right)?;
+        Some(format!("{right} ({place})"))
+    });
     Ok(Json(Explained {
         agent: id,
-        places: places.map(|it| format!("{} ({})", it.path, it.origin)).collect(),
+        places: places.map(|it| format!("{} ({})", it.path, it.origin)).chain(rights).collect(),
         verb: question.verb,
         what: question.what,
         by: question.by,

@@ -1,5 +1,6 @@
 //! What is asked about, one function a verb.
 
+use super::boards;
 use super::files::{self, Access};
 use super::{Finding, Subject};
 use insula_config::agent::GlobalWrites;
@@ -10,8 +11,8 @@ use insula_turns::acts::in_tainted_turns;
 
 /// Every verb, with what it takes.
 pub(super) const VERBS: [(&str, &str); 12] = [
-    ("read", "PATH"),
-    ("write", "PATH"),
+    ("read", "PATH|BOARD"),
+    ("write", "PATH|BOARD"),
     ("call", "TOOL"),
     ("send", "PLACE"),
     ("ask", "AGENT"),
@@ -43,8 +44,8 @@ pub(super) fn find(
             .ok_or_else(|| format!("name what it is about: `{} {}`", known.0, known.1))
     };
     Ok(match verb {
-        "read" => files::find(subject, Access::Read, named()?),
-        "write" => files::find(subject, Access::Write, named()?),
+        "read" => on(subject, Access::Read, named()?)?,
+        "write" => on(subject, Access::Write, named()?)?,
         "call" => call(subject, named()?),
         "send" => send(subject, named()?)?,
         "ask" => link(subject, LinkKind::Ask, named()?)?,
@@ -55,6 +56,14 @@ pub(super) fn find(
         "connect" => connect(subject, named()?),
         "see" => see(subject, named()?)?,
         _ => talk(subject)?,
+    })
+}
+
+/// What is on a board, or in a file.
+fn on(subject: &Subject<'_>, access: Access, what: &str) -> Result<Finding, String> {
+    Ok(match boards::named(subject, what)? {
+        Some(named) => boards::find(subject, access, &named),
+        None => files::find(subject, access, what),
     })
 }
 
@@ -74,6 +83,10 @@ fn call(subject: &Subject<'_>, name: &str) -> Finding {
             Rule::NotAllowed => finding.by(["tools"]).change("add it to `tools.allow`"),
             Rule::MemoryOff => finding.by(["memory"]).change("turn memory on: `memory: true`"),
             Rule::NoLink => finding.by(["links"]).change("link it: `links: [{to: AGENT}]`"),
+            Rule::NoBoard => finding.change(format!(
+                "give it a right to one: `boards: {{NAME: {{agents: {{{}: work}}}}}}`",
+                agent.id
+            )),
             Rule::NoTarget => finding.by(["send"]).change("name a place: `send: {to: [\"…\"]}`"),
             Rule::NoDelegation => finding.by(["subagents"]).change("raise `subagents.max_depth`"),
             _ => finding.by(["tools"]),
@@ -99,7 +112,7 @@ fn call(subject: &Subject<'_>, name: &str) -> Finding {
 }
 
 /// Whether it lacks a tool, which then is the answer.
-fn without(subject: &Subject<'_>, tool: &str) -> Option<Finding> {
+pub(super) fn without(subject: &Subject<'_>, tool: &str) -> Option<Finding> {
     let finding = call(subject, tool);
     (finding.allowed == "no").then_some(finding)
 }
@@ -255,12 +268,17 @@ fn see(subject: &Subject<'_>, name: &str) -> Result<Finding, String> {
     {
         ways.push(format!("what stands in `{}`, which both were given", shared.path));
     }
-    let finding = match ways.is_empty() {
+    let shared = boards::shared(subject, &other);
+    ways.extend(shared.iter().map(|(_, way)| way.clone()));
+    let mut finding = match ways.is_empty() {
         true => Finding::no(format!(
             "nothing leads from `{other}` to it: conversations, memory, files and secrets are each agent's alone"
         )),
         false => Finding::yes(format!("only {}", ways.join("; "))),
     };
+    for (board, _) in &shared {
+        finding = finding.right(board, &agent.id).right(board, &other);
+    }
     Ok(finding.by(["links", "files.shared"]))
 }
 

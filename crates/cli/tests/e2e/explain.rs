@@ -16,12 +16,20 @@ agents:
   a: {default: true, access: {allow: ['telegram:5']}, tools: {also_allow: [message_agent, send_message]}, links: [{to: b}, {to: heard}], send: {to: ['telegram:main:-100']}}
   b: {memory: true, tools: {deny: [terminal]}, files: {shared: [{path: /srv/manual, mode: ro}]}}
   heard: {access: {allow: ['telegram:*']}}
+  alone: {}
 bindings: [{agent: heard, telegram: '-100'}]
+boards:
+  ab:
+    agents: {b: [see, claim], heard: work}
+    people: {'telegram:5': see}
+  vault: {agents: {heard: manage}}
 ";
 
 fn explain(home: &Home, words: &str) -> Value {
-    let words: Vec<&str> = ["explain"].into_iter().chain(words.split(' ')).collect();
-    crate::support::json(home, &words)
+    // One word of it may have a space in it.
+    let words: Vec<String> = words.split(' ').map(|word| word.replace('|', " ")).collect();
+    let words = ["explain"].into_iter().chain(words.iter().map(|word| &**word));
+    crate::support::json(home, &words.collect::<Vec<_>>())
 }
 
 /// The questions of the documentation, with their answers.
@@ -47,7 +55,36 @@ fn questions(home: &Home) {
         ("a remember", "no", "memory is off", "memory: true"),
         ("b connect example.org", "no", "`network.allow` does not have it", "network"),
         ("b see a", "yes", "what `a` says to it, by a link of `a` to ask", ""),
-        ("heard see b", "no", "nothing leads from `b` to it", ""),
+        ("alone see b", "no", "nothing leads from `b` to it", ""),
+        (
+            "b see heard",
+            "yes",
+            "only the cards of board `ab`, where it may `see, claim` and `heard` may `see, add, claim`",
+            "",
+        ),
+        ("heard see b", "yes", "where it may `see, add, claim`", ""),
+        ("b read ab", "yes", "`ab` is a board, where it may `see, claim`", ""),
+        ("b read board|ab", "yes", "`ab` is a board", ""),
+        ("b read ab/7", "yes", "card 7 is on board `ab`", ""),
+        ("b read card|ab/7", "yes", "card 7 is on board `ab`", ""),
+        ("b read card|7", "yes", "card 7 is on board `ab`", ""),
+        ("b read ./ab", "yes", "in its workspace", ""),
+        ("b write card|7", "no", "and that takes `add`", "{ab: {agents: {b: add}}}"),
+        ("b read vault", "no", "to which it has no right", "{vault: {agents: {b: see}}}"),
+        ("a read card|ab/7", "no", "to it there is no such board", "agents: {a: see}"),
+        (
+            "a call kanban_create",
+            "no",
+            "no board is granted",
+            "boards: {NAME: {agents: {a: work}}}",
+        ),
+        ("heard read ab --as telegram:5", "yes", "`ab` is a board", ""),
+        (
+            "heard read ab --as telegram:6",
+            "no",
+            "cards that were asked for there",
+            "boards.ab.people",
+        ),
         ("a talk --as telegram:5", "yes", "lets them in", ""),
         ("a talk --as telegram:6", "no", "may not talk to it", "telegram:6"),
         ("a call todo --as telegram:6", "no", "may not talk to it", "telegram:6"),
@@ -61,6 +98,13 @@ fn questions(home: &Home) {
     }
     let place = explain(home, "a ask b")["places"].to_string();
     assert!(place.contains("config.yaml:"), "{place}");
+    let places = explain(home, "b see heard")["places"].to_string();
+    for right in ["boards.ab.agents.b (config.yaml:11:", "boards.ab.agents.heard (config.yaml:11:"]
+    {
+        assert!(places.contains(right), "{places}");
+    }
+    let places = explain(home, "b read card|7")["places"].to_string();
+    assert!(places.contains("boards.ab.agents.b (config.yaml:11:"), "{places}");
 }
 
 #[test]
@@ -79,6 +123,9 @@ fn what_an_agent_can_is_explained_by_the_daemon_and_without_one() {
         &["explain", "b", "read"],
         &["explain", "zz", "remember"],
         &["explain", "a", "talk", "--as", "x"],
+        &["explain", "a", "read", "board nowhere"],
+        &["explain", "a", "read", "card 7"],
+        &["explain", "b", "read", "card seven"],
     ] {
         let output = insula(&home, wrong);
         assert_ne!(output.code, Some(0), "{wrong:?}");
