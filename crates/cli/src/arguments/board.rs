@@ -73,11 +73,14 @@ pub enum Board {
         #[arg(default_value = "")]
         result: String,
     },
-    /// Print what happens on a board, as it happens
+    /// Print what happens on a board from now on, as it happens
     Watch {
         /// The board
         board: String,
-        /// End after what has happened so far
+        /// What has happened so far, too
+        #[arg(long)]
+        all: bool,
+        /// Print what has happened so far, and end
         #[arg(long)]
         once: bool,
     },

@@ -95,7 +95,10 @@ pub async fn run(reach: &Reach, setting: &Setting, command: Board) -> Result<u8,
         Board::Done { card, result } => {
             act(reach, answer, &card, json!({ "action": "done", "result": result })).await?;
         }
-        Board::Watch { board, once } => watch(reach, answer, &board, once).await?,
+        Board::Watch { board, all, once } => {
+            let after = if all || once { 0 } else { last_event(reach, &board).await? };
+            watch(reach, answer, &board, (after, once)).await?;
+        }
     }
     Ok(0)
 }
@@ -149,13 +152,20 @@ fn create(setting: &Setting, wish: &BoardCreate) -> Result<Value, Failure> {
     let failed = |why: String| Failure::Failed(format!("config.yaml is as it was: {why}"));
     let home = &setting.home;
     let told = |error: insula_registry::RuntimeError| failed(error.to_string());
+    let mut snapshot =
+        FilesSnapshot::read(home.root()).map_err(|error| failed(error.to_string()))?;
+    let loaded = load(&snapshot, &setting.environment.variables).1;
+    let name = &wish.board;
+    if loaded.is_some_and(|it| it.daemon.boards.keys().any(|known| known.as_str() == name)) {
+        return Err(Failure::Failed(format!(
+            "there is a board `{name}` already; its rights stand in config.yaml under `boards.{name}`, and `insula board list {name}` shows its cards"
+        )));
+    }
     let before = home.read(&home.config()).map_err(told)?.unwrap_or_default();
     // JSON is YAML, too.
     let value = Value::from(board.clone()).to_string();
     let after = with_entry(&before, &["boards"], &wish.board, &value)
         .map_err(|why| failed(why.to_string()))?;
-    let mut snapshot =
-        FilesSnapshot::read(home.root()).map_err(|error| failed(error.to_string()))?;
     let errors = |snapshot: &FilesSnapshot| {
         let report = load(snapshot, &setting.environment.variables).0;
         report.errors().map(|found| found.message.clone()).collect::<Vec<_>>()
@@ -323,9 +333,21 @@ fn event(it: &Value) {
     ));
 }
 
-/// Prints what happens, until somebody stops it.
-async fn watch(reach: &Reach, answer: Answer, board: &str, once: bool) -> Result<(), Failure> {
-    let (mut after, mut wait) = (0, 0);
+/// The number of what happened last on a board.
+async fn last_event(reach: &Reach, board: &str) -> Result<i64, Failure> {
+    let all = reach.get("/api/boards").await?;
+    let known = rows(&all).iter().find(|it| it["name"].as_str() == Some(board));
+    Ok(known.and_then(|it| it["last_event"].as_i64()).unwrap_or_default())
+}
+
+/// Prints what happens after a place, until somebody stops it.
+async fn watch(
+    reach: &Reach,
+    answer: Answer,
+    board: &str,
+    (mut after, once): (i64, bool),
+) -> Result<(), Failure> {
+    let mut wait = 0;
     loop {
         let path = format!("/api/boards/{}/events?after={after}&wait={wait}", part(board));
         let all = reach.get(&path).await?;

@@ -18,6 +18,8 @@ fn a_board_is_made_filled_and_worked_on_with_and_without_a_daemon() {
     insula(&home, &wish).ok();
     let text = std::fs::read_to_string(home.path().join("config.yaml")).unwrap();
     assert!(text.starts_with("# mine\nagents:") && text.contains("\nboards:\n"), "{text}");
+    let again = insula(&home, &["board", "create", "work", "--agent", "lead=see"]);
+    assert!(again.stderr.contains("there is a board `work` already"), "{again:?}");
     let wrong = insula(&home, &["board", "create", "other", "--agent", "ghost=work"]);
     assert!(wrong.stderr.contains("names agent `ghost`, which does not exist"), "{wrong:?}");
     assert_eq!(std::fs::read_to_string(home.path().join("config.yaml")).unwrap(), text);
@@ -30,17 +32,26 @@ fn a_board_is_made_filled_and_worked_on_with_and_without_a_daemon() {
         json(&home, &["board", "comment", "work", &card, "half of it"]);
         let wrong = insula(&home, &["board", "assign", "work", &card, "nobody"]);
         assert!(wrong.stderr.contains("there are: coder, lead"), "{wrong:?}");
+        let claimed = json(&home, &["board", "claim", "work", &card]);
+        assert_eq!(
+            (&claimed["status"], &claimed["worker"]),
+            (&json!("running"), &json!("cli:local"))
+        );
         let wrong = insula(&home, &["board", "claim", "work", &card]);
-        assert!(wrong.stderr.contains("only one that is `ready` can"), "{wrong:?}");
+        assert!(wrong.stderr.contains("somebody works on it"), "{wrong:?}");
         let done = json(&home, &["board", "done", "work", &card, "it is done"]);
         assert_eq!((&done["status"], &done["result"]), (&json!("done"), &json!("it is done")));
         let kinds = done["history"].as_array().unwrap().iter().map(|it| it["kind"].clone());
-        assert_eq!(kinds.collect::<Vec<_>>(), ["added", "commented", "completed"]);
+        assert_eq!(kinds.collect::<Vec<_>>(), ["added", "commented", "claimed", "completed"]);
         let audit = json(&home, &["audit", "tail", "-n", "100"]).to_string();
         for what in ["added", "commented", "completed"] {
             let record = format!("\"what\":\"{what}\"");
             assert!(audit.contains("board.changed") && audit.contains(&record), "{audit}");
         }
+        let wrong = insula(&home, &["board", "assign", "work", &card, "coder"]);
+        assert!(wrong.stderr.contains("is `done`; move it to `triage` first"), "{wrong:?}");
+        let told = insula(&home, &["board", "watch", "work", "--once"]).ok().stdout;
+        assert!(told.lines().count() > 3 && told.contains("claimed"), "{told}");
         let listed = json(&home, &["board", "list", "work", "--status", "done"]);
         assert!(listed.as_array().unwrap().iter().any(|it| it["id"] == added["id"]), "{listed}");
         let missing = insula(&home, &["board", "show", "work", "999"]);
