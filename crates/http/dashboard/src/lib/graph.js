@@ -8,7 +8,7 @@ export const KINDS = [
   { kind: "host", title: "Hosts", verb: "connect", of: (it) => it.hosts },
   { kind: "secret", title: "Secrets", verb: null, of: (it) => it.secrets },
   { kind: "link", title: "Links", verb: "ask", of: (it) => it.links.map((link) => `${link.to} (${link.as})`) },
-  { kind: "board", title: "Boards", verb: null, of: (it) => it.boards },
+  { kind: "board", title: "Boards", verb: "read", of: (it) => it.boards },
   { kind: "scope", title: "Memory by", verb: "remember", of: (it) => (it.scope ? [it.scope] : []) },
   { kind: "model", title: "Models", verb: null, of: (it) => it.models },
 ];

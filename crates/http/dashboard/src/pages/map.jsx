@@ -86,7 +86,8 @@ function Lines({ box, lines, deps }) {
 /** Why an agent may do something with a thing, and who did so last. */
 function Why({ agent, kind, name }) {
   const { verb } = KINDS.find((it) => it.kind === kind);
-  const what = bare(name);
+  // A board's name alone might be that of a file.
+  const what = kind === "board" ? `board ${bare(name)}` : bare(name);
   const why = useResource(
     ({ signal }) => (verb && isAdmin() ? api.post(at("agents", agent, "explain"), kind === "scope" ? { verb } : { verb, what }, { signal }) : Promise.resolve(null)),
     [agent, kind, name],

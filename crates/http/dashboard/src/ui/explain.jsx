@@ -57,7 +57,7 @@ export function Ask({ agents, agent: first }) {
           ))}
         </datalist>
         <Choice label="What it would do" value={verb} options={VERBS} onChange={setVerb} />
-        <input aria-label="What" placeholder="a path, a tool, a place, a host, an agent" value={what} onInput={(event) => setWhat(event.currentTarget.value)} />
+        <input aria-label="What" placeholder="a path, a board, a tool, a place, a host, an agent" value={what} onInput={(event) => setWhat(event.currentTarget.value)} />
         <input aria-label="For whom" placeholder="for whom, as telegram:5" value={by} onInput={(event) => setBy(event.currentTarget.value)} />
         <Button kind="main" type="submit">
           Ask
