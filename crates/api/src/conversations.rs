@@ -6,7 +6,7 @@ use crate::caller::Caller;
 use crate::error::{ApiError, ErrorBody};
 use crate::id::{Id, kept};
 use crate::numbers::{Number, Numbers};
-use crate::sessions::MessageView;
+use crate::sessions::{self, MessageView};
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -133,12 +133,13 @@ pub async fn show(
     let reads = caller.may(&agent.id, Verb::Read);
     let is_told = |role: Role| reads || matches!(role, Role::User | Role::Assistant);
     let secrets = api.secrets.known();
-    let messages = messages
-        .iter()
-        .filter(|it| is_told(it.role))
-        .map(|message| MessageView::of(&numbers, message, |text| secrets.told(&agent.id, text)));
-    let messages = messages.collect();
-    Ok(Json(ConversationText { conversation: view(&numbers, &session, name), messages }))
+    let mut views = Vec::with_capacity(messages.len());
+    for message in messages.iter().filter(|it| is_told(it.role)) {
+        let told = |text| secrets.told(&agent.id, text);
+        views.push(sessions::with_its_end(&agent, &numbers, message, told).await?);
+    }
+    let conversation = view(&numbers, &session, name);
+    Ok(Json(ConversationText { conversation, messages: views }))
 }
 
 pub(crate) async fn find(

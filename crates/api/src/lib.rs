@@ -187,6 +187,7 @@ pub fn router(state: Api) -> Router {
         .route("/agents/{id}/turns/{turn}", get(turns::show))
         .route("/agents/{id}/turns/{turn}/shown", get(turns::shown::list))
         .route("/agents/{id}/turns/{turn}/shown/{call}", get(turns::shown::show))
+        .route("/agents/{id}/turns/{turn}/events", get(now::follow))
         .route("/agents/{id}/turns/{turn}/stop", post(now::stop))
         .route("/agents/{id}/conversations", get(conversations::list))
         .route("/agents/{id}/conversations/{conversation}", get(conversations::show))

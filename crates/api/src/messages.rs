@@ -226,7 +226,7 @@ pub async fn say(
         },
         taken => taken?,
     };
-    Ok(streamed(&api, &caller, &agent, &session, handle))
+    Ok(streamed(&api, (&caller, Verb::Chat), &agent, &session, handle))
 }
 
 /// Says the last message of a conversation again; answers with an event stream of the turn.
@@ -247,7 +247,7 @@ pub async fn retry(
         let message = "there is nothing of yours to say again in this conversation";
         ApiError::new(StatusCode::NOT_FOUND, "nothing_said", message)
     })?;
-    Ok(streamed(&api, &caller, &agent, &session, handle))
+    Ok(streamed(&api, (&caller, Verb::Chat), &agent, &session, handle))
 }
 
 /// Stops what is under way in a conversation and what waits.
@@ -282,14 +282,14 @@ pub async fn begin_anew(
 }
 
 /// What happens in a turn, as it happens. Whoever goes away misses the rest; it goes on.
-fn streamed(
+pub(crate) fn streamed(
     api: &Api,
-    caller: &Caller,
+    (caller, verb): (&Caller, Verb),
     agent: &AgentContext,
     session: &SessionKey,
     handle: TurnHandle,
 ) -> Response {
-    let lost = caller.lost(&agent.id, Verb::Chat);
+    let lost = caller.lost(&agent.id, verb);
     let turn = Numbers::of(caller, &agent.store).turn(handle.turn);
     let about = Arc::new((session.to_string(), turn));
     let state = Some((handle, lost));

@@ -1,18 +1,21 @@
-//! What is under way at this moment, at all agents that whoever asks may read; and stopping it.
+//! What is under way at this moment, at all agents that whoever asks may read; following it and
+//! stopping it.
 
 use crate::Api;
 use crate::caller::Caller;
 use crate::error::{ApiError, ErrorBody};
 use crate::id::kept;
-use crate::messages::Stopped;
+use crate::messages::{Stopped, streamed};
 use crate::numbers::{Number, Numbers};
 use crate::refusal::not_found;
 use axum::Json;
 use axum::extract::{OriginalUri, Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
+use insula_domain::SessionKey;
+use insula_registry::AgentContext;
 use insula_registry::tokens::Verb;
-use insula_store::{About, SessionRef};
+use insula_store::{About, SessionId, SessionRef, SessionState, TurnId};
 use serde::Serialize;
 use serde_json::json;
 use utoipa::ToSchema;
@@ -64,6 +67,44 @@ pub async fn now(
     Ok(Json(told).into_response())
 }
 
+/// What happens in one turn, from its beginning to its end.
+#[utoipa::path(get, path = "/api/agents/{id}/turns/{turn}/events", params(("id" = String, Path), ("turn" = String, Path)),
+    responses((status = 200, body = String, content_type = "text/event-stream"), (status = 404, body = ErrorBody)), security(("token" = [])))]
+pub async fn follow(
+    State(api): State<Api>,
+    caller: Caller,
+    Path((id, asked)): Path<(String, String)>,
+) -> Result<Response, ApiError> {
+    let agent = kept(&api, &id)?;
+    let engine = api.engine.as_ref().ok_or_else(ApiError::no_daemon)?;
+    let (turn, _, key) = find(&caller, &agent, &asked).await?;
+    let handle = match engine.listen(&key, turn) {
+        Some(handle) => handle,
+        None => engine.ended(&agent, turn).await?.ok_or_else(|| no_turn(&asked))?,
+    };
+    Ok(streamed(&api, (&caller, Verb::Read), &agent, &key, handle))
+}
+
+fn no_turn(asked: &str) -> ApiError {
+    let message = format!("there is no turn {}", asked.escape_debug());
+    ApiError::new(StatusCode::NOT_FOUND, "no_such_turn", message)
+}
+
+/// A turn of an agent, and the conversation it is of.
+async fn find(
+    caller: &Caller,
+    agent: &AgentContext,
+    asked: &str,
+) -> Result<(TurnId, SessionId, SessionKey), ApiError> {
+    let missing = || no_turn(asked);
+    let turn = Numbers::of(caller, &agent.store).read_turn(asked).ok_or_else(missing)?;
+    let found = agent.store.turn(turn).await?.ok_or_else(missing)?;
+    let session = agent.store.session(SessionRef::Id(found.session)).await?;
+    let session = session.filter(|it| it.state != SessionState::Forgotten).ok_or_else(missing)?;
+    let key = session.key.parse().map_err(|_| missing())?;
+    Ok((turn, session.id, key))
+}
+
 /// Stops one turn, whoever began it.
 #[utoipa::path(post, path = "/api/agents/{id}/turns/{turn}/stop", params(("id" = String, Path), ("turn" = String, Path)),
     responses((status = 200, body = Stopped), (status = 404, body = ErrorBody)), security(("token" = [])))]
@@ -74,18 +115,11 @@ pub async fn stop(
 ) -> Result<Json<Stopped>, ApiError> {
     let agent = kept(&api, &id)?;
     let engine = api.engine.as_ref().ok_or_else(ApiError::no_daemon)?;
-    let missing = || {
-        let message = format!("there is no turn {}", asked.escape_debug());
-        ApiError::new(StatusCode::NOT_FOUND, "no_such_turn", message)
-    };
-    let turn = Numbers::of(&caller, &agent.store).read_turn(&asked).ok_or_else(missing)?;
-    let found = agent.store.turn(turn).await?.ok_or_else(missing)?;
-    let session = agent.store.session(SessionRef::Id(found.session)).await?.ok_or_else(missing)?;
-    let key = session.key.parse().map_err(|_| missing())?;
+    let (turn, session, key) = find(&caller, &agent, &asked).await?;
     let stopped = engine.stop_turn(&key, turn);
     if stopped {
         let (actor, content) = (caller.actor(), json!({ "turn": turn.0 }));
-        agent.audit.append(About::Session(session.id), &actor, "turn.stopped", content).await?;
+        agent.audit.append(About::Session(session), &actor, "turn.stopped", content).await?;
     }
     Ok(Json(Stopped { stopped: usize::from(stopped) }))
 }

@@ -83,6 +83,7 @@ use utoipa::OpenApi;
     editor::answer,
     events::follow,
     all_events::follow,
+    now::follow,
     now::now,
     now::stop,
     conversations::list,

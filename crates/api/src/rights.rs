@@ -183,6 +183,7 @@ mod tests {
             (&get, "/api/agents/{id}/turns/{turn}/shown", Some(Verb::Read)),
             (&get, "/api/agents/{id}/turns/{turn}/shown/{call}", Some(Verb::Read)),
             (&delete, "/api/agents/{id}/turns/{turn}", None),
+            (&get, "/api/agents/{id}/turns/{turn}/events", Some(Verb::Read)),
             (&post, "/api/agents/{id}/turns/{turn}/stop", Some(Verb::Manage)),
             (&get, "/api/agents/{id}/conversations", Some(Verb::Chat)),
             (&get, "/api/agents/{id}/conversations/{conversation}", Some(Verb::Chat)),

@@ -85,6 +85,10 @@ pub struct MessageView {
     untrusted: bool,
     /// Whether a call failed, or was refused, whose result it is.
     failed: bool,
+    /// What became of the turn that it began, where that is over without a reply: `failed` or
+    /// `stopped`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    became: Option<&'static str>,
     /// Why the turn that it began failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     why_failed: Option<String>,
@@ -190,6 +194,7 @@ impl MessageView {
                 .parts
                 .iter()
                 .any(|part| matches!(part, Part::ToolResult { is_error: true, .. })),
+            became: None,
             why_failed: None,
             files: FileView::all(message).into_iter().map(|file| file.told(&told)).collect(),
         }
@@ -294,9 +299,7 @@ pub(crate) async fn transcript(
     let secrets = api.secrets.known();
     let mut views = Vec::with_capacity(messages.len());
     for message in &messages {
-        let told = |text| secrets.told(&agent.id, text);
-        let why_failed = why_failed(agent, message).await?.map(told);
-        views.push(MessageView { why_failed, ..MessageView::of(&numbers, message, told) });
+        views.push(with_its_end(agent, &numbers, message, |it| secrets.told(&agent.id, it)).await?);
     }
     let turn = named.map(|turn| TurnView {
         name: session.to_owned(),
@@ -308,12 +311,23 @@ pub(crate) async fn transcript(
     Ok(Transcript { session: SessionView::of(&numbers, found), turn, messages: views })
 }
 
-/// Why the turn failed that a message began; `None` where it did not, or began none.
-async fn why_failed(agent: &AgentContext, message: &Message) -> Result<Option<String>, ApiError> {
-    let Some(turn) = message.turn.filter(|_| message.role == Role::User) else { return Ok(None) };
-    let turn = agent.store.turn(turn).await?;
-    let failed = turn.filter(|it| it.status == TurnStatus::Failed && it.message == message.seq);
-    Ok(failed.and_then(|it| it.error))
+/// A message, and what became of the turn that it began where that is over without a reply.
+pub(crate) async fn with_its_end(
+    agent: &AgentContext,
+    numbers: &Numbers,
+    message: &Message,
+    told: impl Fn(String) -> String,
+) -> Result<MessageView, ApiError> {
+    let view = MessageView::of(numbers, message, &told);
+    let Some(turn) = message.turn.filter(|_| message.role == Role::User) else { return Ok(view) };
+    let turn = agent.store.turn(turn).await?.filter(|it| it.message == message.seq);
+    Ok(match turn {
+        Some(turn) if matches!(turn.status, TurnStatus::Failed | TurnStatus::Stopped) => {
+            let why_failed = turn.error.filter(|_| turn.status == TurnStatus::Failed).map(told);
+            MessageView { became: Some(status(turn.status)), why_failed, ..view }
+        }
+        _ => view,
+    })
 }
 
 pub(crate) async fn find(
