@@ -16,6 +16,7 @@ import { hostile } from "./hostile.mjs";
 import { pages1 } from "./pages1.mjs";
 import { pages2 } from "./pages2.mjs";
 import { pages3 } from "./pages3.mjs";
+import { talks } from "./talks.mjs";
 import { weight } from "./weight.mjs";
 
 const smoke = process.argv.includes("--smoke");
@@ -212,7 +213,7 @@ if (wants("browser")) {
     const second = await page.context().newPage();
     await second.goto(`${daemon.url}/#/now`);
     await second.locator(".lane .turn", { hasText: "asks for approval of terminal" }).click();
-    await second.getByRole("dialog").getByText("rm -rf dist").waitFor();
+    await second.getByRole("dialog").locator("pre", { hasText: "rm -rf dist" }).waitFor();
     await second.getByRole("dialog").getByRole("button", { name: "Deny" }).click();
     await page.getByText("The tool said").nth(1).waitFor();
     await page.context().close();
@@ -456,7 +457,7 @@ async function axeOf(page, where) {
 }
 
 if (shots) mkdirSync(shots, { recursive: true });
-const parts = { pages3, pages2, pages1, hostile, clicks, controls, weight };
+const parts = { talks, pages3, pages2, pages1, hostile, clicks, controls, weight };
 for (const [name, part] of Object.entries(parts)) {
   if (wants(name)) await part({ check, open, byLink, signIn, quiet, axeOf, provider, shots });
 }

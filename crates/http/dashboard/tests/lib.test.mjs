@@ -8,8 +8,8 @@ import { AROUND, inSight } from "../src/lib/window.js";
 import { ago, count, took, usd } from "../src/lib/words.js";
 import { lastIn, lastUse, toldBy } from "../src/lib/last_used.js";
 import { recalled } from "../src/lib/memory.js";
-import { apart, besideFiles, byTurn, titleOf, unmarked } from "../src/lib/transcript.js";
-import { heard } from "../src/lib/talk_state.js";
+import { apart, besideFiles, byTurn, choicesOf, titleOf, unmarked } from "../src/lib/transcript.js";
+import { at, heard, placeOf } from "../src/lib/talk_state.js";
 import { graph, related } from "../src/lib/graph.js";
 import { nextOf } from "../src/lib/api.js";
 import { oneByOne } from "../src/lib/one.js";
@@ -151,6 +151,37 @@ test("a turn is what its events made of it", () => {
     { kind: "call", name: "terminal", about: "ls", state: "done" },
   ]);
   assert.equal(all.approvals[0].outcome, "approved");
+});
+
+test("what a turn is at is its question, its call, or its model", () => {
+  let now = { text: "", reasoning: "", steps: [], approvals: [], turn: null };
+  const hear = (event, data) => (now = heard(now, { event, data }, 1_000));
+  assert.deepEqual(at(now), { kind: "model" });
+  hear("tool.call", { name: "terminal", about: "ls" });
+  assert.deepEqual(at(now), { kind: "call", name: "terminal" });
+  hear("approval.asked", { id: "a", tool: "terminal", what: "ls", rule: "r", wait_s: 60 });
+  assert.deepEqual(at(now), { kind: "question", name: "terminal" });
+  assert.equal(now.approvals[0].expires_at, new Date(61_000).toISOString());
+  hear("approval.done", { id: "a", outcome: "denied" });
+  hear("tool.done", { name: "terminal", is_error: true });
+  assert.deepEqual(at(now), { kind: "model" });
+});
+
+test("a turn that is told live is found in the transcript by its number, whatever was said", () => {
+  const turns = [{ turn: 1 }, { turn: null }, { turn: 2 }];
+  assert.equal(placeOf(turns, { turn: "1", said: "same" }), 0);
+  assert.equal(placeOf(turns, { turn: 2, said: "same" }), 2);
+  assert.equal(placeOf(turns, { turn: null, said: "same" }), -1);
+  assert.equal(placeOf(turns, null), -1);
+});
+
+test("a question's answers are those that it numbers", () => {
+  const of = (text, name = "clarify") => choicesOf({ steps: [{ kind: "call", name }], reply: { text } });
+  assert.deepEqual(of("Red or blue?\n\n1. dark red\n2. blue"), ["dark red", "blue"]);
+  assert.deepEqual(of("It says:\n1. a\n2. b\nWhich?\n1. x\n2. y\n"), ["x", "y"]);
+  assert.deepEqual(of("How many?"), []);
+  assert.deepEqual(of("1. a\nand more"), []);
+  assert.deepEqual(of("Red?\n1. red", "terminal"), []);
 });
 
 test("the map shows what leads to a thing and what it leads to, and nothing of others", () => {

@@ -4,6 +4,9 @@ import { createServer } from "node:http";
 /** What a page must show as text and never run. */
 export const HOSTILE = '<img src=x onerror="window.pwned=1"><script>window.pwned=1</script>[a](javascript:window.pwned=1) **bold**';
 
+/** More columns than a telephone has room for. */
+const COLUMNS = ["Description", "Responsible", "Deadline", "Department", "Consequence", "Alternative"];
+
 function chunk(delta, finish = null) {
   return `data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", created: 1, model: "m", choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
 }
@@ -29,6 +32,8 @@ async function answer(asked, response) {
       Array.from({ length: 300 }, (_, n) => `word${n} `),
       100,
     );
+  } else if (/\bwide table\b/.test(text)) {
+    await words([`| ${COLUMNS.join(" | ")} |\n|${"---|".repeat(COLUMNS.length)}\n| ${COLUMNS.map((it) => `${it} of one`).join(" | ")} |\n`]);
   } else if (/\bhostile\b/.test(text)) {
     await words([HOSTILE]);
   } else if (/\bcall ([a-z_]+) (\{.*\})/.test(text)) {

@@ -43,9 +43,14 @@ export function stacked(series, measure) {
   return series.map((it) => it[measure].map((value, index) => (at[index] = (at[index] ?? 0) + value)));
 }
 
+const firstAt = (costs) => costs.total.tokens.findIndex((it, index) => it > 0 || costs.total.turns[index] > 0 || costs.total.usd[index] > 0);
+
+/** When there is something for the first time. */
+export const firstUse = (costs) => costs.times[Math.max(0, firstAt(costs))];
+
 /** The first time there is something at, less one, so that what is drawn does not begin long before. */
 export function since(costs) {
-  const first = costs.total.tokens.findIndex((it, index) => it > 0 || costs.total.turns[index] > 0 || costs.total.usd[index] > 0);
+  const first = firstAt(costs);
   return first < 0 ? 0 : Math.max(0, Math.min(first - 1, costs.times.length - 7));
 }
 

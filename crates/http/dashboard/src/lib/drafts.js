@@ -1,8 +1,9 @@
 // Files of the configuration as somebody is changing them: kept while pages come and go, and lost
 // neither by a refusal nor by somebody else's change.
-import { computed, signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { api, at } from "./api.js";
+import { unsaved } from "./unsaved.js";
 
 /** How long after the last key the daemon is asked what is wrong. */
 const PAUSE_MS = 350;
@@ -26,6 +27,9 @@ const differs = (it) => it.text !== (it.base ?? "");
 
 /** The drafts that say something else than their files. */
 export const changed = computed(() => [...drafts.value.values()].filter(differs));
+
+// Loading the page anew would lose them.
+effect(() => unsaved("drafts of the configuration", changed.value.length > 0));
 
 /** What is sent of a draft. A note that says nothing any more is removed. */
 export function sent({ file, text, mark, crlf, base }) {

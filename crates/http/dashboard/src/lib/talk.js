@@ -1,7 +1,7 @@
 // Turns that this page began: what is said, what is heard of it, and going on after a break.
 import { signal } from "@preact/signals";
 import { api, at } from "./api.js";
-import { heard } from "./talk_state.js";
+import { heard, unheard } from "./talk_state.js";
 
 /** Turns under way by `agent/session`, each a signal. */
 const talks = new Map();
@@ -20,9 +20,7 @@ export function talk(agent, session) {
   return talks.get(key);
 }
 
-function begun(said, along) {
-  return { said, along, text: "", reasoning: "", steps: [], approvals: [], state: "sending", error: null, turn: null };
-}
+const begun = (said, along, turn = null) => ({ ...unheard, said, along, turn });
 
 function keep(key, value) {
   const kept = JSON.parse(sessionStorage.getItem(KEPT) ?? "{}");
@@ -34,35 +32,40 @@ function keep(key, value) {
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
 /** Says something, and hears the turn to its end, also over a daemon that starts anew. */
-export async function say(agent, session, text, { parts = [], along = [], id = crypto.randomUUID() } = {}) {
+export async function say(agent, session, text, { parts = [], along = [], id = crypto.randomUUID(), turn = null } = {}) {
   const now = talk(agent, session);
-  now.value = begun(text, along);
+  // What was refused is said again with all that came along.
+  now.value = { ...begun(text, along, turn), again: () => say(agent, session, text, { parts, along }) };
   // What came along is too much to keep; without it nothing is said again after a reload.
-  if (parts.length === 0) keep(name(agent, session), { text, id });
+  const kept = parts.length === 0 ? { text, id } : null;
+  if (kept) keep(name(agent, session), { ...kept, turn });
   const body = parts.length > 0 ? { session, text, parts } : { session, text };
-  await hear(agent, session, "messages", body, { "idempotency-key": id });
+  await hear(agent, session, "messages", body, { "idempotency-key": id }, kept);
 }
 
 /** Says the last message again. */
 export async function retry(agent, session, said) {
-  talk(agent, session).value = begun(said, []);
-  await hear(agent, session, "retry", { session }, {});
+  talk(agent, session).value = { ...begun(said, []), again: () => retry(agent, session, said) };
+  await hear(agent, session, "retry", { session }, {}, null);
 }
 
-async function hear(agent, session, route, body, headers) {
+async function hear(agent, session, route, body, headers, kept) {
   const now = talk(agent, session);
-  const said = now.value.said;
+  const { said, again: anew } = now.value;
   let over = false;
   for (let again = 0; !over; again += 1) {
     try {
       // The same request is the same turn, told from its beginning.
-      if (again > 0) now.value = { ...begun(said, now.value.along), state: "reconnecting" };
+      if (again > 0) now.value = { ...begun(said, now.value.along, now.value.turn), again: anew, state: "reconnecting" };
       await api.stream(
         "POST",
         at("agents", agent, route),
         body,
         (told) => {
+          const was = now.value.turn;
           now.value = heard(now.value, told);
+          // After a reload it is known which of the transcript's turns it is.
+          if (kept && now.value.turn !== was) keep(name(agent, session), { ...kept, turn: now.value.turn });
           if (told.event === "turn.ended" || told.event === "error") over = true;
         },
         { headers },
@@ -86,8 +89,8 @@ async function hear(agent, session, route, body, headers) {
 
 /** Goes on hearing what this page was told to say before it was loaded anew. */
 export function goOn() {
-  for (const [key, { text, id }] of Object.entries(JSON.parse(sessionStorage.getItem(KEPT) ?? "{}"))) {
+  for (const [key, { text, id, turn }] of Object.entries(JSON.parse(sessionStorage.getItem(KEPT) ?? "{}"))) {
     const cut = key.indexOf("/");
-    say(key.slice(0, cut), key.slice(cut + 1), text, { id });
+    say(key.slice(0, cut), key.slice(cut + 1), text, { id, turn });
   }
 }

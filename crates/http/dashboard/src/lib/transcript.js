@@ -33,6 +33,16 @@ export function besideFiles(beside) {
   return left === "" ? null : left;
 }
 
+/** The answers that the last question of a turn offers: it numbers them behind its words. */
+export function choicesOf({ steps, reply }) {
+  const asked = steps.findLast((it) => it.kind === "call")?.name === "clarify";
+  if (!asked || !reply) return [];
+  const lines = reply.text.trimEnd().split("\n");
+  const first = lines.lastIndexOf(lines.findLast((it) => it.startsWith("1. ")));
+  const offered = first < 0 ? [] : lines.slice(first);
+  return offered.every((it, index) => it.startsWith(`${index + 1}. `)) ? offered.map((it) => it.slice(it.indexOf(" ") + 1)) : [];
+}
+
 /** The message, the steps on the way and the reply of each turn. */
 export function byTurn(messages) {
   const turns = [];

@@ -32,6 +32,18 @@ export function heard({ doing, recent }, { event, agent, data }, at) {
   return { doing: new Map(doing).set(key, { ...now, since: at }), recent };
 }
 
+/** A turn that ended before anything was heard, as one that was heard to end. */
+export function endedTurn(agent, it, sessions) {
+  const session = sessions.find((one) => one.agent === agent && String(one.id) === String(it.session));
+  return { key: turnKey(agent, it.id), agent, turn: it.id, session: session?.key ?? null, status: it.status, error: it.error ?? null, usage: null, at: new Date(it.ended ?? it.accepted).getTime() };
+}
+
+/** Those that were heard to end and those that had before, each once, the last first. */
+export function allEnded(heard, before) {
+  const known = new Set(heard.map((it) => it.key));
+  return [...heard, ...before.filter((it) => !known.has(it.key))].sort((a, b) => b.at - a.at).slice(0, RECENT_MAX);
+}
+
 /** A conversation's key as people read it: where, and with whom. */
 export function place(session) {
   const [, , platform, account, kind, ...rest] = String(session).split(":").map((part) => {

@@ -4,7 +4,7 @@ import { listen } from "../lib/events.js";
 import { askAgain, isAdmin, me } from "../lib/me.js";
 import { go, route, to } from "../lib/router.js";
 import { many } from "../lib/words.js";
-import { Empty, Page, Search, State } from "../ui/parts.jsx";
+import { Empty, Page, Search, State, Ticked } from "../ui/parts.jsx";
 import { Table } from "../ui/table.jsx";
 import { Agent } from "./agent.jsx";
 
@@ -45,7 +45,7 @@ function All() {
             { key: "id", title: "Agent", cell: (it) => <a class="strong" href={to("agents", [it.id])}>{it.id}</a> },
             { key: "state", title: "State", cell: (it) => <State state={it.state} title={it.reason} /> },
             { key: "model", title: "Model", cell: (it) => it.model ?? "" },
-            { key: "about", title: "About", cell: (it) => it.reason ?? it.description ?? "" },
+            { key: "about", title: "About", cell: (it) => (it.reason ? <Ticked text={it.reason} /> : (it.description ?? "")) },
           ]}
         />
       )}

@@ -4,13 +4,14 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { api, at, query } from "../lib/api.js";
 import { useClock } from "../lib/clock.js";
 import { read, trouble, waiting } from "../lib/inbox.js";
-import { changes, may, mayAny, me } from "../lib/me.js";
+import { changes, mayAny, me } from "../lib/me.js";
 import { calledWith } from "../lib/parts.js";
 import { useResource } from "../lib/resource.js";
 import { ask, route, to } from "../lib/router.js";
 import { sourcesOf, whereOf } from "../lib/where.js";
-import { many, moment, took } from "../lib/words.js";
+import { many, moment } from "../lib/words.js";
 import { AgentChoice } from "../ui/agent_choice.jsx";
+import { Question } from "../ui/approval.jsx";
 import { Confirm } from "../ui/confirm.jsx";
 import { Button, Code, Dialog, Empty, Facts, Loading, Page, Problem, Search, Section, Shown, State, Tabs, When } from "../ui/parts.jsx";
 import { Table } from "../ui/table.jsx";
@@ -20,113 +21,8 @@ import "../ui/narrow.css";
 
 /** Questions that are drawn at once; the next ones come when asked for. */
 const SHOWN = 20;
-/** What is left of the time when a question is marked as late. */
-const LATE_MS = 15_000;
-
-/** What a rule that is none of the classifier's is about. */
-const RULES = {
-  integrity: "Words of others may have brought this about.",
-  hook: "A hook of this agent wants an admin to agree.",
-};
-
-/** What a finding says to the agent, said of it. */
-const ofAgent = (says) => says.replace(/\byou have\b/, "it has").replace(/\byou are\b/, "it is");
-
 /** What it would do in one line: without where it begins, which stands before. */
 const inShort = (what) => what.replace(/^where its programs begin\n(command:)?/, "").replace(/^\s*\| /gm, "").replace(/\s+/g, " ").slice(0, 160);
-
-/** A text with what stands between backticks as code. */
-function Ticked({ text }) {
-  return text.split("`").map((it, index) => (index % 2 === 1 ? <code key={index}>{it}</code> : it));
-}
-
-function Because({ of }) {
-  const { found, rule, integrity, by } = of;
-  return (
-    <div class="because">
-      {(!found || rule !== found.rule) && (
-        <p>
-          {RULES[rule] ?? "A rule of this agent asks."} <span class="quiet small">Rule {rule}.</span>
-        </p>
-      )}
-      {found && (
-        <p>
-          It <b>{ofAgent(found.says)}</b>
-          {found.piece && (
-            <>
-              : <code>{found.piece}</code>
-            </>
-          )}
-          . <span class="quiet small">Rule {found.rule}.</span>
-        </p>
-      )}
-      {found?.unseen && <p class="small">Nobody looked at: {found.unseen}.</p>}
-      {by && (
-        <p class="small">
-          By the setting <Ticked text={by} />.
-        </p>
-      )}
-      {!integrity.own && (
-        <div class="chips small">
-          <span>The turn has read words of</span>
-          {sourcesOf(integrity).map((it) => (
-            <span key={it} class="chip-soft">
-              {it}
-            </span>
-          ))}
-        </div>
-      )}
-    </div>
-  );
-}
-
-function Question({ of, now, onDone }) {
-  const [reason, setReason] = useState("");
-  const [error, setError] = useState(null);
-  const left = new Date(of.expires_at).getTime() - now;
-  async function answer(decision, scope) {
-    setError(null);
-    try {
-      const done = await api.post(at("agents", of.agent, "approvals", of.id), { decision, scope, reason: reason || undefined });
-      onDone(of, done);
-    } catch (fault) {
-      setError(fault);
-    }
-  }
-  const title = `${of.tool} of ${of.agent}`;
-  return (
-    <article class={left < LATE_MS ? "question is-late" : "question"} aria-label={title}>
-      <h2>
-        <span>{of.agent}</span>
-        <span class="quiet small">wants to use</span>
-        <span class="mono">{of.tool}</span>
-        <span class="left">{left > 0 ? `${took(left)} left, then it is a no` : "the time is over"}</span>
-      </h2>
-      <p class="quiet small">
-        Asked <When at={of.asked_at} /> in a turn of <b>{of.asked_by}</b>
-        {of.conversation && (
-          <>
-            , {may(of.agent, "read") ? <a href={to("sessions", [of.agent, String(of.session)], { turn: String(of.turn) })}>{whereOf(of.conversation)}</a> : whereOf(of.conversation)}
-          </>
-        )}
-      </p>
-      <Because of={of} />
-      <Code text={of.what} />
-      <Problem error={error} retry={error?.status === 404 ? read : undefined} />
-      <div class="answers" role="group" aria-label={`Answer ${title}`}>
-        <Button kind="main" onClick={() => answer("approve", "once")}>
-          Allow once
-        </Button>
-        {of.widest !== "once" && <Button onClick={() => answer("approve", "session")}>For this conversation</Button>}
-        {of.widest === "always" && <Button onClick={() => answer("approve", "always")}>Always</Button>}
-        <Button kind="danger" onClick={() => answer("deny")}>
-          Deny
-        </Button>
-        <input class="reason" aria-label={`Reason against ${title}, which the agent is told`} placeholder="Reason, which the agent is told with a no" value={reason} onInput={(event) => setReason(event.currentTarget.value)} />
-      </div>
-    </article>
-  );
-}
 
 const SCOPES = { once: "once", session: "for its conversation", always: "always" };
 
@@ -163,7 +59,7 @@ function Waiting({ text }) {
       )}
       <div class="questions-waiting">
         {found.slice(0, shown).map((it) => (
-          <Question key={`${it.agent}/${it.id}`} of={it} now={now} onDone={said} />
+          <Question key={`${it.agent}/${it.id}`} agent={it.agent} of={it} now={now} onDone={said} />
         ))}
         {found.length > shown && <Button onClick={() => setShown(shown + SHOWN)}>Show {Math.min(SHOWN, found.length - shown)} more</Button>}
       </div>

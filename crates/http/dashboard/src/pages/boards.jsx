@@ -147,12 +147,13 @@ function Column({ status, cards, total, dragged, rights, children, onDrop }) {
       class={kind}
       data-status={status}
       aria-label={`${status}: ${cards.length}`}
-      onDragOver={(event) => takes && (event.preventDefault(), setOver(true))}
+      onDragOver={(event) => dragged && dragged.status !== status && (event.preventDefault(), setOver(true))}
       onDragLeave={(event) => event.currentTarget.contains(event.relatedTarget) || setOver(false)}
       onDrop={(event) => {
         event.preventDefault();
         setOver(false);
-        if (takes) onDrop(dragged, status);
+        // Where it can't be put, the daemon says why.
+        if (dragged && dragged.status !== status) onDrop(dragged, status);
       }}
     >
       <h2 title={MEANS[status]}>

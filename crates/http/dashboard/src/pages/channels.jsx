@@ -8,6 +8,7 @@ import { Account, NewAccount } from "../ui/account.jsx";
 import { Confirm } from "../ui/confirm.jsx";
 import { Button, Choice, Empty, Page, Problem, Search, Section, Shown, State, When } from "../ui/parts.jsx";
 import { Table } from "../ui/table.jsx";
+import "../ui/narrow.css";
 import "./channels.css";
 
 /** How often accounts are looked at, which tell nobody when they change. */
@@ -39,9 +40,11 @@ function Accounts() {
     <Section
       title="Accounts"
       actions={
-        <Button kind="main" onClick={() => setAdds(true)}>
-          Connect a platform
-        </Button>
+        changes() && (
+          <Button kind="main" onClick={() => setAdds(true)}>
+            Connect a platform
+          </Button>
+        )
       }
     >
       <Shown
@@ -174,7 +177,7 @@ function Pairing() {
           rows.length === 0 ? (
             <Empty title="Nobody is like that." />
           ) : (
-            <div class="broad">
+            <div class="broad narrow">
             <Table
               label="People and chats"
               rows={rows}

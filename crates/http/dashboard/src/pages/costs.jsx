@@ -1,7 +1,7 @@
 // What it costs: over time, by agent, model, person, scope or key, and what budgets leave of today.
 import { useMemo, useState } from "preact/hooks";
 import { api, query } from "../lib/api.js";
-import { BY, MEASURES, RANGES, asked, budgetBars, drawn, from, nearness, since, sum } from "../lib/costs.js";
+import { BY, MEASURES, RANGES, asked, budgetBars, drawn, firstUse, from, nearness, since, sum } from "../lib/costs.js";
 import { agents, me } from "../lib/me.js";
 import { useResource } from "../lib/resource.js";
 import { ask, route, to } from "../lib/router.js";
@@ -10,11 +10,15 @@ import { count, usd } from "../lib/words.js";
 import { Choice, Empty, Page, Search, Section, Shown, Tabs } from "../ui/parts.jsx";
 import { Plot } from "../ui/plot.jsx";
 import { Table } from "../ui/table.jsx";
+import "../ui/narrow.css";
 import "./costs.css";
 
 const dollars = (value) => usd(Math.round(value * 1e6));
 /** How soon after a turn its cost is read: many end where there are many agents. */
 const PAUSE_MS = 2_000;
+
+/** A day of the costs, which begin at midnight UTC. */
+const dayOf = (time) => new Date(time * 1000).toLocaleDateString([], { day: "numeric", month: "long", year: "numeric", timeZone: "UTC" });
 
 /** Writes an amount of a measure. */
 const writer = { usd: dollars, tokens: (value) => count(Math.round(value)), turns: (value) => count(Math.round(value)) };
@@ -121,7 +125,7 @@ function Parts({ costs, by, measure }) {
   if (rows.length === 0) return null;
   return (
     <Section title={BY.find(([key]) => key === by)[1]}>
-      <div class="broad">
+      <div class="broad narrow">
       <Table
         label={BY.find(([key]) => key === by)[1]}
         rows={rows}
@@ -182,6 +186,7 @@ export function Costs() {
               ) : (
                 <Plot times={shown.times} series={series} measure={measure} say={writer[measure]} byHour={costs.step === "hour"} label={`${measures.find(([key]) => key === measure)[1]} ${BY.find(([key]) => key === by)[1].toLowerCase()} over time, since ${costs.since}. The table below says the same in sums.`} />
               )}
+              {series.length > 0 && shown.times.length < costs.times.length && <p class="quiet small">Nothing was used before {dayOf(firstUse(costs))}, so no more is drawn.</p>}
             </div>
             <Parts costs={costs} by={by} measure={measure} />
             <Budgets costs={costs} />

@@ -1,20 +1,21 @@
 // What is under way: each agent's turns, what waits, what failed, and how accounts stand.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { signal } from "@preact/signals";
-import { api, at } from "../lib/api.js";
+import { api, at, query } from "../lib/api.js";
+import { useClock } from "../lib/clock.js";
 import { listen } from "../lib/events.js";
 import { waiting } from "../lib/inbox.js";
 import { isAdmin, may, me } from "../lib/me.js";
 import { useResource } from "../lib/resource.js";
 import { to } from "../lib/router.js";
-import { heard as talked } from "../lib/talk_state.js";
-import { heard, nothing, place, turnKey } from "../lib/under_way.js";
+import { at as doingOf, isOver, heard as talked, unheard } from "../lib/talk_state.js";
+import { allEnded, endedTurn, heard, nothing, place, turnKey } from "../lib/under_way.js";
 import { ago, many, took } from "../lib/words.js";
-import { Approval } from "../ui/approval.jsx";
-import { Markdown } from "../ui/markdown.jsx";
-import { Button, Dialog, Empty, Page, Problem, Search, Section, Shown, State } from "../ui/parts.jsx";
+import { Heard } from "../ui/exchange.jsx";
+import { Button, Dialog, Empty, Page, Problem, Search, Section, Shown, State, Ticked } from "../ui/parts.jsx";
 import { Table } from "../ui/table.jsx";
 import { Turn } from "../ui/turn.jsx";
+import "../ui/narrow.css";
 import "./now.css";
 
 /** What was heard since the page was loaded, also while another one was open. */
@@ -24,31 +25,38 @@ listen((told) => (known.value = heard(known.value, told, Date.now())));
 /** What a turn asks and waits for, also where nobody was here when it began to. */
 const asksOf = (agent, turn) => (waiting.value ?? []).filter((it) => it.agent === agent && String(it.turn) === String(turn));
 
-/** Ticks, so that durations go on. */
-function useClock(ms = 1000) {
-  const [now, setNow] = useState(Date.now());
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), ms);
-    return () => clearInterval(timer);
-  }, []);
-  return now;
-}
+const PAUSE_MS = 700;
 
-/** One turn while it runs, word by word. */
-function Follow({ agent, turn, onClose }) {
-  const [now, setNow] = useState({ said: "", along: [], text: "", reasoning: "", steps: [], approvals: [], state: "running", error: null });
+/** What is heard of one turn, from its beginning on, also over a daemon that starts anew. */
+function useTold(agent, turn) {
+  const [now, setNow] = useState(unheard);
   const [error, setError] = useState(null);
   useEffect(() => {
     const stop = new AbortController();
-    const hear = (told) => {
-      if (String(told.data.turn) === String(turn)) setNow((was) => talked(was, told));
-    };
-    api.stream("GET", at("agents", agent, "events"), undefined, hear, { signal: stop.signal }).catch((fault) => !stop.signal.aborted && setError(fault));
+    const path = at("agents", agent, "turns", String(turn), "events");
+    (async () => {
+      for (let is = unheard; !isOver(is) && !stop.signal.aborted; await new Promise((done) => setTimeout(done, PAUSE_MS))) {
+        is = unheard;
+        const hear = (told) => setNow((is = talked(is, told)));
+        await api.stream("GET", path, undefined, hear, { signal: stop.signal }).catch((fault) => {
+          if (stop.signal.aborted || fault.status === 0 || fault.status === undefined || fault.status === 503) return;
+          setError(fault);
+          stop.abort();
+        });
+      }
+    })();
     return () => stop.abort();
   }, [agent, turn]);
-  const over = ["replied", "failed", "stopped"].includes(now.state);
-  const heard = new Set(now.approvals.map((it) => it.id));
-  const approvals = [...asksOf(agent, turn).filter((it) => !heard.has(it.id)), ...now.approvals];
+  return { now, error, setError };
+}
+
+/** One turn, from its beginning and word by word while it runs. `underWay` is how it stands, while it does. */
+function Follow({ agent, turn, underWay, began, onClose }) {
+  const { now, error, setError } = useTold(agent, turn);
+  const over = isOver(now);
+  const heardOf = new Set(now.approvals.map((it) => it.id));
+  const approvals = [...asksOf(agent, turn).filter((it) => !heardOf.has(it.id)), ...now.approvals];
+  const doing = over ? undefined : underWay?.state === "waiting" ? { kind: "waiting" } : { ...doingOf({ ...now, approvals }), since: began };
   return (
     <Dialog title={`Turn of ${agent}`} onClose={onClose}>
       <div class="stack">
@@ -60,18 +68,39 @@ function Follow({ agent, turn, onClose }) {
           </div>
         )}
         <Problem error={error} />
-        <Turn agent={agent} turn={turn} />
-        {approvals.map((it) => (
-          <Approval key={it.id} agent={agent} of={it} />
-        ))}
-        {(now.text || now.reasoning) && (
-          <div class="live-text" tabIndex={0} role="region" aria-label="What it says">
-            <Markdown text={now.text || now.reasoning} />
+        <Turn agent={agent} turn={turn} doing={doing} />
+        {(now.text || now.reasoning || now.steps.length > 0 || approvals.length > 0) && (
+          <div class="live-text stack" tabIndex={0} role="region" aria-label="What it says">
+            <Heard agent={agent} of={now} approvals={approvals} />
           </div>
         )}
       </div>
     </Dialog>
   );
+}
+
+/** When turns began that were seen to wait. */
+function useBegan(turns) {
+  const known = useRef(new Map());
+  for (const it of turns) {
+    const key = turnKey(it.agent, it.turn);
+    if (it.state === "waiting") known.current.set(key, null);
+    else if (known.current.get(key) === null) known.current.set(key, Date.now());
+  }
+  return (agent, turn) => known.current.get(turnKey(agent, turn)) ?? undefined;
+}
+
+/** Agents whose last turns are told of when the page is opened, and how many of each. */
+const LATEST_AGENTS = 5;
+const LATEST_TURNS = 8;
+
+/** The turns that ended last, before anything was heard. */
+async function latest(signal) {
+  const sessions = await api.get(query("/api/sessions", { limit: 50 }), { signal });
+  const agents = [...new Set(sessions.map((it) => it.agent))].slice(0, LATEST_AGENTS);
+  const turnsOf = (agent) => api.get(query(at("agents", agent, "turns"), { limit: LATEST_TURNS }), { signal }).catch(() => []);
+  const all = await Promise.all(agents.map(async (agent) => (await turnsOf(agent)).map((it) => endedTurn(agent, it, sessions))));
+  return all.flat().filter((it) => it.status !== "running");
 }
 
 function Lane({ agent, turns, now, onOpen }) {
@@ -121,7 +150,7 @@ function Accounts() {
                 columns={[
                   { key: "name", title: "Account", cell: (it) => `${it.platform} ${it.account}` },
                   { key: "state", title: "State", cell: (it) => <State state={it.state} /> },
-                  { key: "why", title: "Why", cell: (it) => it.reason ?? "" },
+                  { key: "why", title: "Why", cell: (it) => it.reason && <Ticked text={it.reason} /> },
                   { key: "since", title: "Since", cell: (it) => ago(it.since) },
                   { key: "events", title: "Events", num: true, cell: (it) => it.events },
                   { key: "errors", title: "Errors", num: true, cell: (it) => it.errors },
@@ -146,8 +175,11 @@ export function Now() {
   const broken = me.value.agents.filter((it) => it.state === "failed");
   const turns = (of.data ?? []).filter((it) => it.agent.includes(wanted) || it.principal.toLowerCase().includes(wanted));
   const lanes = Map.groupBy ? Map.groupBy(turns, (it) => it.agent) : turns.reduce((all, it) => all.set(it.agent, [...(all.get(it.agent) ?? []), it]), new Map());
-  const recent = known.value.recent;
-  const failures = recent.filter((it) => it.status === "failed");
+  const before = useResource(({ signal }) => latest(signal), []);
+  const heardOf = known.value.recent;
+  const recent = allEnded(heardOf, before.data ?? []);
+  const began = useBegan(of.data ?? []);
+  const failures = heardOf.filter((it) => it.status === "failed");
   return (
     <Page title="Now" lead="What your agents are doing at this moment." actions={<Search label="Search turns" value={text} onInput={setText} />} wide>
       <div class="figures">
@@ -160,7 +192,7 @@ export function Now() {
           <span class="quiet">waiting</span>
         </div>
         <div>
-          <b>{recent.length}</b>
+          <b>{heardOf.length}</b>
           <span class="quiet">ended since you looked</span>
         </div>
         <div>
@@ -181,6 +213,7 @@ export function Now() {
           </div>
         )}
       </Shown>
+      <div class="narrow">
       {broken.length > 0 && (
         <Section title="Agents that failed">
           <Table
@@ -189,7 +222,7 @@ export function Now() {
             rowKey={(it) => it.id}
             columns={[
               { key: "id", title: "Agent", cell: (it) => <a href={to("map", [], { agent: it.id })}>{it.id}</a> },
-              { key: "why", title: "Why", cell: (it) => it.reason ?? "" },
+              { key: "why", title: "Why", cell: (it) => it.reason && <Ticked text={it.reason} /> },
             ]}
           />
         </Section>
@@ -202,17 +235,27 @@ export function Now() {
             rowKey={(it) => it.key}
             onOpen={(it) => setOpen(it)}
             columns={[
-              { key: "agent", title: "Agent", cell: (it) => <span class="strong">{it.agent}</span> },
+              { key: "agent", title: "Agent", width: "18%", cell: (it) => <span class="strong">{it.agent}</span> },
               { key: "status", title: "State", cell: (it) => <State state={it.status} /> },
-              { key: "where", title: "Where", cell: (it) => place(it.session) },
-              { key: "why", title: "Why", cell: (it) => it.error ?? "" },
-              { key: "at", title: "When", cell: (it) => ago(it.at, now) },
+              { key: "where", title: "Where", width: "32%", cell: (it) => (it.session ? place(it.session) : "") },
+              { key: "why", title: "Why", cell: (it) => it.error && <Ticked text={it.error} /> },
+              { key: "at", title: "When", width: "7rem", cell: (it) => ago(it.at, now) },
             ]}
           />
         </Section>
       )}
       {isAdmin() && <Accounts />}
-      {open && <Follow key={turnKey(open.agent, open.turn)} agent={open.agent} turn={open.turn} onClose={() => setOpen(null)} />}
+            </div>
+      {open && (
+        <Follow
+          key={turnKey(open.agent, open.turn)}
+          agent={open.agent}
+          turn={open.turn}
+          underWay={(of.data ?? []).find((it) => turnKey(it.agent, it.turn) === turnKey(open.agent, open.turn))}
+          began={began(open.agent, open.turn)}
+          onClose={() => setOpen(null)}
+        />
+      )}
     </Page>
   );
 }

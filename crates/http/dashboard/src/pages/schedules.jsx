@@ -10,6 +10,7 @@ import { ago, many, moment } from "../lib/words.js";
 import { JobActions, JobWindow, NewJob, Outcome } from "../ui/job.jsx";
 import { Button, Choice, Code, Dialog, Empty, Page, Problem, Search, Shown, State, Tabs } from "../ui/parts.jsx";
 import { List, Table } from "../ui/table.jsx";
+import "../ui/narrow.css";
 import "./schedules.css";
 
 /** What a day shows of itself; the rest is behind a button. */
@@ -87,7 +88,7 @@ function Calendar({ view, day, jobs, onOpen }) {
 
 function Jobs({ jobs, onOpen, onDone, onError }) {
   return (
-    <div class="broad">
+    <div class="broad narrow">
     <Table
       label="Jobs"
       rows={jobs}

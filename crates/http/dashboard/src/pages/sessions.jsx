@@ -11,7 +11,7 @@ import { ago, many, moment } from "../lib/words.js";
 import { AgentChoice } from "../ui/agent_choice.jsx";
 import { Confirm } from "../ui/confirm.jsx";
 import { Message } from "../ui/message.jsx";
-import { Button, Dialog, Empty, Facts, Page, Problem, Search, Shown, State, When } from "../ui/parts.jsx";
+import { Button, Dialog, Empty, Facts, Page, Problem, Search, Shown, State, When, Ticked } from "../ui/parts.jsx";
 import { ShownToModel } from "../ui/shown.jsx";
 import { Table } from "../ui/table.jsx";
 import { Turn } from "../ui/turn.jsx";
@@ -155,7 +155,7 @@ function Group({ of, names, session, agent, labels, meant, message, onLook, onSh
       {summary?.error && (
         <p class="failed">
           {summary.cause && <b>{summary.cause.replaceAll("_", " ")}: </b>}
-          {summary.error}
+          <Ticked text={summary.error} />
         </p>
       )}
       {of.messages.map((it) => (

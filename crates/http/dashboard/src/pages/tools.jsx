@@ -7,7 +7,7 @@ import { useResource } from "../lib/resource.js";
 import { ask, route, to } from "../lib/router.js";
 import { many } from "../lib/words.js";
 import { Explained } from "../ui/explain.jsx";
-import { Choice, Empty, Facts, Page, Search, Shown, State } from "../ui/parts.jsx";
+import { Choice, Empty, Facts, Page, Search, Shown, State, Ticked } from "../ui/parts.jsx";
 import "./tools.css";
 
 /** Sizes where text is as large as usual. */
@@ -155,7 +155,7 @@ function Why({ matrix, agent, tool, onClose }) {
       </div>
       <div class="row">
         <State state={cell.kind === "in" ? "in" : "out"} tone={cell.kind === "in" ? "good" : cell.kind === "out" ? "warn" : "calm"} />
-        <span>{cell.rule}</span>
+        <Ticked text={cell.rule} />
       </div>
       <Shown of={why}>{(it) => (it ? <Explained of={it} /> : <p class="quiet small">{isAdmin() ? "" : "The admin of this daemon sees in which file and line the rule stands."}</p>)}</Shown>
       <Facts rows={[["Group", groupName(matrix.tools[place].group)], ["Agent", <State state={row.state} />]]} />

@@ -7,7 +7,7 @@ import { changes, isAdmin, me } from "../lib/me.js";
 import { useResource } from "../lib/resource.js";
 import { go, to } from "../lib/router.js";
 import { many } from "../lib/words.js";
-import { Button, Choice, Code, Dialog, Facts, Field, Problem, Shown, State, When } from "./parts.jsx";
+import { Button, Choice, Code, Dialog, Facts, Field, Problem, Shown, State, When, Ticked } from "./parts.jsx";
 
 const FOUND = { good: ["works", "good"], notice: ["works, but", "warn"], bad: ["does not work", "bad"], off: ["is off", "calm"] };
 
@@ -70,7 +70,7 @@ export function Account({ account, onChange }) {
         </h2>
         <State state={account.state} tone={account.state === "refused" ? "bad" : undefined} />
       </div>
-      {account.reason && <p class={account.state === "connected" ? "" : "why-blocked"}>{account.reason}</p>}
+      {account.reason && <p class={account.state === "connected" ? "" : "why-blocked"}><Ticked text={account.reason} /></p>}
       <Facts
         rows={[
           ["Since", <When at={account.since} />],

@@ -4,7 +4,7 @@ import { api, at, query } from "../lib/api.js";
 import { to } from "../lib/router.js";
 import { count, many, moment, took } from "../lib/words.js";
 import { Markdown } from "./markdown.jsx";
-import { Button, Field, Problem, Section, State, When } from "./parts.jsx";
+import { Button, Field, Problem, Section, State, When, Ticked } from "./parts.jsx";
 
 /** Other cards, as links. */
 export function CardLinks({ board, cards }) {
@@ -129,7 +129,7 @@ export function Runs({ runs }) {
                 )}
               </span>
             </p>
-            {(it.note || it.why) && <p class="small">{it.why ?? it.note}</p>}
+            {(it.note || it.why) && <p class="small"><Ticked text={it.why ?? it.note} /></p>}
           </li>
         ))}
       </ul>

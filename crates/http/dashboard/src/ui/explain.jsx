@@ -1,7 +1,7 @@
 // Whether something may be done, by which rule, where that stands and what would change it.
 import { useState } from "preact/hooks";
 import { api, at } from "../lib/api.js";
-import { Button, Choice, Facts, Problem, State } from "./parts.jsx";
+import { Button, Choice, Facts, Problem, State, Ticked } from "./parts.jsx";
 
 const WORDS = { yes: ["allowed", "good"], no: ["refused", "bad"], asks: ["asks an admin", "warn"] };
 
@@ -12,13 +12,13 @@ export function Explained({ of }) {
     <div class={`answer ${of.allowed}`} role="status">
       <div class="row">
         <State state={word} tone={tone} />
-        <span>{of.rule}</span>
+        <Ticked text={of.rule} />
       </div>
       <Facts
         rows={[
           ["Where it stands", of.places.length > 0 ? of.places.map((it) => <div key={it} class="mono">{it}</div>) : null],
-          ["To change it", of.change],
-          ["Also", of.notes.length > 0 ? of.notes.join("; ") : null],
+          ["To change it", of.change && <Ticked text={of.change} />],
+          ["Also", of.notes.length > 0 ? <Ticked text={of.notes.join("; ")} /> : null],
         ]}
       />
     </div>
@@ -57,8 +57,8 @@ export function Ask({ agents, agent: first }) {
           ))}
         </datalist>
         <Choice label="What it would do" value={verb} options={VERBS} onChange={setVerb} />
-        <input aria-label="What" placeholder="a path, a board, a tool, a place, a host, an agent" value={what} onInput={(event) => setWhat(event.currentTarget.value)} />
-        <input aria-label="For whom" placeholder="for whom, as telegram:5" value={by} onInput={(event) => setBy(event.currentTarget.value)} />
+        <input class="what" aria-label="What" placeholder="a path, a board, a tool, a place, a host, an agent" value={what} onInput={(event) => setWhat(event.currentTarget.value)} />
+        <input class="whom" aria-label="For whom" placeholder="for whom, as telegram:5" value={by} onInput={(event) => setBy(event.currentTarget.value)} />
         <Button kind="main" type="submit">
           Ask
         </Button>

@@ -7,7 +7,7 @@ import { useResource } from "../lib/resource.js";
 import { to } from "../lib/router.js";
 import { many, moment, took } from "../lib/words.js";
 import { Confirm } from "./confirm.jsx";
-import { Button, Choice, Code, Dialog, Facts, Field, Problem, Section, Shown, State, When } from "./parts.jsx";
+import { Button, Choice, Code, Dialog, Facts, Field, Problem, Section, Shown, State, When, Ticked } from "./parts.jsx";
 import { Table } from "./table.jsx";
 
 const MISSED = [["once", "one for all of them"], ["skip", "leave them out"], ["all", "make up for each"]];
@@ -126,7 +126,7 @@ export function JobWindow({ job, onClose, onChange }) {
                   { key: "outcome", title: "Came to", cell: (it) => <Outcome run={it} /> },
                   { key: "late", title: "Late", cell: (it) => lateness(it) || "on time" },
                   { key: "took", title: "Took", cell: (it) => (it.ended_at ? took(new Date(it.ended_at) - new Date(it.began_at)) : <When at={it.began_at} />) },
-                  { key: "why", title: "Why", cell: (it) => it.why ?? "" },
+                  { key: "why", title: "Why", cell: (it) => it.why && <Ticked text={it.why} /> },
                 ]}
               />
             )}

@@ -96,12 +96,20 @@ export function Empty({ title, children }) {
   );
 }
 
+/** A text with what stands between backticks as code; one that stands alone is a mark like any other. */
+export function Ticked({ text }) {
+  const parts = String(text ?? "").split("`");
+  return <span>{parts.length % 2 === 0 ? text : parts.map((it, index) => (index % 2 === 1 ? <code key={index}>{it}</code> : it))}</span>;
+}
+
 /** What went wrong, and a way to try again. That the daemon is away is said once, by the bar. */
 export function Problem({ error, retry }) {
   if (!error || (error.code === "offline" && connection.value === "offline")) return null;
   return (
     <div class="problem" role="alert">
-      <p>{error.message ?? String(error)}</p>
+      <p>
+        <Ticked text={error.message ?? String(error)} />
+      </p>
       {retry && <Button onClick={retry}>Try again</Button>}
     </div>
   );

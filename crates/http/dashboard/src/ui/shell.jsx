@@ -72,13 +72,13 @@ export function Shell() {
   const Now = now?.page;
   return (
     <>
-      <div class="top">
-        <Bar there={there} now={now} />
       {connection.value === "offline" && (
         <div class="offline" role="status">
           The daemon does not answer. What you see may be old; it is tried again by itself.
         </div>
       )}
+      <div class="top">
+        <Bar there={there} now={now} />
       </div>
       {Now ? (
         <Now key={now.path} />

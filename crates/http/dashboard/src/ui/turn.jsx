@@ -1,8 +1,9 @@
 // How a turn went: waiting, models, calls with the stages of the gate, delivery.
 import { api, at } from "../lib/api.js";
+import { useClock } from "../lib/clock.js";
 import { useResource } from "../lib/resource.js";
 import { count, took } from "../lib/words.js";
-import { Facts, Shown, State, When } from "./parts.jsx";
+import { Facts, Shown, State, Ticked, When } from "./parts.jsx";
 
 function Happening({ it }) {
   switch (it.kind) {
@@ -47,8 +48,47 @@ function Happening({ it }) {
   }
 }
 
-/** The course of a turn. It is read again while the turn runs. */
-export function Turn({ agent, turn }) {
+/** What a turn does at this moment, and for how long: notes of it come only when it is over. */
+function UnderWay({ turn, course, doing }) {
+  const now = useClock();
+  const accepted = new Date(turn.accepted).getTime();
+  const since = Math.max(accepted, doing.since ?? 0, ...course.map((step) => new Date(step.at).getTime()));
+  const sofar = `${took(Math.max(0, now - since))} so far`;
+  const what = {
+    waiting: "waits for its place, ",
+    question: (
+      <>
+        <b>{doing.name}</b> waits for an answer,{" "}
+      </>
+    ),
+    call: (
+      <>
+        <b>{doing.name}</b> under way,{" "}
+      </>
+    ),
+    model: "model call under way, ",
+  }[doing.kind];
+  return (
+    <>
+      {course.length === 0 && doing.since && (
+        <li>
+          <span class="quiet mono">{took(since - accepted)}</span>
+          <span>began, after waiting {took(since - accepted)}</span>
+        </li>
+      )}
+      <li class="is-now">
+        <span class="quiet mono">{took(since - accepted)}</span>
+        <span>
+          {what}
+          {sofar}
+        </span>
+      </li>
+    </>
+  );
+}
+
+/** The course of a turn. It is read again while the turn runs; `doing` is what it is at by then. */
+export function Turn({ agent, turn, doing }) {
   const of = useResource(
     ({ signal }) => api.get(at("agents", agent, "turns", String(turn)), { signal }),
     [agent, turn],
@@ -63,7 +103,7 @@ export function Turn({ agent, turn }) {
               ["State", <State state={it.status} />],
               ["Asked by", it.principal],
               ["When", <When at={it.accepted} />],
-              ["Why it failed", it.error],
+              ["Why it failed", it.error && <Ticked text={it.error} />],
               ["Has read words of", it.integrity.own ? null : it.integrity.many ? "many places" : it.integrity.sources.join(", ")],
               ["Children", children.length || null],
             ]}
@@ -75,8 +115,9 @@ export function Turn({ agent, turn }) {
                 <Happening it={step} />
               </li>
             ))}
+            {doing && it.status === "running" && <UnderWay turn={it} course={course} doing={doing} />}
           </ol>
-          {course.length === 0 && <p class="quiet">Nothing was noted yet.</p>}
+          {course.length === 0 && !(doing && it.status === "running") && <p class="quiet">Nothing was noted yet.</p>}
         </div>
       )}
     </Shown>
