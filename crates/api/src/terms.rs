@@ -17,6 +17,8 @@ use utoipa::ToSchema;
 
 /// Calls that can be agreed to beforehand.
 const ALLOWED_MAX: usize = 64;
+/// The word for a folder that can't be granted.
+pub(crate) const UNFIT: &str = "unfit_folder";
 /// Most dollars that a limit can say: beyond that it is none.
 const USD_MAX: f64 = 1_000_000.0;
 
@@ -88,7 +90,13 @@ impl AskedFolder {
             return Ok((path, mode, GrantedBy::Agent));
         }
         match (share, caller) {
-            (Some(mode), Caller::Local) => Ok((path, mode, GrantedBy::Operator)),
+            (Some(mode), Caller::Local) => match agent.workspace.place().unfit(&path) {
+                None => Ok((path, mode, GrantedBy::Operator)),
+                Some(why) => {
+                    let why = format!("the folder can't be granted: {why}");
+                    Err(ApiError::new(StatusCode::BAD_REQUEST, UNFIT, why))
+                }
+            },
             _ => {
                 let message = format!(
                     "agent `{}` is not granted `{shown}`: add it to `files.shared` of the agent, \
@@ -206,6 +214,7 @@ fn micros(usd: f64) -> Result<u64, ApiError> {
     if !usd.is_finite() || usd <= 0.0 || usd > USD_MAX {
         return Err(ApiError::invalid("`usd` is how many dollars at most, more than 0"));
     }
-    // Positive and small enough by the line above.
-    Ok((usd * 1e6).round() as u64)
+    // Positive and small enough by the line above. A limit below the smallest sum is no limit of
+    // nothing.
+    Ok(((usd * 1e6).round() as u64).max(1))
 }

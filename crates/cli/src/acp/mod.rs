@@ -233,7 +233,12 @@ impl Bridge<'_> {
     /// Asks the daemon whether a conversation can be held in a folder, and how.
     async fn offered(&self, cwd: &str) -> Result<EditorSession, Fault> {
         let wanted = json!({ "folder": { "path": cwd, "share": self.share } });
-        let offer = self.post("editor", wanted).await?;
+        let offer = match self.reach.post(&self.path("editor"), Some(wanted)).await {
+            Err(Failure::Refused { code, message, .. }) if code == "unfit_folder" => {
+                return Err(Fault::params(&format!("`cwd`: {message}")));
+            }
+            offer => offer?,
+        };
         Ok(EditorSession::offered(cwd, &offer))
     }
 

@@ -100,6 +100,9 @@ fn task(wish: &Run) -> Result<String, Failure> {
     Ok(task)
 }
 
+/// Stands before the limit in what is said of a budget that came with the task.
+const WAYS_LIMIT: &str = "the way in's budget leaves no room for this: `usd_per_day` is ";
+
 /// With a daemon that lives as long as the task.
 async fn alone(setting: &Setting, wish: &Run, task: &str) -> Result<u8, Failure> {
     let (tell, ready) = oneshot::channel();
@@ -242,6 +245,20 @@ impl Course {
     }
 }
 
+/// A refusal as it is said, and where it is by the limit of this run, by the name that has here.
+fn by_its_name(said: &str, max_usd: Option<f64>) -> String {
+    let limit = said.split_once(WAYS_LIMIT).map(|(_, rest)| rest);
+    let number = |rest: &str| rest.split(';').next().unwrap_or_default().trim().parse().ok();
+    let limit: Option<f64> = limit.and_then(number);
+    match (limit, max_usd) {
+        // It is counted in millionths, of which there is at least one.
+        (Some(limit), Some(most)) if ((most * 1e6).round().max(1.0) / 1e6 - limit).abs() < 1e-9 => {
+            format!("`--max-usd {most}` leaves no room for this")
+        }
+        _ => said.to_owned(),
+    }
+}
+
 /// The result for programs.
 fn told(agent: &str, outcome: Outcome, course: &Course, wish: &Run) -> Value {
     let end = &course.end;
@@ -254,7 +271,7 @@ fn told(agent: &str, outcome: Outcome, course: &Course, wish: &Run) -> Value {
         Outcome::Replied | Outcome::Denied => None,
         Outcome::Failed | Outcome::OverBudget => {
             let said = end["error"].as_str().or_else(|| end["error"]["message"].as_str());
-            Some(said.unwrap_or("the turn was stopped").to_owned())
+            Some(by_its_name(said.unwrap_or("the turn was stopped"), wish.max_usd))
         }
     };
     json!({

@@ -143,14 +143,20 @@ fn rule_04_a_folder_is_the_agents_or_the_operators_to_give_and_for_that_conversa
     let session = looking.begin(&other);
     looking.prompt(&session, &call("write_file", value!({ "path": "c.txt", "content": "x" })));
     assert!(looking.said("agent_message_chunk").contains("may only read"), "{:?}", looking.updates);
-    // The home is never a folder of an editor's, nor is what it lies in a way to it.
-    let refused = new(&mut sharing, value!(desk.home.path().canonicalize().unwrap()));
-    let session = refused["result"]["sessionId"].as_str().map(str::to_owned);
-    let session = session.unwrap_or_default();
-    sharing.updates.clear();
-    let read = sharing.prompt(&session, &call("read_file", value!({ "path": "config.yaml" })));
-    let said = format!("{read} {}", sharing.said("agent_message_chunk"));
-    assert!(!said.contains("rehearsal/second"), "{said}");
+    // What could not be worked in is refused before anything is asked in it: the home is never a
+    // folder of an editor's, nor is what it lies in.
+    let home = desk.home.path().canonicalize().unwrap();
+    for (folder, why) in [
+        (home.clone(), "is the home of the daemon"),
+        (home.join("agents"), "is in the home of the daemon"),
+        (home.parent().unwrap().to_owned(), "has the home of the daemon in it"),
+        (desk.path("nowhere"), "does not exist"),
+        (desk.path("other/b.txt"), "is not a folder"),
+    ] {
+        let refused = new(&mut sharing, value!(folder));
+        assert_eq!(refused["error"]["code"], -32602, "{refused}");
+        assert!(message(&refused).contains(why), "{refused}");
+    }
     // A token can't give one.
     let made = json(&desk.home, &["token", "create", "--agent", "a", "--verb", "chat"]);
     let token = made["token"].as_str().unwrap();

@@ -132,8 +132,33 @@ fn a_run_spends_no_more_than_it_may_and_a_failed_model_is_a_failure() {
     assert_eq!(code, Some(0), "{told}");
     let (code, told) = run(&home, &["--max-usd", "0.000001", "hello"]);
     assert_eq!((code, &told["status"]), (Some(4), &value!("over_budget")), "{told}");
+    let why = told["error"]["message"].as_str().unwrap();
+    assert_eq!(why, "`--max-usd 0.000001` leaves no room for this");
+    let (code, told) = run(&home, &["--max-usd", "0.0000001", "hello"]);
+    assert_eq!(code, Some(4), "{told}");
+    assert!(told["error"].to_string().contains("--max-usd"), "{told}");
     let (code, told) = run(&home, &["hello"]);
     assert_eq!((code, &told["status"]), (Some(1), &value!("failed")), "{told}");
+}
+
+#[test]
+fn a_folder_that_can_not_be_granted_is_refused_before_anything_is_asked() {
+    let home = configured(CONFIG);
+    home.write("agents/a/workspace/own.txt", "secret-own").unwrap();
+    let whole = home.path().canonicalize().unwrap();
+    let _daemon = start_still(&home);
+    for (folder, why) in [
+        (std::path::PathBuf::from("/nonexist"), "does not exist"),
+        (whole.join("config.yaml"), "is not a folder"),
+        (whole.clone(), "is the home of the daemon"),
+        (whole.join("agents"), "is in the home of the daemon"),
+    ] {
+        let output = insula(&home, &["run", "--folder", folder.to_str().unwrap(), "hello"]);
+        assert!(output.code == Some(2) && output.stderr.contains(why), "{output:?}");
+        assert!(output.stdout.is_empty(), "{output:?}");
+    }
+    assert_eq!(json(&home, &["turns", "list", "a"]), value!([]));
+    assert!(!kinds(&home, "a").contains(&"files.granted".to_owned()));
 }
 
 #[test]

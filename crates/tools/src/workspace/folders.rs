@@ -260,6 +260,45 @@ impl AgentFolders {
         Ok(there.map(look).collect())
     }
 
+    /// Why a folder can't be granted by this path for a conversation, if it can't: nothing could be
+    /// opened in it.
+    pub fn unfit(&self, path: &Path) -> Option<String> {
+        let shown = path.display();
+        let folder = match kernel::open_granted(path) {
+            Ok(folder) => folder,
+            Err(Errno::NOENT) => return Some(format!("`{shown}` does not exist")),
+            Err(Errno::NOTDIR) => return Some(format!("`{shown}` is not a folder")),
+            Err(Errno::LOOP) => {
+                return Some(format!("`{shown}` goes through a symbolic link; give its real path"));
+            }
+            Err(error) => return Some(format!("`{shown}` can't be opened: {error}")),
+        };
+        let fits = || -> Result<(), String> {
+            let unreadable = |error: Errno| format!("`{shown}` can't be opened: {error}");
+            let home = self.open_home().map_err(|error| error.to_string())?;
+            let identity = FileIdentity::of(&folder).map_err(unreadable)?;
+            let root = Root {
+                path: path.to_owned(),
+                folder,
+                mode: AccessMode::Ro,
+                is_shared: true,
+                identity,
+                fences: Vec::new(),
+            };
+            root.outside(home.identity, home.own).map(drop)
+        };
+        fits().err()
+    }
+
+    /// Whether the home of the daemon lies somewhere in a folder.
+    pub fn is_around_home(&self, path: &Path) -> bool {
+        let (Ok(folder), Ok(home)) = (kernel::open_granted(path), self.open_home()) else {
+            return false;
+        };
+        let identity = FileIdentity::of(&folder);
+        identity.is_ok_and(|it| it != home.identity && kernel::up_to(&home.home, it).is_ok())
+    }
+
     /// The home, and none of the folders yet.
     fn open_home(&self) -> Result<Common, FileError> {
         let shown = self.home.display().to_string();
