@@ -13,6 +13,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use axum::http::StatusCode;
+use insula_owner::{Clerk, Typing};
 use insula_registry::tokens::Verb;
 use insula_turns::{Undone, Wished};
 use serde::{Deserialize, Serialize};
@@ -33,6 +34,12 @@ pub enum Act {
     Compress { session: String },
     /// Say who speaks in it.
     Who { session: String },
+    /// List, add or change what the agent does by the clock, as `/cron` in a chat.
+    Cron { session: String, words: Option<String> },
+    /// Look at or change cards of boards, as `/board` in a chat.
+    Board { session: String, words: Option<String> },
+    /// Go back to the agent that handed the conversation over, as `/back` in a chat.
+    Back { session: String },
     /// Go on with a conversation of this name that was ended, in place of the current one.
     GoOn { session: String, conversation: String },
 }
@@ -44,9 +51,19 @@ impl Act {
             | Self::Undo { session }
             | Self::Compress { session }
             | Self::Who { session }
+            | Self::Cron { session, .. }
+            | Self::Board { session, .. }
+            | Self::Back { session }
             | Self::GoOn { session, .. } => session,
         }
     }
+}
+
+/// A command that is carried out as in a chat.
+#[derive(Debug, Clone, Copy)]
+enum InChat {
+    Cron,
+    Board,
 }
 
 /// What came of it.
@@ -60,6 +77,8 @@ pub struct Acted {
     choices: Vec<String>,
     /// Who spoke lately.
     people: Vec<String>,
+    /// What is said to whoever asked.
+    told: String,
 }
 
 /// Does something in one of the caller's conversations.
@@ -92,6 +111,17 @@ pub async fn act(
         Act::Who { .. } => {
             let people = asked.engine.speakers(&asked.agent, asked.key()).await?;
             Acted { done: true, people: people.into_iter().collect(), ..Acted::default() }
+        }
+        Act::Cron { words, session } => {
+            asked.typed(&api, session, (InChat::Cron, words.unwrap_or_default())).await?
+        }
+        Act::Board { words, session } => {
+            asked.typed(&api, session, (InChat::Board, words.unwrap_or_default())).await?
+        }
+        // Only what people say in a chat is handed over.
+        Act::Back { .. } => {
+            let told = "nobody handed this conversation over; that happens in chats with people";
+            Acted { told: told.to_owned(), ..Acted::default() }
         }
         Act::GoOn { session, conversation } => asked.go_on(&session, &conversation).await?,
     }))
@@ -127,8 +157,33 @@ impl Asked {
             done: wanted.is_some(),
             models: chosen.iter().chain(usual).map(ToString::to_string).collect(),
             choices: open.into_iter().map(ToString::to_string).collect(),
-            people: Vec::new(),
+            ..Acted::default()
         })
+    }
+
+    /// Carries out what is the same in every chat.
+    async fn typed(
+        &self,
+        api: &Api,
+        session: String,
+        (command, words): (InChat, String),
+    ) -> Result<Acted, ApiError> {
+        let address = self.caller.address(session);
+        let address = address.map_err(|error| ApiError::invalid(error.to_string()))?;
+        let clerk = Clerk { registry: &api.registry, jobs: &api.jobs, boards: &api.boards };
+        let typing = Typing {
+            agent: &self.agent,
+            who: self.caller.actor(),
+            is_admin: self.caller.may(&self.agent.id, Verb::Admin),
+            address: &address,
+            is_chat: false,
+            event: None,
+        };
+        let told = match command {
+            InChat::Cron => clerk.cron(&typing, &words).await,
+            InChat::Board => clerk.board(&typing, &words).await,
+        };
+        Ok(Acted { done: true, told, ..Acted::default() })
     }
 
     async fn go_on(&self, name: &str, conversation: &str) -> Result<Acted, ApiError> {

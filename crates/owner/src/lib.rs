@@ -15,7 +15,7 @@ mod tenant;
 
 pub use boards::Workers;
 pub use delivery::{BUTTON_DATA_BYTES_MAX, ChatRef, Choice, Relay, SILENT, split};
-pub use ingress::{COMMANDS, Ingress, without_notes};
+pub use ingress::{COMMANDS, Clerk, Ingress, Typing, without_notes};
 pub use jobs::Clockwork;
 pub use messaging::Messaging;
 pub use tenant::of as tenant_of;

@@ -79,6 +79,13 @@ impl Conversation<'_> {
         Ok(())
     }
 
+    /// Has the daemon carry out a command that is the same in every chat, and shows what it says.
+    pub(super) async fn typed(&self, command: &str, words: Option<String>) -> Result<(), Failure> {
+        let done = self.talk.act(self.reach, command, ("words", words)).await?;
+        output::line(done["told"].as_str().unwrap_or_default());
+        Ok(())
+    }
+
     pub(super) async fn who(&self) -> Result<(), Failure> {
         let told = self.talk.act(self.reach, "who", ("", None)).await?;
         let people = told["people"].as_array().into_iter().flatten().map(|it| json!({ "who": it }));

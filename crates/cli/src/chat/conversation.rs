@@ -179,6 +179,9 @@ impl Conversation<'_> {
             Slash::Undo => self.undo().await?,
             Slash::Compress => self.compress().await?,
             Slash::Who => self.who().await?,
+            Slash::Cron(words) => self.typed("cron", words).await?,
+            Slash::Board(words) => self.typed("board", words).await?,
+            Slash::Back => self.typed("back", None).await?,
             Slash::Session(None) => {
                 let session = &self.talk.session;
                 self.note(&format!("this is `{session}`; /session NAME for another, new or old"));

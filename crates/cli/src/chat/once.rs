@@ -99,6 +99,9 @@ async fn told(reach: &Reach, talk: &Talk, command: Slash) -> Result<Value, Failu
         Slash::Undo => talk.act(reach, "undo", ("model", None)).await,
         Slash::Compress => talk.act(reach, "compress", ("model", None)).await,
         Slash::Who => talk.act(reach, "who", ("model", None)).await,
+        Slash::Cron(words) => talk.act(reach, "cron", ("words", words)).await,
+        Slash::Board(words) => talk.act(reach, "board", ("words", words)).await,
+        Slash::Back => talk.act(reach, "back", ("words", None)).await,
         Slash::Memory => reach.post(&talk.path("remembered"), here()).await,
         Slash::Forget(what) => {
             let what = what.ok_or_else(|| Failure::WrongUse(conversation::WHAT.to_owned()))?;

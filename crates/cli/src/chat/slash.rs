@@ -41,6 +41,12 @@ pub enum Slash {
     Sessions(Option<String>),
     /// Go on in another conversation; without a name, say which one this is.
     Session(Option<String>),
+    /// List or change what the agent does by the clock.
+    Cron(Option<String>),
+    /// Look at or change cards of boards.
+    Board(Option<String>),
+    /// Go back to the agent that handed the conversation over.
+    Back,
     /// What the agent can use.
     Tools,
     /// What was used today.
@@ -92,7 +98,7 @@ pub struct Entry {
 }
 
 /// Every command.
-pub const ENTRIES: [Entry; 20] = [
+pub const ENTRIES: [Entry; 23] = [
     Entry { name: "/agents", argument: "", about: "list the agents" },
     Entry { name: "/agent", argument: " NAME", about: "talk to another agent" },
     Entry { name: "/new", argument: "", about: "begin this conversation anew" },
@@ -121,6 +127,17 @@ pub const ENTRIES: [Entry; 20] = [
     },
     Entry { name: "/session", argument: " NAME", about: "go on in another conversation" },
     Entry { name: "/who", argument: "", about: "show who speaks in this conversation" },
+    Entry {
+        name: "/cron",
+        argument: " [WHAT]",
+        about: "list, add or change what the agent does by the clock",
+    },
+    Entry { name: "/board", argument: " [WHAT]", about: "look at or change cards of boards" },
+    Entry {
+        name: "/back",
+        argument: "",
+        about: "return to the agent that handed this conversation over",
+    },
     Entry { name: "/tools", argument: "", about: "show what the agent can use" },
     Entry { name: "/usage", argument: "", about: "show what was used today" },
     Entry { name: "/help", argument: "", about: "show this" },
@@ -181,7 +198,7 @@ pub fn read(line: &str) -> TypedLine {
     if !word.starts_with('/') || !is_name || line.contains('\n') {
         return TypedLine::Message(line.to_owned());
     }
-    let rest = words.clone().collect::<Vec<_>>().join(" ");
+    let rest = Some(words.clone().collect::<Vec<_>>().join(" ")).filter(|rest| !rest.is_empty());
     let argument = words.next().map(str::to_owned);
     TypedLine::Command(match word {
         "/agents" => Slash::Agents,
@@ -193,7 +210,10 @@ pub fn read(line: &str) -> TypedLine {
         "/approve" => Slash::Approve(argument),
         "/deny" => Slash::Deny(argument),
         "/memory" => Slash::Memory,
-        "/forget" => Slash::Forget(Some(rest).filter(|rest| !rest.is_empty())),
+        "/forget" => Slash::Forget(rest),
+        "/cron" => Slash::Cron(rest),
+        "/board" => Slash::Board(rest),
+        "/back" => Slash::Back,
         "/undo" => Slash::Undo,
         "/model" => Slash::Model(argument),
         "/compress" => Slash::Compress,

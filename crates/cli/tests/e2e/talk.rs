@@ -323,3 +323,54 @@ fn rule_11_accepted_means_durable() {
     let order = ["what became of me?", "from afar", "and then?"].map(|text| seen[2].find(text));
     assert!(order.iter().all(Option::is_some) && order.is_sorted(), "{}", seen[2]);
 }
+
+#[test]
+fn what_can_be_typed_in_every_chat_can_be_typed_at_a_terminal() {
+    let home = configured(&format!("{TWO}boards: {{work: {{agents: {{a: work}}}}}}\n"));
+    let _daemon = start_still(&home);
+    assert_eq!(say(&home, &["-m", "/cron"]).trim(), "there are no jobs");
+    let added = say(&home, &["-m", "/cron add every 2h | Look around"]);
+    assert!(added.contains("is added; it runs"), "{added}");
+    let jobs = json(&home, &["cron", "list", "a"]);
+    let name = jobs[0]["name"].as_str().unwrap().to_owned();
+    assert_eq!(jobs[0]["prompt"], "Look around");
+    assert!(say(&home, &["-m", "/cron"]).starts_with(&name));
+    assert!(say(&home, &["--agent", "b", "-m", "/cron"]).contains("there are no jobs"));
+    let removed = say(&home, &["-m", &format!("/cron remove {name}")]);
+    assert_eq!(removed.trim(), format!("job {name} is removed"));
+    assert!(say(&home, &["-m", "/cron dance"]).contains("/cron add WHEN | WHAT"));
+    // A board is there for whoever may see it, by an agent that may.
+    assert_eq!(say(&home, &["-m", "/board"]).trim(), "work: nothing open");
+    let added = say(&home, &["-m", "/board add Mend the gate | It squeaks"]);
+    assert!(added.contains("card 1 is added to board work"), "{added}");
+    assert!(say(&home, &["-m", "/board show 1"]).contains("Mend the gate"));
+    assert_eq!(say(&home, &["--agent", "b", "-m", "/board"]).trim(), "there are no boards");
+    let told = say(&home, &["-m", "/back"]);
+    assert!(told.contains("nobody handed this conversation over"), "{told}");
+    let json = insula(&home, &["chat", "--json", "-m", "/cron"]).json();
+    assert_eq!(json["told"], "there are no jobs");
+    let help = say(&home, &["-m", "/help"]);
+    for command in ["/cron [WHAT]", "/board [WHAT]", "/back"] {
+        assert!(help.contains(command), "{help}");
+    }
+}
+
+#[test]
+fn a_token_types_what_its_bearer_may_and_no_more() {
+    let home = configured(&format!("{TWO}boards: {{work: {{agents: {{a: work}}}}}}\n"));
+    let daemon = start_still(&home);
+    let (_, token) = token_for(&home, "a");
+    let bearer = format!("Authorization: Bearer {token}");
+    let typed = |agent: &str, action: &str, words: &str| {
+        let body = json!({ "session": "s", "action": action, "words": words }).to_string();
+        let headers = [bearer.as_str(), "Content-Type: application/json"];
+        let path = format!("/api/agents/{agent}/conversation");
+        send(daemon.listen(), "POST", &path, &headers, &body)
+    };
+    let told = |answer: Answer| answer.json()["told"].as_str().unwrap().to_owned();
+    say(&home, &["-m", "/cron add every 2h | Look around"]);
+    assert!(told(typed("a", "cron", "add every 3h | Mine")).contains("only an admin"));
+    assert_eq!(told(typed("a", "cron", "")), "there are no jobs");
+    assert_eq!(told(typed("a", "board", "")), "there are no boards");
+    assert_eq!(typed("b", "cron", "").status, 404);
+}

@@ -1,7 +1,7 @@
 //! `/board`: cards of the boards that somebody in a chat may see themselves, or that the agent may
 //! and they are its admin. What stands on cards is shown where nobody else reads along.
 
-use super::{Ingress, IngressContext};
+use super::typed::{Clerk, Typing};
 use insula_config::board::Board;
 use insula_domain::{Actor, Audience, BlockKind, BoardRight, CardId, CardStatus, ChatType, Label};
 use insula_registry::boards::{AgentSeat, BoardError, Desk, NewCard, Seat};
@@ -84,17 +84,17 @@ fn number(text: &str) -> Result<CardId, String> {
 }
 
 /// Whether nobody else reads what is answered.
-fn is_alone(cx: &IngressContext<'_>) -> bool {
-    cx.envelope.address.chat_type == ChatType::Dm
+fn is_alone(cx: &Typing<'_>) -> bool {
+    cx.address.chat_type == ChatType::Dm
 }
 
 fn in_words(error: &BoardError) -> String {
     error.to_string()
 }
 
-impl Ingress {
+impl Clerk<'_> {
     /// Carries it out; what is said to whoever typed it.
-    pub(super) async fn board(&self, cx: &IngressContext<'_>, argument: &str) -> String {
+    pub async fn board(&self, cx: &Typing<'_>, argument: &str) -> String {
         let Some((name, wish)) = read(argument) else { return HOW.to_owned() };
         let done = match wish {
             Wish::Boards if !is_alone(cx) => Err(READ_HERE.to_owned()),
@@ -109,14 +109,13 @@ impl Ingress {
 
     /// Whether somebody may do this with a board here: by their own right, or as an admin of the
     /// agent by its right. The agent has to see it in any case.
-    fn may(cx: &IngressContext<'_>, board: &Board, right: BoardRight) -> bool {
+    fn may(cx: &Typing<'_>, board: &Board, right: BoardRight) -> bool {
         let agents = board.rights_of(&cx.agent.id);
         agents.has(BoardRight::See)
-            && (board.rights_of_person(&cx.caller.actor()).has(right)
-                || (cx.caller.is_admin() && agents.has(right)))
+            && (board.rights_of_person(&cx.who).has(right) || (cx.is_admin && agents.has(right)))
     }
 
-    fn boards_here(&self, cx: &IngressContext<'_>) -> Vec<Arc<Board>> {
+    fn boards_here(&self, cx: &Typing<'_>) -> Vec<Arc<Board>> {
         let snapshot = self.registry.snapshot();
         let all = snapshot.daemon.boards.values();
         all.filter(|board| Self::may(cx, board, BoardRight::See)).cloned().collect()
@@ -124,11 +123,7 @@ impl Ingress {
 
     /// The board that is meant: by its name, or the only one. What somebody may not see is not
     /// there.
-    fn board_meant(
-        &self,
-        cx: &IngressContext<'_>,
-        name: Option<&str>,
-    ) -> Result<Arc<Board>, String> {
+    fn board_meant(&self, cx: &Typing<'_>, name: Option<&str>) -> Result<Arc<Board>, String> {
         let all = self.boards_here(cx);
         let names = || all.iter().map(|it| it.name.as_str()).collect::<Vec<_>>().join(", ");
         match (name, all.as_slice()) {
@@ -145,13 +140,8 @@ impl Ingress {
     }
 
     /// The board in the hands of whoever speaks, or of the agent where they are its admin.
-    fn desk_here(
-        &self,
-        cx: &IngressContext<'_>,
-        board: &Board,
-        right: BoardRight,
-    ) -> Result<Desk, String> {
-        let who = cx.caller.actor();
+    fn desk_here(&self, cx: &Typing<'_>, board: &Board, right: BoardRight) -> Result<Desk, String> {
+        let who = cx.who.clone();
         let seat = match board.rights_of_person(&who).has(right) {
             true => Seat::Person(who),
             false => Self::agents_seat(cx, who),
@@ -159,8 +149,8 @@ impl Ingress {
         self.boards.desk(board.name.as_str(), seat).map_err(|error| in_words(&error))
     }
 
-    fn agents_seat(cx: &IngressContext<'_>, principal: Actor) -> Seat {
-        let address = &cx.envelope.address;
+    fn agents_seat(cx: &Typing<'_>, principal: Actor) -> Seat {
+        let address = cx.address;
         let here = Audience::of(address);
         Seat::Agent(Box::new(AgentSeat {
             agent: cx.agent.clone(),
@@ -168,11 +158,11 @@ impl Ingress {
             seen: Label::of(here.clone()),
             here,
             claim: None,
-            place: Some(keep_place(address)),
+            place: cx.is_chat.then(|| keep_place(address)),
         }))
     }
 
-    async fn boards_told(&self, cx: &IngressContext<'_>) -> Result<String, String> {
+    async fn boards_told(&self, cx: &Typing<'_>) -> Result<String, String> {
         let mut lines = Vec::new();
         for board in self.boards_here(cx) {
             let desk = self.desk_here(cx, &board, BoardRight::See)?;
@@ -192,7 +182,7 @@ impl Ingress {
 
     async fn with_board(
         &self,
-        cx: &IngressContext<'_>,
+        cx: &Typing<'_>,
         board: &Board,
         wish: Wish<'_>,
     ) -> Result<String, String> {
@@ -202,7 +192,7 @@ impl Ingress {
         let see = || self.desk_here(cx, board, BoardRight::See);
         // Whoever works on a card does so as themselves.
         let own = || {
-            let seat = Seat::Person(cx.caller.actor());
+            let seat = Seat::Person(cx.who.clone());
             let desk = self.boards.desk(board.name.as_str(), seat);
             desk.map_err(|_| {
                 format!("you have no right of your own to board `{}`; the operator gives it in `boards.{}.people`", board.name, board.name)
@@ -253,12 +243,7 @@ impl Ingress {
     }
 
     /// Adds a card: by the agent where it may, so that what becomes of it is told here.
-    async fn add_card(
-        &self,
-        cx: &IngressContext<'_>,
-        board: &Board,
-        text: &str,
-    ) -> Result<String, String> {
+    async fn add_card(&self, cx: &Typing<'_>, board: &Board, text: &str) -> Result<String, String> {
         let right = BoardRight::Add;
         if !Self::may(cx, board, right) {
             return Err(missing(right, board));
@@ -269,7 +254,7 @@ impl Ingress {
             None => (None, text),
         };
         let (title, body) = text.split_once('|').unwrap_or((text, ""));
-        let who = cx.caller.actor();
+        let who = cx.who.clone();
         let seat = match board.rights_of(&cx.agent.id).has(right) {
             true => Self::agents_seat(cx, who),
             false => Seat::Person(who),
@@ -280,7 +265,7 @@ impl Ingress {
             body: body.trim().to_owned(),
             assignee,
             // The same event twice adds one card.
-            request: Some(format!("{}:{}", cx.event.who, cx.event.key).into()),
+            request: cx.event.clone(),
             ..NewCard::default()
         };
         let desk = desk.map_err(|error| in_words(&error))?;

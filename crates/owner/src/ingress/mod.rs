@@ -26,9 +26,11 @@ mod said;
 mod stored;
 mod stranger;
 mod turn;
+mod typed;
 mod words;
 
 pub use commands::COMMANDS;
+pub use typed::{Clerk, Typing};
 pub use words::without_notes;
 
 use crate::delivery::{ChatRef, Relay};
@@ -174,6 +176,18 @@ struct IngressContext<'v> {
 impl IngressContext<'_> {
     fn place(&self) -> ChatRef {
         ChatRef::of(&self.envelope.address)
+    }
+
+    /// Who typed something, for whoever carries it out.
+    fn typing(&self) -> Typing<'_> {
+        Typing {
+            agent: self.agent,
+            who: self.caller.actor(),
+            is_admin: self.caller.is_admin(),
+            address: &self.envelope.address,
+            is_chat: true,
+            event: Some(format!("{}:{}", self.event.who, self.event.key).into()),
+        }
     }
 }
 
@@ -347,6 +361,11 @@ impl Ingress {
         let event = event_name(&EventKey::of(envelope));
         let cx = IngressContext { agent, caller, envelope, session, event };
         Ok(self.while_paused(&cx, message.words.instruction()).await)
+    }
+
+    /// What carries out commands that are the same everywhere.
+    fn clerk(&self) -> Clerk<'_> {
+        Clerk { registry: &self.registry, jobs: &self.jobs, boards: &self.boards }
     }
 
     /// The agent, while it serves.
