@@ -62,7 +62,12 @@ impl Owner for LocalOwner {
     }
 
     async fn spoken(&self, address: &Address) -> Vec<Spoken> {
-        let spoken = rooms::spoken(&self.api.access, self.api.engine.as_ref(), address).await;
+        let spoken = rooms::spoken(
+            (&self.api.access, &self.api.forgotten),
+            self.api.engine.as_ref(),
+            address,
+        )
+        .await;
         spoken.unwrap_or_else(|error| {
             tracing::error!(%error, "what was said in a web chat can't be read");
             Vec::new()

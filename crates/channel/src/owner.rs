@@ -144,8 +144,10 @@ pub struct Sent {
 /// Whom somebody may hear.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hearing {
-    /// Whose words.
+    /// Whose chat it is.
     pub tenant: Tenant,
+    /// Who answers in it: another one, where the conversation was handed over.
+    pub answers: Tenant,
     /// Whether also what was said before they came.
     pub past: bool,
 }
@@ -155,6 +157,8 @@ pub struct Hearing {
 pub struct Spoken {
     /// A name for it, the same whenever it is asked for.
     pub id: Box<str>,
+    /// Whose records it is from.
+    pub tenant: Tenant,
     /// Who said it; nobody for the agent.
     pub user: Option<Box<str>>,
     pub text: String,

@@ -12,10 +12,19 @@ use std::time::Duration;
 pub struct PostTarget {
     /// Whose words these are. Who keeps something of a chat keeps it by this.
     pub tenant: Tenant,
+    /// Whose chat it is, where whoever answers in it handed it to whoever says these words.
+    pub host: Option<Tenant>,
     pub chat: ChatId,
     /// What kind of chat.
     pub chat_type: ChatType,
     pub topic: Option<TopicId>,
+}
+
+impl PostTarget {
+    /// Whose chat it is.
+    pub fn owner(&self) -> &Tenant {
+        self.host.as_ref().unwrap_or(&self.tenant)
+    }
 }
 
 /// One message of ours.

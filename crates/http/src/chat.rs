@@ -130,20 +130,11 @@ fn may(server: &Server, token: &str) -> May {
     Arc::new(move |address: Address| {
         let (server, token) = (server.clone(), token.clone());
         Box::pin(async move {
-            let agent = bound(&server.registry, &address)?;
+            let agent = server.registry.snapshot().bound(&address)?.clone();
             let may = server.tokens.get(&token)?.allows(&agent, Verb::Chat);
             if may { server.owner.hearing(&agent, &address).await } else { None }
         })
     })
-}
-
-/// The agent that an address leads to, whether it serves or not.
-fn bound(registry: &Registry, address: &Address) -> Option<AgentId> {
-    match registry.snapshot().router.route(address) {
-        Route::Bound { binding, .. } => Some(binding.agent.clone()),
-        Route::Default(agent) => Some(agent.clone()),
-        Route::Nobody => None,
-    }
 }
 
 /// What was said at an address before this run, from the records of the agent that answers

@@ -3,7 +3,7 @@
 use crate::delivery::SILENT;
 use crate::ingress::without_notes;
 use crate::tenant;
-use insula_channel::{Hearing, Spoken};
+use insula_channel::{Hearing, Spoken, Tenant};
 use insula_domain::{Actor, Address, AgentId, Asker, ChatType, Platform};
 use insula_registry::forgotten::Forgotten;
 use insula_registry::{Access, AgentContext, AgentState};
@@ -35,23 +35,25 @@ pub async fn hearing(
     let asker = Asker { address, also: &[], is_bot: false };
     let is_let_in = access.admit(agent, asker).await.is_ok_and(|guest| guest.is_some());
     let is_own = address.chat_type == ChatType::Dm;
-    match (is_let_in, is_serving) {
-        (true, true) => Some(Hearing { tenant: tenant::of(forgotten, agent), past: true }),
+    let (tenant, past) = match (is_let_in, is_serving) {
+        (true, true) => (tenant::of(forgotten, agent), true),
         // That it is paused is told them in a room of their own.
-        (true, false) if is_own => {
-            Some(Hearing { tenant: tenant::of(forgotten, agent), past: false })
-        }
-        (false, _) if is_own => {
-            Some(Hearing { tenant: tenant::to_strangers(forgotten, agent), past: false })
-        }
-        _ => None,
-    }
+        (true, false) if is_own => (tenant::of(forgotten, agent), false),
+        (false, _) if is_own => (tenant::to_strangers(forgotten, agent), false),
+        _ => return None,
+    };
+    let handed = access.handed_to(agent, address).filter(|_| is_let_in);
+    let answers = handed.and_then(|to| {
+        let to = snapshot.agents.get(&to)?.state.context()?;
+        Some(tenant::of(forgotten, to))
+    });
+    Some(Hearing { answers: answers.unwrap_or_else(|| tenant.clone()), tenant, past })
 }
 
-/// What was said at an address, from the records of the agent that answers there, for somebody
-/// whom it lets in.
+/// What was said at an address, from the records of the agent that it leads to, for somebody whom
+/// it lets in; and since that one handed it over, from the records of who answers.
 pub async fn spoken(
-    access: &Access,
+    (access, forgotten): (&Access, &Forgotten),
     engine: Option<&Engine>,
     address: &Address,
 ) -> Result<Vec<Spoken>, StoreError> {
@@ -61,13 +63,39 @@ pub async fn spoken(
     if access.admit(&agent, asker).await?.is_none() {
         return Ok(Vec::new());
     }
+    let marked = |agent: &AgentContext| (tenant::of(forgotten, agent), None);
+    let mut all = records(&agent, engine, address, marked(&agent)).await?;
+    if let Some(to) = access.handed_to(&agent, address)
+        && let Some(to) = access.snapshot().agents.get(&to).and_then(|it| it.state.context())
+    {
+        let (tenant, _) = marked(to);
+        all.extend(records(to, engine, address, (tenant, Some(&agent.id))).await?);
+    }
+    Ok(all)
+}
+
+/// What was said at an address, from the records of one agent; of one that another handed it to,
+/// what came after that.
+async fn records(
+    agent: &AgentContext,
+    engine: Option<&Engine>,
+    address: &Address,
+    (tenant, since): (Tenant, Option<&AgentId>),
+) -> Result<Vec<Spoken>, StoreError> {
     let key = agent.session_key(address).to_string();
     let Some(session) = agent.store.session(SessionRef::Key(key.into())).await? else {
         return Ok(Vec::new());
     };
-    let kept = agent.store.messages_tail(session.id, PAST).await?;
+    let mut kept = agent.store.messages_tail(session.id, PAST).await?;
+    // What it was told then is the last thing that the other said to it. Where that is further
+    // back, all of this came after it.
+    let by = since.map(Actor::agent);
+    let told = |message: &Message| by.as_ref() == Some(&message.principal);
+    if let Some(at) = kept.iter().rposition(told) {
+        kept.drain(..=at);
+    }
     // Looked up after the words, so that none is left out of both.
-    let coming = still_coming(&agent, session.id).await?;
+    let coming = still_coming(agent, session.id).await?;
     let session = agent.store.seals().seal(Counted::Session, session.id.0);
     let spoken = kept.iter().filter_map(|message| {
         if coming.contains(&message.seq) {
@@ -80,9 +108,14 @@ pub async fn spoken(
             Role::Assistant if !message.parts.iter().any(is_call) => (None, text),
             _ => return None,
         };
-        let text = engine.map_or_else(|| text.clone(), |engine| engine.told(&agent, text.clone()));
+        let text = engine.map_or_else(|| text.clone(), |engine| engine.told(agent, text.clone()));
         let id = format!("{session}-{}", message.seq.0).into();
-        (!text.is_empty() && text.trim() != SILENT).then_some(Spoken { id, user, text })
+        (!text.is_empty() && text.trim() != SILENT).then(|| Spoken {
+            id,
+            tenant: tenant.clone(),
+            user,
+            text,
+        })
     });
     Ok(spoken.collect())
 }

@@ -3,11 +3,11 @@
 
 use crate::error::RuntimeError;
 use arc_swap::ArcSwap;
-use insula_domain::{AgentId, SessionKey};
+use insula_domain::{AgentId, Audience, SessionKey};
 use insula_store::{DaemonCommand, Feed, FeedChange, LeaseHolder, Store, StoreError, Subscription};
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex as Guarded, PoisonError};
 use tokio::sync::Mutex;
 
 /// The name under which the store keeps all of them.
@@ -19,9 +19,15 @@ const HANDED_MAX: usize = 10_000;
 /// Who answers, by the conversation of whoever handed it over.
 type Known = BTreeMap<Box<str>, AgentId>;
 
+/// The conversations that an agent was handed, by who it is and where they are.
+type Places = HashMap<(AgentId, Audience), BTreeSet<SessionKey>>;
+
 /// The conversations that were handed over, as the store has them.
 pub struct Handoffs {
     known: ArcSwap<Known>,
+    /// Those of now and those that were handed back since the start: what is said last in one is
+    /// on its way when it is handed back.
+    lately: Guarded<Places>,
     /// Counts changes.
     version: AtomicU64,
     owner: LeaseHolder,
@@ -42,8 +48,10 @@ pub enum HandoffError {
 impl Handoffs {
     pub(crate) async fn load(store: &Store, owner: &LeaseHolder) -> Result<Self, RuntimeError> {
         let kept = store.daemon().value(KEPT).await?;
+        let known = read(kept.as_deref());
         Ok(Self {
-            known: ArcSwap::from_pointee(read(kept.as_deref())),
+            lately: Guarded::new(places(&known)),
+            known: ArcSwap::from_pointee(known),
             version: AtomicU64::new(0),
             owner: owner.clone(),
             changing: Mutex::default(),
@@ -54,7 +62,9 @@ impl Handoffs {
         let handoffs = self.clone();
         feed.subscribe(move |change| match change {
             FeedChange::Value { key, value } if &**key == KEPT => {
-                handoffs.known.store(Arc::new(read(value.as_deref())));
+                let known = read(value.as_deref());
+                handoffs.note(&known);
+                handoffs.known.store(Arc::new(known));
                 handoffs.version.fetch_add(1, Ordering::SeqCst);
             }
             _ => {}
@@ -73,6 +83,26 @@ impl Handoffs {
             return None;
         }
         known.get(&*conversation.to_string()).cloned()
+    }
+
+    /// The conversations at a place that an agent was handed, now or since the start.
+    pub(crate) fn at(&self, to: &AgentId, place: Audience) -> Vec<SessionKey> {
+        let lately = self.lately.lock().unwrap_or_else(PoisonError::into_inner);
+        if lately.is_empty() {
+            return Vec::new();
+        }
+        lately.get(&(to.clone(), place)).into_iter().flatten().cloned().collect()
+    }
+
+    /// Adds what is handed over now to what was since the start.
+    fn note(&self, known: &Known) {
+        let mut lately = self.lately.lock().unwrap_or_else(PoisonError::into_inner);
+        if lately.len() > 2 * HANDED_MAX {
+            lately.clear();
+        }
+        for (place, keys) in places(known) {
+            lately.entry(place).or_default().extend(keys);
+        }
     }
 
     /// Hands a conversation over.
@@ -103,6 +133,8 @@ impl Handoffs {
         &self,
         are_linked: impl Fn(&AgentId, &AgentId) -> bool,
     ) -> Result<(), StoreError> {
+        // What was handed back under another configuration is nobody's any more.
+        *self.lately.lock().unwrap_or_else(PoisonError::into_inner) = places(&self.known.load());
         let is_linked = |key: &str, to: &AgentId| {
             key.parse::<SessionKey>().is_ok_and(|from| are_linked(&from.agent, to))
         };
@@ -123,6 +155,18 @@ impl Handoffs {
         let put = DaemonCommand::PutValue { key: KEPT.into(), value };
         self.owner.daemon().commit(vec![put]).await.map(drop)
     }
+}
+
+/// Where each agent was handed conversations.
+fn places(known: &Known) -> Places {
+    let mut places = Places::new();
+    for (key, to) in known {
+        let Ok(key) = key.parse::<SessionKey>() else { continue };
+        let SessionKey { platform, account, chat, topic, .. } = key.clone();
+        let place = Audience { platform, account, chat, topic };
+        places.entry((to.clone(), place)).or_default().insert(key);
+    }
+    places
 }
 
 /// What no version of ours wrote is nothing: whoever a conversation belongs to answers in it.

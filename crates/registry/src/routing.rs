@@ -94,6 +94,15 @@ impl Snapshot {
         self.follow(self.router.route(address), address)
     }
 
+    /// The agent that an address leads to, whether it serves or not.
+    pub fn bound(&self, address: &Address) -> Option<&AgentId> {
+        match self.router.route(address) {
+            Route::Bound { binding, .. } => Some(&binding.agent),
+            Route::Default(agent) => Some(agent),
+            Route::Nobody => None,
+        }
+    }
+
     /// Where a chat leads now.
     pub fn led(&self, address: &Address) -> Led {
         let agent = self.route(address).ok().map(|found| found.context.id.as_str().into());

@@ -78,7 +78,7 @@ impl<'c> Handing<'c> {
         let name = from.identity.name.to_string();
         // What was said here goes back to where it was said.
         let seen = cx.seen.label().without(&Audience::of(&cx.from.address));
-        let is_told = shop.access.hearers(&from).may_hear(&seen);
+        let is_told = shop.access.hearers(&from, Some(&cx.from.address)).may_hear(&seen);
         if is_told {
             self.tell(&from, summary, "link.back").await?;
         }

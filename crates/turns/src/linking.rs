@@ -55,7 +55,7 @@ pub(crate) fn decide(
         let told = format!("`{to}` does not serve at the moment");
         return Err(NotLinked { word: "not serving", told });
     };
-    let (label, hearers) = (cx.seen.label(), shop.access.hearers(&other));
+    let (label, hearers) = (cx.seen.label(), shop.access.hearers(&other, Some(&cx.from.address)));
     let links = &own.boundary.links;
     let linking = links.decide((&own.id, &to), kind, hops(cx), (&label, &hearers));
     let word = linking.as_str();

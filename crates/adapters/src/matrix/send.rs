@@ -57,6 +57,7 @@ mod tests {
 
     fn target(topic: Option<&str>) -> PostTarget {
         PostTarget {
+            host: None,
             tenant: insula_channel::Tenant::of_life(
                 &insula_domain::AgentId::new("a").unwrap(),
                 1,

@@ -204,6 +204,8 @@ struct Job {
 /// A message as the room it is said in is shown it.
 struct Shown {
     room: RoomKey,
+    /// Who answers it, in whose records it will be.
+    by: Tenant,
     message: String,
     frame: Value,
 }
@@ -278,14 +280,14 @@ impl Hub {
         envelope: Envelope,
         shown: Option<Shown>,
     ) -> Result<(), NotTaken> {
-        if let Some(Shown { room, message, frame }) = shown
+        if let Some(Shown { room, by, message, frame }) = shown
             && !self.rooms().has(&room, &message)
             && !inbox.has_taken(&envelope).await?
         {
             let mut rooms = self.rooms();
             // Another page of the same bearer may have said it meanwhile.
             if !rooms.has(&room, &message) {
-                rooms.tell(&room, &self.epoch, Kind::Message, &message, frame);
+                rooms.tell((&room, Some(&by)), &self.epoch, Kind::Message, &message, frame);
             }
         }
         inbox.take(vec![envelope], None).await
@@ -295,7 +297,7 @@ impl Hub {
         let topic: Option<Box<str>> = target.topic.as_ref().map(|topic| topic.as_str().into());
         let chat: Box<str> = target.chat.as_str().into();
         let room = (target.chat_type != ChatType::Dm && !chat.contains(':')).then(|| chat.clone());
-        let key = RoomKey::new(target.tenant.clone(), &chat, topic.as_deref());
+        let key = RoomKey::new(target.owner().clone(), &chat, topic.as_deref());
         (key, RoomRef { room, topic })
     }
 }
@@ -372,7 +374,8 @@ impl Outbound for WebChat {
         let mut rooms = self.hub.rooms();
         if !rooms.has(&key, &id) {
             let frame = frames::answered(&place, &id, &post.body, reply_to);
-            rooms.tell(&key, &self.hub.epoch, Kind::Message, &id, frame);
+            let by = Some(&post.target.tenant);
+            rooms.tell((&key, by), &self.hub.epoch, Kind::Message, &id, frame);
         }
         Ok(Posted { message: MessageId(id.into()) })
     }
@@ -390,7 +393,8 @@ impl Outbound for WebChat {
             true => (Kind::Edit, frames::edited(&place, &message.0, body)),
             false => (Kind::Message, frames::answered(&place, &message.0, body, None)),
         };
-        rooms.tell(&key, &self.hub.epoch, kind, &message.0, frame);
+        let by = Some(&target.tenant);
+        rooms.tell((&key, by), &self.hub.epoch, kind, &message.0, frame);
         Ok(())
     }
 

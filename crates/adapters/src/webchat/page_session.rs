@@ -5,7 +5,7 @@ use super::frames::{
     self, ClientFrame, Enclosed, FILES_BYTES_MAX, FILES_MAX, FRAME_BYTES_MAX, ID_BYTES_MAX,
     PageMessage, RoomRef, TEXT_BYTES_MAX,
 };
-use super::rooms::{MemberId, PageFrame, RoomKey, Since};
+use super::rooms::{MemberId, PageFrame, PastFrame, RoomKey, Since};
 use super::{OURS, Shown, enclosed};
 use futures_util::future::BoxFuture;
 use insula_channel::{
@@ -53,6 +53,8 @@ struct Joined {
     place: RoomRef,
     address: Address,
     key: RoomKey,
+    /// Who answered there when it was last looked up.
+    answers: Tenant,
 }
 
 /// Somewhere in the chat, as pages and as the gateway name it.
@@ -133,12 +135,17 @@ impl PageSession {
     }
 
     async fn recheck_one(&mut self, at: &At) {
-        let Some(joined) = self.joined.get(at) else { return };
+        let Some(joined) = self.joined.get_mut(at) else { return };
         let hearing = (self.may)(joined.address.clone()).await;
-        if hearing.as_ref().is_some_and(|it| it.tenant == *joined.key.tenant()) {
+        // Whoever it was handed to answers in the same room, until that one forgets.
+        if let Some(hearing) = &hearing
+            && hearing.tenant == *joined.key.tenant()
+            && !hearing.answers.outdates(&joined.answers)
+        {
+            joined.answers = hearing.answers.clone();
             return;
         }
-        let Some(Joined { place, address, key }) = self.joined.remove(at) else { return };
+        let Some(Joined { place, address, key, .. }) = self.joined.remove(at) else { return };
         self.hub.rooms().leave(self.member, &key);
         match hearing {
             None => self.tell(&frames::left(&place, Some(NOBODY))),
@@ -155,8 +162,10 @@ impl PageSession {
         let joined = self.joined.iter().find(|(_, joined)| joined.key == *room);
         let Some((at, joined)) = joined else { return false };
         let hearing = (self.may)(joined.address.clone()).await;
-        if hearing.is_some_and(|it| it.tenant == *room.tenant()) {
-            return true;
+        if let Some(hearing) = hearing
+            && hearing.tenant == *room.tenant()
+        {
+            return !told.by.as_ref().is_some_and(|by| hearing.answers.outdates(by));
         }
         let at = at.clone();
         self.recheck_one(&at).await;
@@ -192,7 +201,7 @@ impl PageSession {
 
     /// Enters the room of whoever answers at a spot.
     async fn enter(&mut self, target: RoomAddress, hearing: Hearing, after: Option<&str>) {
-        let key = target.room(hearing.tenant);
+        let (key, answers) = (target.room(hearing.tenant), hearing.answers);
         let since = if hearing.past { Since::Kept } else { Since::Now };
         if since == Since::Kept {
             self.restore(&target, &key).await;
@@ -200,7 +209,7 @@ impl PageSession {
         let epoch = &self.hub.epoch;
         self.hub.rooms().join(self.member, &key, &target.place, epoch, (after, since));
         let RoomAddress { place, at, address } = target;
-        self.joined.insert(at, Joined { place, address, key });
+        self.joined.insert(at, Joined { place, address, key, answers });
     }
 
     /// Brings back what was said in a room before this run, once.
@@ -214,7 +223,7 @@ impl PageSession {
             let id: Box<str> = format!("{ours}past/{}", spoken.id).into();
             let frame =
                 frames::remembered(&target.place, &id, spoken.user.as_deref(), &spoken.text);
-            (id, frame)
+            PastFrame { message: id, by: Some(spoken.tenant), frame }
         });
         let frames = frames.collect();
         self.hub.rooms().restore(key, &self.hub.epoch, frames);
@@ -255,7 +264,7 @@ impl PageSession {
             group: None,
         };
         let frame = frames::said(&target.place, &event, self.user.as_str(), &words);
-        let shown = Shown { room, message: event.clone(), frame };
+        let shown = Shown { room, by: hearing.answers, message: event.clone(), frame };
         let envelope = self.envelope(event, target.address, Happening::Said(message));
         self.hand_over(id, envelope, Some(shown)).await;
     }

@@ -1,8 +1,10 @@
 //! The rooms of one web chat: who is in which, and the last frames of each, so that a page that
 //! comes back hears what it missed.
 //!
-//! A room belongs to whoever answers in it. The same chat under another agent, or under a new
-//! one of the same name, is another room with nothing in it.
+//! A room belongs to the agent that the chat leads to. The same chat under another agent, or under
+//! a new one of the same name, is another room with nothing in it. Where its owner handed the
+//! conversation over, another one answers in the room: whose those words are is kept with them,
+//! so that they go when that one forgets.
 
 use super::frames::{RoomRef, joined};
 use insula_channel::Tenant;
@@ -55,6 +57,8 @@ pub struct PageFrame {
     /// The room it was said in, whose rights decide whether it may be heard; `None` for what is
     /// said to this page alone.
     pub room: Option<RoomKey>,
+    /// Whose words they are, where they are not those of the room's owner.
+    pub by: Option<Tenant>,
     pub frame: Arc<str>,
 }
 
@@ -93,13 +97,35 @@ struct Room {
     used: u64,
     /// Whether what was said before this run was asked for.
     has_past: bool,
+    /// Who else than its owner has words in it.
+    guests: BTreeSet<Tenant>,
+}
+
+impl Room {
+    /// Keeps words of these guests alone.
+    fn keep_guests(&mut self, stays: impl Fn(&Tenant) -> bool) {
+        self.guests.retain(&stays);
+        self.kept.retain(|kept| kept.by.as_ref().is_none_or(&stays));
+        self.bytes = self.kept.iter().map(|kept| kept.frame.len()).sum();
+    }
 }
 
 struct BufferedFrame {
     seq: u64,
+    /// Whose words they are, where they are not those of the room's owner.
+    by: Option<Tenant>,
     frame: Arc<str>,
     message: Box<str>,
     kind: Kind,
+}
+
+/// Something that was said before this run.
+pub struct PastFrame {
+    /// The message's id.
+    pub message: Box<str>,
+    /// Whose words they are, where they are not those of the room's owner.
+    pub by: Option<Tenant>,
+    pub frame: Value,
 }
 
 /// From when on a page hears what is said in a room.
@@ -153,20 +179,27 @@ impl Rooms {
         self.members.values().filter(|member| &*member.user == user).count()
     }
 
-    /// Lets go of the rooms of anybody else than these. Pages in them hear nothing more there.
+    /// Lets go of the rooms and words of anybody else than these. Pages in such rooms hear nothing
+    /// more there.
     pub fn keep_only(&mut self, tenants: &HashSet<Tenant>) {
         self.rooms.retain(|key, _| tenants.contains(&key.tenant));
+        self.rooms.values_mut().for_each(|room| room.keep_guests(|by| tenants.contains(by)));
         self.bytes = self.rooms.values().map(|room| room.bytes).sum();
     }
 
-    /// Whether a room's tenant has forgotten since what its words were said under; if not, what
-    /// it forgot before is let go.
+    /// Whether a tenant has forgotten since what its words were said under; if not, what it forgot
+    /// before is let go.
     fn is_outdated(&mut self, tenant: &Tenant) -> bool {
-        if self.rooms.keys().any(|key| key.tenant.outdates(tenant)) {
+        let known = || {
+            let rooms = self.rooms.iter();
+            rooms.flat_map(|(key, room)| std::iter::once(&key.tenant).chain(&room.guests))
+        };
+        if known().any(|it| it.outdates(tenant)) {
             return true;
         }
-        if self.rooms.keys().any(|key| tenant.outdates(&key.tenant)) {
+        if known().any(|it| tenant.outdates(it)) {
             self.rooms.retain(|key, _| !tenant.outdates(&key.tenant));
+            self.rooms.values_mut().for_each(|room| room.keep_guests(|by| !tenant.outdates(by)));
             self.bytes = self.rooms.values().map(|room| room.bytes).sum();
         }
         false
@@ -208,16 +241,17 @@ impl Rooms {
             Some(None) => (None, true),
         };
         let cursor = format!("{epoch}-{}", room.seq);
-        let missed: Vec<Arc<str>> = room
+        let missed: Vec<(Option<Tenant>, Arc<str>)> = room
             .kept
             .iter()
             .filter(|kept| since == Since::Kept && from.is_none_or(|from| kept.seq > from))
-            .map(|kept| kept.frame.clone())
+            .map(|kept| (kept.by.clone(), kept.frame.clone()))
             .collect();
         let opening: Arc<str> = joined(place, &cursor, gap).to_string().into();
-        let mut told = std::iter::once(opening).chain(missed);
+        let mut told = std::iter::once((None, opening)).chain(missed);
+        let frame = |(by, frame)| PageFrame { room: Some(key.clone()), by, frame };
         let kept_up = match self.members.get(&member) {
-            Some(page) => told.all(|frame| page.tell(PageFrame { room: Some(key.clone()), frame })),
+            Some(page) => told.all(|told| page.tell(frame(told))),
             None => true,
         };
         if !kept_up {
@@ -232,7 +266,7 @@ impl Rooms {
 
     /// Puts what was said before this run before all that is kept of a room: the last of it, as
     /// far as there is room, and nothing that is there already.
-    pub fn restore(&mut self, key: &RoomKey, epoch: &str, past: Vec<(Box<str>, Value)>) {
+    pub fn restore(&mut self, key: &RoomKey, epoch: &str, past: Vec<PastFrame>) {
         if self.is_outdated(&key.tenant) {
             return;
         }
@@ -249,7 +283,7 @@ impl Rooms {
             .filter_map(|kept| serde_json::from_str::<Value>(&kept.frame).ok())
             .map(|frame| words(&frame))
             .collect();
-        for (message, mut frame) in past.into_iter().rev() {
+        for PastFrame { message, by, mut frame } in past.into_iter().rev() {
             if there.contains(&words(&frame)) {
                 continue;
             }
@@ -261,7 +295,10 @@ impl Rooms {
             }
             room.bytes += frame.len();
             self.bytes += frame.len();
-            room.kept.push_front(BufferedFrame { seq: 0, frame, message, kind: Kind::Message });
+            let by = by.filter(|by| *by != key.tenant);
+            room.guests.extend(by.clone());
+            let kind = Kind::Message;
+            room.kept.push_front(BufferedFrame { seq: 0, by, frame, message, kind });
         }
         self.make_room();
     }
@@ -275,7 +312,7 @@ impl Rooms {
 
     /// Tells one page something.
     pub fn whisper(&mut self, member: MemberId, frame: &Value) {
-        let told = PageFrame { room: None, frame: frame.to_string().into() };
+        let told = PageFrame { room: None, by: None, frame: frame.to_string().into() };
         let kept_up = self.members.get(&member).is_none_or(|page| page.tell(told));
         if !kept_up {
             self.remove(member);
@@ -285,7 +322,7 @@ impl Rooms {
     /// Tells everybody in a room something that is not worth keeping.
     pub fn murmur(&mut self, key: &RoomKey, frame: &Value) {
         let text: Arc<str> = frame.to_string().into();
-        self.spread(key, &text);
+        self.spread((key, None), &text);
     }
 
     /// Whether a message is among what is kept.
@@ -296,23 +333,26 @@ impl Rooms {
         })
     }
 
-    /// Tells everybody in a room something, and keeps it for those who come back.
+    /// Tells everybody in a room something, and keeps it for those who come back. `by` is whose
+    /// words they are, where they are not those of the room's owner.
     pub fn tell(
         &mut self,
-        key: &RoomKey,
+        (key, by): (&RoomKey, Option<&Tenant>),
         epoch: &str,
         kind: Kind,
         message: &str,
         mut frame: Value,
     ) {
         // What was on its way when it was forgotten is not said any more.
-        if self.is_outdated(&key.tenant) {
+        let by = by.filter(|by| **by != key.tenant);
+        if self.is_outdated(&key.tenant) || by.is_some_and(|by| self.is_outdated(by)) {
             return;
         }
         self.used += 1;
         let used = self.used;
         let room = self.rooms.entry(key.clone()).or_default();
         room.used = used;
+        room.guests.extend(by.cloned());
         room.seq += 1;
         frame["cursor"] = format!("{epoch}-{}", room.seq).into();
         let text: Arc<str> = frame.to_string().into();
@@ -325,22 +365,26 @@ impl Rooms {
             });
         }
         room.bytes += text.len();
-        let kept =
-            BufferedFrame { seq: room.seq, frame: text.clone(), message: message.into(), kind };
-        room.kept.push_back(kept);
+        room.kept.push_back(BufferedFrame {
+            seq: room.seq,
+            by: by.cloned(),
+            frame: text.clone(),
+            message: message.into(),
+            kind,
+        });
         while room.kept.len() > KEPT_FRAMES_MAX || room.bytes - freed > KEPT_BYTES_MAX {
             let Some(oldest) = room.kept.pop_front() else { break };
             freed += oldest.frame.len();
         }
         room.bytes -= freed;
         self.bytes = self.bytes + text.len() - freed;
-        self.spread(key, &text);
+        self.spread((key, by), &text);
         self.make_room();
     }
 
-    fn spread(&mut self, key: &RoomKey, text: &Arc<str>) {
+    fn spread(&mut self, (key, by): (&RoomKey, Option<&Tenant>), text: &Arc<str>) {
         let Some(room) = self.rooms.get(key) else { return };
-        let told = || PageFrame { room: Some(key.clone()), frame: text.clone() };
+        let told = || PageFrame { room: Some(key.clone()), by: by.cloned(), frame: text.clone() };
         let behind: Vec<MemberId> = room
             .members
             .iter()
@@ -364,154 +408,5 @@ impl Rooms {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    fn tenant(name: &str, life: u64, forgotten: u64) -> Tenant {
-        Tenant::of_life(&insula_domain::AgentId::new(name).unwrap(), life, forgotten)
-    }
-
-    fn key(chat: &str) -> RoomKey {
-        RoomKey::new(tenant("one", 1, 0), chat, None)
-    }
-
-    const PLACE: RoomRef = RoomRef { room: None, topic: None };
-
-    fn read(frames: &mut mpsc::Receiver<PageFrame>) -> Vec<Value> {
-        std::iter::from_fn(|| frames.try_recv().ok())
-            .map(|told| serde_json::from_str(&told.frame).unwrap())
-            .collect()
-    }
-
-    fn say(rooms: &mut Rooms, text: &str) {
-        rooms.tell(&key("a"), "e", Kind::Message, text, json!({ "text": text }));
-    }
-
-    #[test]
-    fn a_page_that_comes_back_hears_what_it_missed_and_nothing_twice() {
-        let mut rooms = Rooms::default();
-        let (first, mut heard) = rooms.add("ann");
-        rooms.join(first, &key("a"), &PLACE, "e", (None, Since::Kept));
-        say(&mut rooms, "one");
-        rooms.tell(&key("b"), "e", Kind::Message, "x", json!({ "text": "elsewhere" }));
-        let seen = read(&mut heard);
-        assert_eq!(seen.len(), 2, "{seen:?}");
-        let cursor = seen[1]["cursor"].as_str().unwrap().to_owned();
-        rooms.remove(first);
-        say(&mut rooms, "two");
-        rooms.tell(&key("a"), "e", Kind::Edit, "two", json!({ "text": "two!" }));
-        rooms.tell(&key("a"), "e", Kind::Edit, "two", json!({ "text": "two!!" }));
-        let (again, mut heard) = rooms.add("ann");
-        rooms.join(again, &key("a"), &PLACE, "e", (Some(&cursor), Since::Kept));
-        let texts: Vec<Value> = read(&mut heard).iter().map(|it| it["text"].clone()).collect();
-        assert_eq!(texts, [Value::Null, "two".into(), "two!!".into()]);
-    }
-
-    #[test]
-    fn rule_2_the_same_chat_of_another_owner_is_another_room() {
-        let (chat, mut rooms) = ("family", Rooms::default());
-        let at = |tenant: Tenant| RoomKey::new(tenant, chat, None);
-        let tenants = [tenant("one", 1, 0), tenant("two", 1, 0), tenant("one", 2, 0)];
-        let (member, mut heard) = rooms.add("ann");
-        rooms.join(member, &at(tenants[0].clone()), &PLACE, "e", (None, Since::Kept));
-        for (number, tenant) in tenants.iter().enumerate() {
-            let (key, text) = (at(tenant.clone()), number.to_string());
-            rooms.tell(&key, "e", Kind::Message, &text, json!({ "text": text }));
-            rooms.tell(&key, "e", Kind::Edit, &text, json!({ "text": text }));
-            rooms.murmur(&key, &json!({ "type": "typing", "text": text }));
-        }
-        let texts: BTreeSet<String> =
-            read(&mut heard).iter().filter_map(|it| Some(it["text"].as_str()?.into())).collect();
-        assert_eq!(texts, BTreeSet::from(["0".to_owned()]));
-        for (number, tenant) in tenants.iter().enumerate() {
-            let (member, mut heard) = rooms.add("bob");
-            rooms.join(member, &at(tenant.clone()), &PLACE, "e", (None, Since::Kept));
-            let seen = read(&mut heard);
-            let said = number.to_string();
-            assert!(seen[1..].iter().all(|it| it["text"] == *said), "{seen:?}");
-            assert_eq!(seen.len(), 3);
-        }
-    }
-
-    #[test]
-    fn what_was_forgotten_is_let_go_and_not_said_again() {
-        let mut rooms = Rooms::default();
-        let (old, new) = (tenant("one", 1, 0), tenant("one", 1, 1));
-        let [before, other] = ["a", "b"].map(|chat| RoomKey::new(old.clone(), chat, None));
-        rooms.tell(&before, "e", Kind::Message, "m", json!({ "text": "secret" }));
-        rooms.tell(&other, "e", Kind::Message, "m", json!({ "text": "secret" }));
-        let now = RoomKey::new(new.clone(), "a", None);
-        rooms.tell(&now, "e", Kind::Message, "n", json!({ "text": "news" }));
-        assert_eq!(rooms.rooms.keys().collect::<Vec<_>>(), [&now]);
-        // What was under way under the old mark comes to nothing.
-        rooms.tell(&before, "e", Kind::Message, "m", json!({ "text": "secret" }));
-        let (member, mut heard) = rooms.add("ann");
-        rooms.join(member, &before, &PLACE, "e", (None, Since::Kept));
-        assert_eq!(read(&mut heard), [Value::Null; 0]);
-        assert_eq!(rooms.rooms.len(), 1);
-        rooms.keep_only(&HashSet::new());
-        assert!(rooms.rooms.is_empty() && rooms.bytes == 0);
-    }
-
-    #[test]
-    fn who_may_hear_only_what_comes_is_told_nothing_that_was() {
-        let mut rooms = Rooms::default();
-        say(&mut rooms, "before");
-        let (member, mut heard) = rooms.add("ann");
-        rooms.join(member, &key("a"), &PLACE, "e", (None, Since::Now));
-        say(&mut rooms, "after");
-        let texts: Vec<Value> = read(&mut heard).iter().map(|it| it["text"].clone()).collect();
-        assert_eq!(texts, [Value::Null, "after".into()]);
-    }
-
-    #[test]
-    fn a_cursor_of_another_run_or_of_what_is_no_longer_kept_is_a_gap() {
-        let mut rooms = Rooms::default();
-        for number in 0..KEPT_FRAMES_MAX + 10 {
-            say(&mut rooms, &number.to_string());
-        }
-        for (after, gap) in [
-            (None, false),
-            (Some("e-3"), true),
-            (Some("e-20"), false),
-            (Some("other-20"), true),
-            (Some("e-999"), true),
-            (Some("nonsense"), true),
-        ] {
-            let (member, mut heard) = rooms.add("ann");
-            rooms.join(member, &key("a"), &PLACE, "e", (after, Since::Kept));
-            assert_eq!(read(&mut heard)[0]["gap"], gap, "{after:?}");
-        }
-    }
-
-    #[test]
-    fn who_does_not_keep_up_is_cut_and_nobody_waits_for_them() {
-        let mut rooms = Rooms::default();
-        let (slow, mut unread) = rooms.add("ann");
-        rooms.join(slow, &key("a"), &PLACE, "e", (None, Since::Kept));
-        for number in 0..BEHIND_MAX + 10 {
-            say(&mut rooms, &number.to_string());
-        }
-        assert_eq!(rooms.member_count(), 0);
-        assert_eq!(read(&mut unread).len(), BEHIND_MAX);
-        assert!(unread.try_recv().is_err_and(|it| it == mpsc::error::TryRecvError::Disconnected));
-    }
-
-    #[test]
-    fn what_is_kept_is_bounded() {
-        let mut rooms = Rooms::default();
-        let long = "x".repeat(60_000);
-        for number in 0..400 {
-            let key = key(&number.to_string());
-            rooms.tell(&key, "e", Kind::Message, "m", json!({ "text": long }));
-        }
-        assert!(rooms.bytes <= ALL_BYTES_MAX);
-        let counted: usize = rooms.rooms.values().map(|room| room.bytes).sum();
-        assert_eq!(rooms.bytes, counted);
-        for _ in 0..100 {
-            say(&mut rooms, &long);
-        }
-        assert!(rooms.rooms[&key("a")].bytes <= KEPT_BYTES_MAX);
-    }
-}
+#[path = "rooms_tests.rs"]
+mod rooms_tests;

@@ -83,10 +83,12 @@ impl Scene {
         let may: May = Arc::new(move |address: Address| {
             let tenant = answering.lock().unwrap().clone();
             let may = tenant.filter(|_| address.chat.as_str() != "closed");
-            Box::pin(std::future::ready(may.map(|tenant| Hearing { tenant, past: true })))
+            let hearing = |tenant: Tenant| Hearing { answers: tenant.clone(), tenant, past: true };
+            Box::pin(std::future::ready(may.map(hearing)))
         });
         let spoken = |(number, (user, text)): (usize, &(Option<&str>, &str))| Spoken {
             id: number.to_string().into(),
+            tenant: tenant("a", 1, 0),
             user: user.map(Into::into),
             text: (*text).to_owned(),
         };
@@ -189,6 +191,7 @@ async fn a_reply_streams_into_its_room_and_into_no_other() {
     hear(&mut bob, json!({ "type": "join", "room": "r" })).await;
     hear(&mut bob, json!({ "type": "join" })).await;
     let target = PostTarget {
+        host: None,
         tenant: tenant("a", 1, 0),
         chat: ChatId::new("r").unwrap(),
         chat_type: ChatType::Group,
@@ -360,7 +363,7 @@ async fn the_end_of_listening_cuts_every_page() {
 /// A message of whoever this is, in a room.
 fn post(tenant: Tenant, room: &str, text: &str) -> Post {
     let chat = ChatId::new(room).unwrap();
-    let target = PostTarget { tenant, chat, chat_type: ChatType::Group, topic: None };
+    let target = PostTarget { host: None, tenant, chat, chat_type: ChatType::Group, topic: None };
     let body = Body { markdown: text.into(), ..Body::default() };
     Post { target, reply_to: None, idempotency: text.into(), body }
 }

@@ -62,6 +62,7 @@ impl Delivery {
                     });
                 };
                 let target = PostTarget {
+                    host: None,
                     tenant: post.target.tenant.clone(),
                     chat: to.chat.clone(),
                     chat_type: ChatType::Group,

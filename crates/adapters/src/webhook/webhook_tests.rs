@@ -81,6 +81,7 @@ impl Scene {
 
 fn post(text: &str) -> Post {
     let target = PostTarget {
+        host: None,
         tenant: tenant(),
         chat: ChatId::new("acme").unwrap(),
         chat_type: ChatType::Channel,

@@ -173,7 +173,7 @@ fn link(subject: &Subject<'_>, kind: LinkKind, name: &str) -> Result<Finding, St
         return Ok(finding);
     }
     let other = api.registry.context_of(&to).map_err(|error| error.to_string())?;
-    let hearers = api.access.hearers(&other);
+    let hearers = api.access.hearers(&other, subject.address.as_ref());
     let label = subject.label();
     let decided = links.decide((&agent.id, &to), kind, None, (&label, &hearers));
     let finding = match decided {

@@ -35,6 +35,7 @@ mod files;
 mod first_run;
 mod gateway;
 mod gauntlet;
+mod handed_pages;
 mod hooks;
 mod http;
 mod http_surface;

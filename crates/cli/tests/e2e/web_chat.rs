@@ -39,12 +39,12 @@ fn served() -> (Home, Daemon) {
     (home, daemon)
 }
 
-fn token(home: &Home, agent: &str) -> (String, String) {
+pub fn token(home: &Home, agent: &str) -> (String, String) {
     let made = json(home, &["token", "create", "--agent", agent, "--verb", "chat"]);
     (made["id"].as_str().unwrap().to_owned(), made["token"].as_str().unwrap().to_owned())
 }
 
-type Socket = WebSocket<TcpStream>;
+pub type Socket = WebSocket<TcpStream>;
 
 /// Opens the socket, or says how it was refused.
 fn open(daemon: &Daemon, query: &str, headers: &[(&str, &str)]) -> Result<Socket, u16> {
@@ -66,18 +66,18 @@ fn open(daemon: &Daemon, query: &str, headers: &[(&str, &str)]) -> Result<Socket
     }
 }
 
-fn with_token(daemon: &Daemon, token: &str) -> Socket {
+pub fn with_token(daemon: &Daemon, token: &str) -> Socket {
     let protocols = format!("insula.chat.v1, insula.token.{token}");
     let mut socket = open(daemon, "", &[("Sec-WebSocket-Protocol", &protocols)]).unwrap();
     assert_eq!(next(&mut socket)["type"], "ready");
     socket
 }
 
-fn say(socket: &mut Socket, frame: &Value) {
+pub fn say(socket: &mut Socket, frame: &Value) {
     socket.send(Message::text(frame.to_string())).unwrap();
 }
 
-fn next(socket: &mut Socket) -> Value {
+pub fn next(socket: &mut Socket) -> Value {
     loop {
         match socket.read().unwrap() {
             Message::Text(text) => return serde_json::from_str(&text).unwrap(),
@@ -87,7 +87,7 @@ fn next(socket: &mut Socket) -> Value {
     }
 }
 
-fn wait_for(socket: &mut Socket, kind: &str) -> Value {
+pub fn wait_for(socket: &mut Socket, kind: &str) -> Value {
     loop {
         let frame = next(socket);
         if frame["type"] == kind {
@@ -97,7 +97,7 @@ fn wait_for(socket: &mut Socket, kind: &str) -> Value {
 }
 
 /// How the daemon closes the socket.
-fn closed(socket: &mut Socket) -> Option<u16> {
+pub fn closed(socket: &mut Socket) -> Option<u16> {
     loop {
         match socket.read() {
             Ok(Message::Close(frame)) => return frame.map(|CloseFrame { code, .. }| code.into()),

@@ -334,7 +334,7 @@ impl Relay {
             }
             let body = Body { markdown, ..Body::default() };
             let message = MessageId(last.message.clone());
-            let target = place.target(self.tenant(agent));
+            let target = self.target(agent, &place);
             let edited = self.bounded(adapter.edit(&target, &message, &body)).await;
             match edited {
                 Ok(()) => return Ok(()),

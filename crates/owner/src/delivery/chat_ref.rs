@@ -4,7 +4,7 @@ use insula_channel::MessageId;
 use insula_channel::PostTarget;
 use insula_channel::Tenant;
 use insula_config::agent::Quote;
-use insula_domain::{AccountId, Address, ChatId, ChatType, Platform, TopicId};
+use insula_domain::{AccountId, Address, Audience, ChatId, ChatType, Platform, TopicId};
 use insula_store::{DeliveryDestination, Lane};
 
 /// A place of one account's: what comes from there is answered there, by the same account.
@@ -31,10 +31,22 @@ impl ChatRef {
         }
     }
 
+    /// Who hears what is said here.
+    pub fn audience(&self) -> Audience {
+        let Self { platform, account, chat, topic, .. } = self.clone();
+        Audience { platform, account, chat, topic }
+    }
+
     /// Where to send what this tenant says here.
     pub fn target(&self, tenant: Tenant) -> PostTarget {
         let Self { chat, chat_type, topic, .. } = self;
-        PostTarget { tenant, chat: chat.clone(), chat_type: *chat_type, topic: topic.clone() }
+        PostTarget {
+            host: None,
+            tenant,
+            chat: chat.clone(),
+            chat_type: *chat_type,
+            topic: topic.clone(),
+        }
     }
 
     /// What a message that came from here is accepted with, so that its reply comes back here,

@@ -61,7 +61,7 @@ impl Relay {
         shown: MessageId,
         body: &Body,
     ) -> Result<Attempt, StoreError> {
-        let target = sending.place.target(self.tenant(sending.agent));
+        let target = self.target(sending.agent, sending.place);
         match self.bounded(sending.adapter.edit(&target, &shown, body)).await {
             Err(PostError::Never { why }) => self.part_from_shown(sending, &why).await,
             // An edit that came twice says the same once.

@@ -102,7 +102,7 @@ impl Relay {
     /// Shows that what was said was heard, where the platform shows that. Nobody waits for it.
     fn mark_read(&self, agent: &AgentContext, place: &ChatRef, message: MessageId) {
         let Some(adapter) = self.accounts.outbound(place.platform, &place.account) else { return };
-        let (target, stop) = (place.target(self.tenant(agent)), self.stop.clone());
+        let (target, stop) = (self.target(agent, place), self.stop.clone());
         let clock = self.world.clock.clone();
         self.tasks.spawn(async move {
             tokio::select! {
@@ -195,7 +195,7 @@ impl View {
         let delivery = self.delivery.clone();
         let clock = delivery.world.clock.clone();
         // As it is now: what is taken back later was said to those who are there now.
-        let target = self.place.target(delivery.tenant(&self.agent));
+        let target = delivery.target(&self.agent, &self.place);
         if since == Since::Before
             && let Err(error) = self.take_up().await
         {
@@ -336,7 +336,7 @@ impl View {
         let lasts = adapter.and_then(|it| it.features().typing.map(|lasts| (it, lasts)));
         let Some((adapter, lasts)) = lasts else { return (None, Duration::from_secs(5)) };
         let delivery = self.delivery.clone();
-        let target = self.place.target(delivery.tenant(&self.agent));
+        let target = delivery.target(&self.agent, &self.place);
         let typing = async move {
             let typing = async {
                 adapter.typing(&target).await;

@@ -290,7 +290,7 @@ impl Relay {
         let quotes = number == 1 && place.is_quoted(agent.access.quote);
         let reply_to = delivery.to.reply_to.clone().filter(|_| quotes).map(MessageId);
         let post = Post {
-            target: place.target(self.tenant(agent)),
+            target: self.target(agent, place),
             reply_to,
             idempotency: sending.key(number),
             body: body.clone(),

@@ -27,11 +27,11 @@ pub use lane::SILENT;
 pub(crate) use shown::{Because, QuestionShown, Showing};
 
 use crate::tenant;
-use insula_channel::{AccountKey, Accounts, Pacing, PostError, Slot, Tenant, WakeRule};
+use insula_channel::{AccountKey, Accounts, Pacing, PostError, PostTarget, Slot, Tenant, WakeRule};
 use insula_domain::{AccountId, AgentId, Platform, SessionKey};
 use insula_registry::forgotten::Forgotten;
 use insula_registry::outbox::Outbox;
-use insula_registry::{AgentContext, AgentState, Parts, Registry};
+use insula_registry::{Access, AgentContext, AgentState, Parts, Registry};
 use insula_store::{AgentCommand, Delivery, Lane, Store, StoreError, TurnId};
 use insula_turns::Engine;
 use insula_world::World;
@@ -61,6 +61,7 @@ pub struct Relay {
     world: World,
     store: Store,
     registry: Arc<Registry>,
+    access: Arc<Access>,
     outbox: Arc<Outbox>,
     forgotten: Arc<Forgotten>,
     pub(crate) engine: Engine,
@@ -105,6 +106,7 @@ impl Relay {
             world: parts.world.clone(),
             store: parts.store.clone(),
             registry: parts.registry.clone(),
+            access: parts.access.clone(),
             outbox: parts.outbox.clone(),
             forgotten: parts.forgotten.clone(),
             engine,
@@ -179,6 +181,19 @@ impl Relay {
     /// Whose conversations an agent's are, as of now.
     pub(crate) fn tenant(&self, agent: &AgentContext) -> Tenant {
         tenant::of(&self.forgotten, agent)
+    }
+
+    /// Where to send what an agent says at a place.
+    pub(crate) fn target(&self, agent: &AgentContext, place: &ChatRef) -> PostTarget {
+        self.target_of(agent, self.tenant(agent), place)
+    }
+
+    /// Where to send what a tenant of an agent's says at a place: into the chat of whoever handed
+    /// it a conversation there. What strangers hear is in no chat that was handed over.
+    fn target_of(&self, agent: &AgentContext, tenant: Tenant, place: &ChatRef) -> PostTarget {
+        let is_let_in = tenant == self.tenant(agent);
+        let host = is_let_in.then(|| self.access.host_at(&agent.id, place.audience())).flatten();
+        PostTarget { host: host.map(|host| self.tenant(&host)), ..place.target(tenant) }
     }
 
     fn now(&self) -> Duration {

@@ -69,7 +69,7 @@ impl Show {
         let begun = OutboxCommand::ProvisionalBegun { turn, at: now };
         delivery.change(&agent, vec![AgentCommand::Outbox(begun)]).await?;
         let post = Post {
-            target: place.target(delivery.tenant(&agent)),
+            target: delivery.target(&agent, &place),
             reply_to,
             idempotency: key_of(origin.delivery_key, 1),
             body,
@@ -93,7 +93,7 @@ impl Show {
     /// Shows it where it was shown before.
     pub(super) async fn again(self, message: MessageId) -> Shown {
         let Self { delivery, agent, place, adapter, body, .. } = self;
-        let target = place.target(delivery.tenant(&agent));
+        let target = delivery.target(&agent, &place);
         match delivery.bounded(adapter.edit(&target, &message, &body)).await {
             Ok(()) => Shown::In(message),
             Err(error) => later(&delivery, &place, error),

@@ -31,12 +31,13 @@ impl Relay {
         let features = adapter.features();
         let key = (place.platform, place.account.clone());
         let chat = place.chat.as_str();
+        let target = self.target_of(agent, tenant, place);
         let mut from = 0;
         while let Some(piece) = split::next(&markdown, from, features.text) {
             from = piece.upto;
             let keeps = piece.is_last && features.has_buttons;
             let post = Post {
-                target: place.target(tenant.clone()),
+                target: target.clone(),
                 reply_to: None,
                 idempotency: self.own_key(&key),
                 body: Body {

@@ -48,7 +48,7 @@ impl View {
     fn react(&self, adapter: Arc<dyn Outbound>, on: bool) {
         let Some(message) = self.reply_to.clone() else { return };
         let delivery = self.delivery.clone();
-        let target = self.place.target(delivery.tenant(&self.agent));
+        let target = delivery.target(&self.agent, &self.place);
         let order = self.signs.clone();
         self.delivery.tasks.spawn(async move {
             let _turn = order.lock().await;

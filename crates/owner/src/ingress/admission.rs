@@ -131,6 +131,9 @@ impl Ingress {
             self.inbound.count(InboundOutcome::Passed);
             return Ok(());
         }
+        // Whose people are those who may talk here turns the others away.
+        let handed = self.access.handed_from(&agent.id, &envelope.address);
+        let agent = handed.as_ref().unwrap_or(agent);
         if let Happening::Pressed(press) = &envelope.what {
             self.inbound.count(InboundOutcome::Stranger);
             self.acknowledge(envelope, press, NOT_YOURS).await;
@@ -174,7 +177,7 @@ impl Ingress {
         let address = &envelope.address;
         let outbound = self.accounts.outbound(address.platform, &address.account);
         let Some(outbound) = outbound else { return false };
-        match outbound.join(&ChatRef::of(address).target(self.tenant(agent))).await {
+        match outbound.join(&self.out.target(agent, &ChatRef::of(address))).await {
             Ok(()) => true,
             Err(error) => {
                 tracing::warn!(agent = %agent.id, platform = %address.platform, %error, "a chat could not be joined");

@@ -237,7 +237,7 @@ impl Ingress {
         let place: ChatRef = cx.place();
         let Some(last) = shown.messages.last() else { return false };
         let adapter = self.accounts.outbound(place.platform, &place.account);
-        let target = place.target(self.tenant(cx.agent));
+        let target = self.out.target(cx.agent, &place);
         let told = adapter.and_then(|it| it.is_after(&target, &message.id, last));
         told.unwrap_or_else(|| cx.envelope.at >= shown.at)
     }

@@ -146,7 +146,7 @@ impl Ingress {
             return Ok(());
         }
         if let Some(adapter) = self.accounts.outbound(address.platform, &address.account)
-            && let Err(error) = adapter.join(&cx.place().target(self.tenant(agent))).await
+            && let Err(error) = adapter.join(&self.out.target(agent, &cx.place())).await
         {
             tracing::warn!(agent = %agent.id, platform = %address.platform, %error, "a chat could not be joined");
             if matches!(error, PostError::Never { .. }) {

@@ -4,7 +4,9 @@ use super::Access;
 use crate::context::{AgentContext, linked_from};
 use crate::registry::{AgentState, Snapshot};
 use crate::tokens::Verb;
-use insula_domain::{Address, AgentId, Audience, Hearers, Link, LinkKind, Match};
+use insula_domain::{
+    Address, AgentId, Audience, ChatType, Hearers, Link, LinkKind, Match, Platform, SessionKey,
+};
 use insula_store::StoreError;
 use std::sync::Arc;
 
@@ -57,12 +59,18 @@ impl Snapshot {
 }
 
 impl Access {
-    /// Who hears an agent besides whoever asks it: people of its chats, of places it may send to,
-    /// and those whom a token lets talk to it. Operators hear everybody.
-    pub fn hearers(&self, agent: &Arc<AgentContext>) -> Hearers {
+    /// Who hears an agent besides whoever asks it from an address: people of its chats, of places
+    /// it may send to, and those whom a token lets talk to it. Operators hear everybody, and
+    /// whoever asks is nobody else.
+    pub fn hearers(&self, agent: &Arc<AgentContext>, from: Option<&Address>) -> Hearers {
         let mut hearers = self.snapshot().heard_at(agent);
+        // In a chat of others what they said is no part of what the asker may take along.
+        let is_own = |it: &&Address| it.platform == Platform::WEB && it.chat_type == ChatType::Dm;
+        let own = from.filter(is_own).and_then(|it| self.token_of(it)).map(|it| it.id.clone());
         let talks = |token: &crate::tokens::Token| {
-            token.allows(&agent.id, Verb::Chat) && !token.verbs.contains(&Verb::Admin)
+            token.allows(&agent.id, Verb::Chat)
+                && !token.verbs.contains(&Verb::Admin)
+                && own.as_ref() != Some(&token.id)
         };
         if self.tokens.list().iter().any(|token| talks(token)) {
             hearers.add_anywhere();
@@ -92,6 +100,37 @@ impl Access {
     pub fn handed_from(&self, to: &AgentId, address: &Address) -> Option<Arc<AgentContext>> {
         let from = self.snapshot().route(address).ok()?.context;
         (self.handed_to(&from, address).as_ref() == Some(to)).then_some(from)
+    }
+
+    /// Whose chat an agent speaks in: who handed it a conversation there, now or since the start,
+    /// while the chat still leads to that one and the link is there. What an agent says there by
+    /// any other way is its own.
+    pub fn host_at(&self, to: &AgentId, place: Audience) -> Option<Arc<AgentContext>> {
+        // Only there does it depend on who answers what is heard.
+        if place.platform != Platform::WEB {
+            return None;
+        }
+        let now = self.snapshot();
+        self.handoffs.at(to, place).into_iter().find_map(|key| {
+            let SessionKey { agent, platform, account, kind, chat, topic, user } = key;
+            let (parent, community, roles) = (None, None, Vec::new());
+            let chat_type = kind;
+            let address = Address {
+                platform,
+                account,
+                chat,
+                chat_type,
+                topic,
+                parent,
+                community,
+                user,
+                roles,
+            };
+            let leads = now.bound(&address) == Some(&agent);
+            let from = now.agents.get(&agent).filter(|_| leads)?.state.context()?;
+            let is_linked = from.root().boundary.links.find(to, LinkKind::Handoff).is_some();
+            is_linked.then(|| from.clone())
+        })
     }
 
     /// Whether the agent that said something at an address may still reach this one.

@@ -194,14 +194,16 @@ impl Access {
         agent: &AgentContext,
         asker: Asker<'_>,
     ) -> Result<(bool, &'static str), StoreError> {
-        if !self.can_reach(&agent.id, asker.address) {
+        let handed = self.handed_from(&agent.id, asker.address);
+        let by = handed.as_deref().unwrap_or(agent);
+        if !self.can_reach(&by.id, asker.address) {
             return Ok((false, "no binding leads them to it"));
         }
-        let people = &agent.conversations.people;
+        let people = &by.conversations.people;
         let person = |platform, user: &UserId| people.person(platform, user).cloned();
-        let invites = self.group_rule(agent, asker.address).invites;
-        let roster = self.roster(agent).await?;
-        let admission = rules(agent, &roster, &person, invites).judge(asker);
+        let invites = self.group_rule(by, asker.address).invites;
+        let roster = self.roster(by).await?;
+        let admission = rules(by, &roster, &person, invites).judge(asker);
         Ok((admission.is_allowed(), told_of(admission)))
     }
 
@@ -211,12 +213,13 @@ impl Access {
         agent: &AgentContext,
         asker: Asker<'_>,
     ) -> Result<Option<AdmittedSender>, StoreError> {
-        if !self.can_reach(&agent.id, asker.address) {
-            return Ok(None);
-        }
-        // Whoever a conversation was handed to talks with whom the other talked.
+        // Whoever a conversation was handed to talks with whom the other talked, and is reached
+        // by who can reach the other.
         let handed = self.handed_from(&agent.id, asker.address);
         let by = handed.as_deref().unwrap_or(agent);
+        if !self.can_reach(&by.id, asker.address) {
+            return Ok(None);
+        }
         let people = &by.conversations.people;
         let person = |platform, user: &UserId| people.person(platform, user).cloned();
         // Most people are named in the configuration: then the store is left at rest.

@@ -52,7 +52,7 @@ fn tenant() -> insula_channel::Tenant {
 
 fn enter(chats: &WebChats) -> (PageSession, mpsc::Receiver<PageFrame>) {
     let may: May = Arc::new(|address: Address| {
-        let hearing = Hearing { tenant: tenant(), past: true };
+        let hearing = Hearing { tenant: tenant(), answers: tenant(), past: true };
         Box::pin(std::future::ready((address.chat.as_str() != "closed").then_some(hearing)))
     });
     let past: Past = Arc::new(|_| Box::pin(std::future::ready(vec![])));
@@ -80,8 +80,13 @@ impl Subject for Page {
         // Meanwhile the agent says something somewhere.
         if self.told.is_multiple_of(10) {
             let chat = ChatId::new(format!("room{}", self.told % (ROOMS * 4))).unwrap();
-            let target =
-                PostTarget { tenant: tenant(), chat, chat_type: ChatType::Group, topic: None };
+            let target = PostTarget {
+                host: None,
+                tenant: tenant(),
+                chat,
+                chat_type: ChatType::Group,
+                topic: None,
+            };
             let body = Body { markdown: told.text(), ..Body::default() };
             let idempotency = self.told.to_string().into();
             self.adapter.post(&Post { target, reply_to: None, idempotency, body }).await.unwrap();

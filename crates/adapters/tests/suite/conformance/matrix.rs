@@ -68,6 +68,7 @@ impl Harness for Bench {
     fn target(&self) -> PostTarget {
         let chat = ChatId::new(&*self.room).unwrap();
         PostTarget {
+            host: None,
             tenant: crate::conformance::harness::tenant(),
             chat,
             chat_type: ChatType::Dm,

@@ -50,6 +50,7 @@ impl Harness for Bench {
 
     fn target(&self) -> PostTarget {
         PostTarget {
+            host: None,
             tenant: crate::conformance::harness::tenant(),
             chat: ChatId::new(self.ann.uuid.as_str()).unwrap(),
             chat_type: ChatType::Dm,

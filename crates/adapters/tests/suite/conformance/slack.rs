@@ -38,6 +38,7 @@ impl Harness for Bench {
 
     fn target(&self) -> PostTarget {
         PostTarget {
+            host: None,
             tenant: crate::conformance::harness::tenant(),
             chat: ChatId::new(self.chat.as_str()).unwrap(),
             chat_type: ChatType::Dm,

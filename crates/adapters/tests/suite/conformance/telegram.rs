@@ -46,6 +46,7 @@ impl Harness for Bench {
     fn target(&self) -> PostTarget {
         let chat = ChatId::new("42").unwrap();
         PostTarget {
+            host: None,
             tenant: crate::conformance::harness::tenant(),
             chat,
             chat_type: ChatType::Dm,

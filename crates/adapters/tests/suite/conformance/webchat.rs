@@ -31,7 +31,8 @@ async fn page(chats: &WebChats) -> (PageSession, mpsc::Receiver<PageFrame>) {
         tokio::task::yield_now().await;
     };
     let may: May = Arc::new(|_| {
-        let hearing = Hearing { tenant: crate::conformance::harness::tenant(), past: true };
+        let tenant = crate::conformance::harness::tenant();
+        let hearing = Hearing { answers: tenant.clone(), tenant, past: true };
         Box::pin(std::future::ready(Some(hearing)))
     });
     let past: Past = Arc::new(|_| Box::pin(std::future::ready(vec![])));
@@ -83,6 +84,7 @@ impl Harness for Bench {
     fn target(&self) -> PostTarget {
         let chat = ChatId::new("own:ann").unwrap();
         PostTarget {
+            host: None,
             tenant: crate::conformance::harness::tenant(),
             chat,
             chat_type: ChatType::Dm,

@@ -112,6 +112,7 @@ impl Harness for Bench {
     fn target(&self) -> PostTarget {
         let chat = ChatId::new("acme").unwrap();
         PostTarget {
+            host: None,
             tenant: crate::conformance::harness::tenant(),
             chat,
             chat_type: ChatType::Channel,

@@ -67,6 +67,7 @@ impl Harness for Bench {
 
     fn target(&self) -> PostTarget {
         PostTarget {
+            host: None,
             tenant: crate::conformance::harness::tenant(),
             chat: ChatId::new(ANN).unwrap(),
             chat_type: ChatType::Dm,

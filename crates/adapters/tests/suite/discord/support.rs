@@ -83,7 +83,7 @@ impl Bench {
 
 pub fn target(chat: &str, chat_type: ChatType) -> PostTarget {
     let chat = ChatId::new(chat).unwrap();
-    PostTarget { tenant: tenant(), chat, chat_type, topic: None }
+    PostTarget { host: None, tenant: tenant(), chat, chat_type, topic: None }
 }
 
 pub fn body(markdown: &str) -> Body {

@@ -29,6 +29,7 @@ pub async fn join(matrix: &insula_adapters::matrix::Matrix, kept: &RecordingInbo
         })
         .await;
     let target = insula_channel::PostTarget {
+        host: None,
         tenant: crate::matrix::support::tenant(),
         chat: added.address.chat,
         chat_type: added.address.chat_type,

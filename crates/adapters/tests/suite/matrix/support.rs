@@ -216,6 +216,7 @@ pub fn tenant() -> insula_channel::Tenant {
 
 pub fn target(room: &str, topic: Option<&str>) -> PostTarget {
     PostTarget {
+        host: None,
         tenant: tenant(),
         chat: ChatId::new(room).unwrap(),
         chat_type: ChatType::Group,

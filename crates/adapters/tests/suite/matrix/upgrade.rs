@@ -24,7 +24,13 @@ async fn heard(kept: &RecordingInbox, room: &str, what: &Happening) -> Envelope 
 fn place(envelope: &Envelope) -> PostTarget {
     let address = &envelope.address;
     let tenant = crate::matrix::support::tenant();
-    PostTarget { tenant, chat: address.chat.clone(), chat_type: address.chat_type, topic: None }
+    PostTarget {
+        host: None,
+        tenant,
+        chat: address.chat.clone(),
+        chat_type: address.chat_type,
+        topic: None,
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -67,6 +67,7 @@ impl Bench {
 
     pub fn town(&self, topic: Option<&str>) -> PostTarget {
         PostTarget {
+            host: None,
             tenant: tenant(),
             chat: ChatId::new(self.town.as_str()).unwrap(),
             chat_type: ChatType::Group,

@@ -159,7 +159,8 @@ async fn whoever_is_not_there_is_never_sent_to_and_the_account_is_well() {
     let bench = bench().await;
     let adapter = bench.adapter();
     let chat = ChatId::new("+490000000").unwrap();
-    let nobody = PostTarget { tenant: tenant(), chat, chat_type: ChatType::Dm, topic: None };
+    let nobody =
+        PostTarget { host: None, tenant: tenant(), chat, chat_type: ChatType::Dm, topic: None };
     for target in [nobody, group()] {
         let refused = adapter.post(&post(target, body("hello"))).await.unwrap_err();
         assert!(matches!(refused, PostError::Never { .. }), "{refused:?}");

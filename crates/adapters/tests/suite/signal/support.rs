@@ -55,13 +55,13 @@ impl Bench {
 
     pub fn dm(&self) -> PostTarget {
         let chat = ChatId::new(self.ann.uuid.as_str()).unwrap();
-        PostTarget { tenant: tenant(), chat, chat_type: ChatType::Dm, topic: None }
+        PostTarget { host: None, tenant: tenant(), chat, chat_type: ChatType::Dm, topic: None }
     }
 }
 
 pub fn group() -> PostTarget {
     let chat = ChatId::new(GROUP).unwrap();
-    PostTarget { tenant: tenant(), chat, chat_type: ChatType::Group, topic: None }
+    PostTarget { host: None, tenant: tenant(), chat, chat_type: ChatType::Group, topic: None }
 }
 
 pub fn body(markdown: &str) -> Body {

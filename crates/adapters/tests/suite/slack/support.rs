@@ -92,7 +92,7 @@ impl Bench {
 fn target(chat: &str, chat_type: ChatType, topic: Option<&str>) -> PostTarget {
     let chat = ChatId::new(chat).unwrap();
     let topic = topic.map(|topic| TopicId::new(topic).unwrap());
-    PostTarget { tenant: tenant(), chat, chat_type, topic }
+    PostTarget { host: None, tenant: tenant(), chat, chat_type, topic }
 }
 
 pub fn signed(media_type: &str, body: &str, at: i64) -> WebRequest {

@@ -64,11 +64,18 @@ pub fn tenant() -> insula_channel::Tenant {
 
 pub fn dm() -> PostTarget {
     let tenant = tenant();
-    PostTarget { tenant, chat: ChatId::new("42").unwrap(), chat_type: ChatType::Dm, topic: None }
+    PostTarget {
+        host: None,
+        tenant,
+        chat: ChatId::new("42").unwrap(),
+        chat_type: ChatType::Dm,
+        topic: None,
+    }
 }
 
 pub fn group(chat: i64, topic: Option<i64>) -> PostTarget {
     PostTarget {
+        host: None,
         tenant: tenant(),
         chat: ChatId::new(chat.to_string()).unwrap(),
         chat_type: ChatType::Group,

@@ -107,7 +107,7 @@ pub fn asked(query: &str) -> WebRequest {
 
 pub fn ann() -> PostTarget {
     let chat = ChatId::new(ANN).unwrap();
-    PostTarget { tenant: tenant(), chat, chat_type: ChatType::Dm, topic: None }
+    PostTarget { host: None, tenant: tenant(), chat, chat_type: ChatType::Dm, topic: None }
 }
 
 pub fn post(key: &str, body: Body) -> Post {
