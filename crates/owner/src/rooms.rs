@@ -42,12 +42,15 @@ pub async fn hearing(
         (false, _) if is_own => (tenant::to_strangers(forgotten, agent), false),
         _ => return None,
     };
-    let handed = access.handed_to(agent, address).filter(|_| is_let_in);
-    let answers = handed.and_then(|to| {
-        let to = snapshot.agents.get(&to)?.state.context()?;
-        Some(tenant::of(forgotten, to))
-    });
-    Some(Hearing { answers: answers.unwrap_or_else(|| tenant.clone()), tenant, past })
+    let answers = match access.handed_to(agent, address).filter(|_| is_let_in) {
+        None => tenant.clone(),
+        // While it does not serve nobody answers in its place.
+        Some(to) => match &snapshot.agents.get(&to)?.state {
+            AgentState::Ready(to) | AgentState::Paused(to) => tenant::of(forgotten, to),
+            _ => return None,
+        },
+    };
+    Some(Hearing { tenant, answers, past })
 }
 
 /// What was said at an address, from the records of the agent that it leads to, for somebody whom

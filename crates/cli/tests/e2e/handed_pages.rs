@@ -10,7 +10,8 @@
 use crate::support::*;
 use crate::web_chat::{Socket, closed, next, say, token, wait_for, with_token};
 use insula_testkit::{Daemon, Home};
-use serde_json::{Value, json as value};
+use serde_json::json as value;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Only the first agent has an audience.
 const CONFIG: &str = r#"
@@ -42,11 +43,13 @@ fn served(config: &str) -> (Home, Daemon) {
     (home, daemon)
 }
 
+/// What was said so far: each is another event, also for other pages of the same bearer.
+static SAID: AtomicUsize = AtomicUsize::new(0);
+
 /// A page in a room, or in the bearer's own.
 struct Page {
     socket: Socket,
     room: Option<&'static str>,
-    said: usize,
     /// All that it was told by agents.
     told: Vec<String>,
 }
@@ -58,13 +61,11 @@ impl Page {
         room.into_iter().for_each(|room| join["room"] = room.into());
         say(&mut socket, &join);
         wait_for(&mut socket, "joined");
-        Self { socket, room, said: 0, told: Vec::new() }
+        Self { socket, room, told: Vec::new() }
     }
 
     fn say(&mut self, text: &str) {
-        self.said += 1;
-        // Another run says something else by the same number.
-        let id = format!("{}-{}", self.said, text.len());
+        let id = SAID.fetch_add(1, Ordering::Relaxed).to_string();
         let mut frame = value!({ "type": "say", "id": id, "text": text });
         if let Some(room) = self.room {
             frame["room"] = room.into();
@@ -136,7 +137,9 @@ fn it_goes_on_after_a_restart_with_what_was_said_since() {
     page.hears("heron");
     page.hears("zebra");
     page.asks("call otter {}", "otter");
-    assert!(!page.told.iter().any(|text| text.contains("it does not build")), "{:?}", page.told);
+    // What the second was told is not for the people.
+    let told = |text: &String| text.contains("hands this conversation to you");
+    assert!(!page.told.iter().any(told), "{:?}", page.told);
     page.asks("/back", "support answers here again");
     assert!(page.asks("/whoami", "talking to").contains("talking to support"));
 }
@@ -199,8 +202,6 @@ fn whose_own_token_is_for_both_hands_over_in_their_own_room() {
     page.asks("call zebra {}", "zebra");
     page.asks("/back", "support answers here again");
     // Somebody else's would hear what was said here.
-    let (_, other) = token(&home, "coder");
+    token(&home, "coder");
     page.asks(HAND_OVER, "others hear `coder`");
-    let told: Value = json(&home, &["explain", "support", "handoff", "coder", "--as", "web:x"]);
-    assert!(!other.is_empty() && told["allowed"] != "yes", "{told}");
 }
