@@ -92,7 +92,7 @@ export async function talks({ check, open, byLink, quiet, axeOf, provider, shots
     await button(page, "Stop").click();
     await page.locator(".theirs .state", { hasText: "stopped" }).nth(2).waitFor();
     await say(page, "slow and loaded anew");
-    await page.getByText("word3 ").waitFor();
+    await page.locator(".theirs[aria-busy=true]", { hasText: "word3 " }).waitFor();
     await page.reload();
     await page.locator(".theirs .state", { hasText: "running" }).waitFor();
     assert.equal(await page.locator(".own", { hasText: "slow and loaded anew" }).count(), 1);
@@ -196,7 +196,7 @@ export async function talks({ check, open, byLink, quiet, axeOf, provider, shots
     await until(heard, "word12 ");
     const page = await signedIn();
     await visit(page, "now");
-    await page.locator(".lane .turn").first().click();
+    await page.locator(".lane .turn", { hasText: "followed" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.locator(".live-text", { hasText: /^word0 word1 / }).waitFor();
     await dialog.locator(".live-text", { hasText: "word20 " }).waitFor();
