@@ -20,8 +20,6 @@ use utoipa::ToSchema;
 
 /// How many of an agent's newest sessions are looked through for one's own.
 const LOOKED_AT_MAX: usize = 2_000;
-/// Longest title that is made of how a conversation began, in characters.
-const TITLE_CHARS_MAX: usize = 60;
 /// Conversations in one answer.
 const TOLD_MAX: usize = 100;
 /// Messages of one that are shown, the newest.
@@ -100,17 +98,7 @@ pub(crate) async fn first_words(
     let first = agent.store.messages_after(session.id, MessageSeq::default(), 1).await?;
     let Some(first) = first.first().filter(|it| it.role == Role::User) else { return Ok(None) };
     let text = api.secrets.known().told(&agent.id, text_of(&first.parts));
-    Ok(first_line(&text))
-}
-
-/// The first line of somebody's own, as short as a title: what the house notes above it, such as
-/// who speaks, is the same in many conversations.
-fn first_line(text: &str) -> Option<String> {
-    let line = text.lines().map(str::trim).find(|it| !it.is_empty() && !marks::is_note(it))?;
-    if line.chars().count() <= TITLE_CHARS_MAX {
-        return Some(line.to_owned());
-    }
-    Some(line.chars().take(TITLE_CHARS_MAX - 1).chain(['…']).collect())
+    Ok(marks::title(&text))
 }
 
 /// What was said in one of the caller's conversations.
@@ -151,20 +139,4 @@ pub(crate) async fn find(
     let Some(id) = numbers.read_session(asked) else { return Ok(None) };
     let found = agent.store.session(SessionRef::Id(id)).await?;
     Ok(found.and_then(|it| own_name(caller, &it).map(|name| (it, name))))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_conversation_is_called_by_what_somebody_said_and_not_by_our_notes() {
-        let said = "⟦from telegram:5, who goes by \"Ann\"⟧\n\n  Where is the key?\nI need it";
-        assert_eq!(first_line(said).as_deref(), Some("Where is the key?"));
-        assert_eq!(first_line("⟦from telegram:5⟧\n"), None);
-        assert_eq!(first_line("⟦mine⟧ and more").as_deref(), Some("⟦mine⟧ and more"));
-        let long = first_line(&"ü".repeat(TITLE_CHARS_MAX + 1)).unwrap();
-        assert_eq!(long.chars().count(), TITLE_CHARS_MAX);
-        assert!(long.ends_with("ü…"), "{long}");
-    }
 }

@@ -10,7 +10,7 @@ use insula_adapters::Makers;
 use insula_api::{Api, LocalOwner};
 use insula_capabilities::{Capabilities, Opened};
 use insula_channel::Accounts;
-use insula_config::{LoadReport, starter};
+use insula_config::{Diagnostic, FindingOwner, LoadReport, starter};
 use insula_gateway::{Connections, Gateway};
 use insula_http::{AdminToken, Listening, Platforms, Server};
 use insula_models::Transport;
@@ -373,7 +373,10 @@ fn welcome(
 
 /// What the configuration lacks, and what mends it: said before somebody's first message finds out.
 fn missing(report: &LoadReport) -> Vec<(String, Option<String>)> {
-    report.warnings().map(|found| (found.message.clone(), found.help.clone())).collect()
+    // Of an agent with errors it is said that it failed.
+    let is_of_all = |found: &&Diagnostic| !matches!(found.owner, FindingOwner::Agent(_));
+    let errors = report.errors().filter(is_of_all);
+    errors.chain(report.warnings()).map(|it| (it.message.clone(), it.help.clone())).collect()
 }
 
 fn missing_text(missing: &[(String, Option<String>)]) -> String {

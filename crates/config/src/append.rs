@@ -8,6 +8,11 @@ use crate::yaml::{MapEntry, Node, Value};
 /// they are missing. One that is there already is not changed.
 pub fn with_entry(text: &str, path: &[&'static str], key: &str, value: &str) -> Appended {
     let root = read(text)?;
+    let last = path.last().copied().unwrap_or("it");
+    let there = path.iter().try_fold(&root, |node, step| node.get(step));
+    if there.and_then(|it| it.get(key)).is_some() {
+        return Err(Unwritten::There(last, key.into()));
+    }
     let (mut map, mut known) = (&root, 0);
     while let Some(name) = path.get(known) {
         let Some(entry) = entry(map, name) else { break };
@@ -15,10 +20,7 @@ pub fn with_entry(text: &str, path: &[&'static str], key: &str, value: &str) -> 
         known += 1;
     }
     let missing = path.get(known..).unwrap_or_default();
-    let name = missing.first().copied().unwrap_or(path.last().copied().unwrap_or("it"));
-    if missing.is_empty() && entry(map, key).is_some() {
-        return Err(Unwritten::Unusual(name));
-    }
+    let name = missing.first().copied().unwrap_or(last);
     let (at, indent) = match (known, map.entries().first(), map.entries().last()) {
         (0, ..) => (text.len(), 0),
         (_, Some(first), Some(last)) => {

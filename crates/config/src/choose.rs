@@ -27,6 +27,8 @@ pub enum Unwritten {
     Unreadable(String),
     #[error("its `{0}` is written in a way that is left to you")]
     Unusual(&'static str),
+    #[error("its `{0}` has `{1}` already")]
+    There(&'static str, Box<str>),
 }
 
 impl ModelChoice {

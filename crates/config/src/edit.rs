@@ -52,7 +52,7 @@ pub fn unset(text: &str, path: &[Step]) -> Result<String, Unedited> {
 fn tree(text: &str) -> Result<Node, Unedited> {
     read(text).map_err(|why| match why {
         Unwritten::Unreadable(why) => Unedited::Unreadable(why),
-        Unwritten::Unusual(key) => Unedited::Unusual(key.to_owned()),
+        Unwritten::Unusual(key) | Unwritten::There(key, _) => Unedited::Unusual(key.to_owned()),
     })
 }
 

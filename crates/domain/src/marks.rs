@@ -40,6 +40,19 @@ pub fn is_note(line: &str) -> bool {
     inside.is_some_and(|inside| !inside.contains([OPEN, CLOSE]))
 }
 
+/// Longest title that words make, in characters.
+const TITLE_CHARS_MAX: usize = 60;
+
+/// What a conversation is called that begins so: the first line of somebody's own, cut short. What
+/// the house notes above it, such as who speaks, is the same in many conversations.
+pub fn title(text: &str) -> Option<String> {
+    let line = text.lines().map(str::trim).find(|it| !it.is_empty() && !is_note(it))?;
+    if line.chars().count() <= TITLE_CHARS_MAX {
+        return Some(line.to_owned());
+    }
+    Some(line.chars().take(TITLE_CHARS_MAX - 1).chain(['…']).collect())
+}
+
 /// The text with every line behind a bar, so that none of them can pass for a line of ours.
 pub fn barred(text: &str) -> String {
     lines(text).map(|line| format!("| {line}")).collect::<Vec<_>>().join("\n")
@@ -108,5 +121,16 @@ mod tests {
             let ours = ours(&text);
             prop_assert!(ours.lines().all(|line| is_note(line) || !line.contains([OPEN, CLOSE])));
         }
+    }
+
+    #[test]
+    fn a_conversation_is_called_by_what_somebody_said_and_not_by_our_notes() {
+        let said = "⟦from telegram:5, who goes by \"Ann\"⟧\n\n  Where is the key?\nI need it";
+        assert_eq!(title(said).as_deref(), Some("Where is the key?"));
+        assert_eq!(title("⟦from telegram:5⟧\n"), None);
+        assert_eq!(title("⟦mine⟧ and more").as_deref(), Some("⟦mine⟧ and more"));
+        let long = title(&"ü".repeat(TITLE_CHARS_MAX + 1)).unwrap();
+        assert_eq!(long.chars().count(), TITLE_CHARS_MAX);
+        assert!(long.ends_with("ü…"), "{long}");
     }
 }

@@ -68,6 +68,12 @@ impl Zone {
         Timestamp::from_millisecond(ms).map_or(ms, |at| ms.saturating_add(offset(at)))
     }
 
+    /// A minute as a list has it: `2026-11-18 08:21`.
+    pub fn minute(&self, ms: i64) -> String {
+        let at = Timestamp::from_millisecond(ms).unwrap_or(Timestamp::UNIX_EPOCH);
+        at.to_zoned(self.rules.clone()).strftime("%Y-%m-%d %H:%M").to_string()
+    }
+
     /// A moment as people here say it: `Wednesday 2026-11-18 08:21 +01:00 Europe/Berlin`.
     pub fn describe(&self, ms: i64) -> String {
         match Timestamp::from_millisecond(ms) {

@@ -326,3 +326,11 @@ fn messages_that_openclaw_packed_are_read_and_damaged_ones_are_told_of() {
     assert!(said.iter().any(|it| text(it).contains("A long letter about the garden")), "{said:#?}");
     assert!(text(said.last().unwrap()).contains("1 messages could not be unpacked"), "{said:#?}");
 }
+
+#[test]
+fn a_home_of_the_other_kind_is_told_by_its_own_name() {
+    let home = Home::with(&[("openclaw.json", "{}"), (".env", "TOKEN=x\n")]);
+    let why = home.hermes().err().unwrap().to_string();
+    assert!(why.contains("use `insula import openclaw`"), "{why}");
+    assert!(home.openclaw().is_ok());
+}

@@ -7,7 +7,7 @@ use insula_domain::{AgentId, Audience, SessionKey};
 use insula_store::{DaemonCommand, Feed, FeedChange, LeaseHolder, Store, StoreError, Subscription};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex as Guarded, PoisonError};
+use std::sync::{Arc, PoisonError};
 use tokio::sync::Mutex;
 
 /// The name under which the store keeps all of them.
@@ -27,7 +27,7 @@ pub struct Handoffs {
     known: ArcSwap<Known>,
     /// Those of now and those that were handed back since the start: what is said last in one is
     /// on its way when it is handed back.
-    lately: Guarded<Places>,
+    lately: std::sync::Mutex<Places>,
     /// Counts changes.
     version: AtomicU64,
     owner: LeaseHolder,
@@ -50,7 +50,7 @@ impl Handoffs {
         let kept = store.daemon().value(KEPT).await?;
         let known = read(kept.as_deref());
         Ok(Self {
-            lately: Guarded::new(places(&known)),
+            lately: std::sync::Mutex::new(places(&known)),
             known: ArcSwap::from_pointee(known),
             version: AtomicU64::new(0),
             owner: owner.clone(),
@@ -133,8 +133,10 @@ impl Handoffs {
         &self,
         are_linked: impl Fn(&AgentId, &AgentId) -> bool,
     ) -> Result<(), StoreError> {
-        // What was handed back under another configuration is nobody's any more.
-        *self.lately.lock().unwrap_or_else(PoisonError::into_inner) = places(&self.known.load());
+        self.lately.lock().unwrap_or_else(PoisonError::into_inner).retain(|(to, _), keys| {
+            keys.retain(|key| are_linked(&key.agent, to));
+            !keys.is_empty()
+        });
         let is_linked = |key: &str, to: &AgentId| {
             key.parse::<SessionKey>().is_ok_and(|from| are_linked(&from.agent, to))
         };

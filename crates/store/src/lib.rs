@@ -101,6 +101,7 @@ pub use shown::{
     RecipeAgain, ShownAgain, ShownCall, ShownFrame, ShownPart, ShownRecipe, ShownSummary,
 };
 pub use sqlite::examine::{CopyOf, Examiner, examine_board};
+pub use sqlite::glance::glance;
 pub use sqlite::renaming::adopt;
 pub use sqlite::snapshot::{HomeSnapshot, board_of};
 pub use store::Store;

@@ -47,7 +47,7 @@ impl ModelCall {
                 if !error.passed_over.is_empty() {
                     self.note["passed_over"] = passed_over(&error.passed_over);
                 }
-                self.fail(failed);
+                self.fail(turn, failed);
                 self.put(turn);
             }
         }
@@ -59,12 +59,17 @@ impl ModelCall {
         self.note["input"] = json!(usage.input);
         self.note["output"] = json!(usage.output);
         if let Err(error) = answer {
-            self.fail(error);
+            self.fail(turn, error);
         }
         self.put(turn);
     }
 
-    fn fail(&mut self, error: &ModelError) {
+    fn fail(&mut self, turn: &Turn<'_>, error: &ModelError) {
+        // Where we hang up, it is no fault of the provider's that nothing more came.
+        if turn.cx.live.cancel.is_cancelled() {
+            self.note["failed"] = json!("stopped");
+            return;
+        }
         self.note["failed"] = json!(cause_of(&error.fault).as_str());
         self.note["status"] = json!(status_of(&error.fault));
     }

@@ -35,6 +35,9 @@ pub type Past = Arc<dyn Fn(Address) -> BoxFuture<'static, Vec<Spoken>> + Send + 
 /// What a room is to somebody who may not be in it, whether it exists or not.
 const NOBODY: &str = "nobody answers here";
 
+/// What somebody is told whose words could not be taken: it is the operator who can do something.
+const NOT_TAKEN: &str = "this could not be taken, and nothing was done; say it again later, and tell whoever runs this if it stays so";
+
 /// One page's visit. Ends when it is dropped.
 pub struct PageSession {
     hub: Arc<Hub>,
@@ -311,7 +314,12 @@ impl PageSession {
     async fn hand_over(&self, id: &str, envelope: Envelope, shown: Option<Shown>) {
         match self.hub.hand_over(envelope, shown).await {
             Ok(()) => self.tell(&frames::taken(id)),
-            Err(why) => self.refuse(Some(id), "not_taken", &why.0),
+            Err(why) => {
+                // Where something is kept and what is wrong with it is for whoever runs this.
+                let (account, why) = (&self.hub.account, &why.0);
+                tracing::warn!(%account, page = self.user.as_str(), id, %why, "what a page said could not be taken");
+                self.refuse(Some(id), "not_taken", NOT_TAKEN);
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 //! so every board is told of.
 
 use super::files::Access;
-use super::verbs::without;
+use super::tools::without;
 use super::{Finding, Subject};
 use insula_config::board::Board;
 use insula_domain::{Actor, AgentId, BoardRight, CardId};

@@ -3,6 +3,7 @@
 
 mod boards;
 mod files;
+mod tools;
 mod verbs;
 
 use crate::Api;

@@ -41,7 +41,7 @@ fn tries(count: u64, what: &str) -> String {
     match count {
         0 => String::new(),
         1 => format!(", {what} once"),
-        count => format!(", {what} {count} times"),
+        count => format!(", {what} {count} times in all"),
     }
 }
 
@@ -49,7 +49,7 @@ fn model(it: &Value) -> String {
     let asked = format!("model {}, {} bytes shown", text(it, "model"), text(it, "prompt_bytes"));
     let again = match it["tries"].as_u64().unwrap_or(1) {
         0 | 1 => String::new(),
-        count => format!(", {count} requests"),
+        count => format!(", {count} requests in all"),
     };
     let passed: String = it["passed_over"].as_array().into_iter().flatten().map(passed).collect();
     match it["failed"].as_str() {
@@ -119,7 +119,7 @@ mod tests {
             ),
             (
                 json!({"kind": "model", "after_ms": 2345, "model": "p/m", "prompt_bytes": 100, "tries": 3, "ms": 2000, "failed": "overloaded", "status": 503}),
-                "  2.345 s  model p/m, 100 bytes shown: overloaded (503) after 2.000 s, 3 requests",
+                "  2.345 s  model p/m, 100 bytes shown: overloaded (503) after 2.000 s, 3 requests in all",
             ),
             (
                 json!({"kind": "model", "after_ms": 2345, "model": "p/m", "prompt_bytes": 100, "tries": 1, "first_ms": 200, "ms": 900, "input": 5, "output": 6}),

@@ -74,6 +74,10 @@ async fn follow(
         if only && is_over {
             return Ok(());
         }
+        if !reach.is_daemon() {
+            let why = "no daemon runs in this home, and nothing happens meanwhile; start it with `insula up`";
+            return Err(Failure::Failed(why.to_owned()));
+        }
         if !only && (turn.is_none() || is_over) {
             let newest = reach.get(&format!("{}?limit=1", base(agent))).await?;
             let newest = newest.get(0).map(|newest| text(newest, "id"));

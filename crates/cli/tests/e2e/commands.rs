@@ -445,7 +445,7 @@ fn a_home_of_a_later_version_is_left_alone() {
 }
 
 #[test]
-fn doctor_names_a_database_of_a_later_version() {
+fn an_agent_whose_database_is_of_a_later_version_fails_alone_and_says_so() {
     let home = configured("agents: {a: {default: true}, b: {}}\n");
     let daemon = start_still(&home);
     insula(&home, &["chat", "--agent", "a", "-m", "hello"]).ok();
@@ -453,13 +453,20 @@ fn doctor_names_a_database_of_a_later_version() {
     let database = home.path().join("agents/a/agent.db");
     let mut bytes = std::fs::read(&database).unwrap();
     // Where SQLite keeps the number that says which format a file has.
+    let good = bytes.clone();
     bytes[60..64].copy_from_slice(&9_999_u32.to_be_bytes());
     std::fs::write(&database, bytes).unwrap();
+    let daemon = start_still(&home);
+    assert_eq!((state(&home, "a"), state(&home, "b")), ("failed".to_owned(), "ready".to_owned()));
+    let why = agent(&home, "a")["reason"].as_str().unwrap().to_owned();
+    assert!(why.contains("run the newer version"), "{why}");
     let output = insula(&home, &["doctor"]);
     assert_eq!(output.code, Some(1), "{output:?}");
-    let said: Vec<&str> = output.stdout.lines().filter(|it| it.contains("database of")).collect();
-    assert_eq!(said.len(), 1, "{output:?}");
     assert!(output.stdout.contains("run the newer version"), "{output:?}");
+    std::fs::write(&database, good).unwrap();
+    insula(&home, &["reload"]).ok();
+    assert_eq!(state(&home, "a"), "ready");
+    drop(daemon);
 }
 
 #[test]

@@ -25,6 +25,9 @@ fn provider() -> (String, tokio::runtime::Runtime) {
             return vec![upstream::answer(200, &json, r#"{"data":[{"id":"one"},{"id":"two"}]}"#)];
         }
         let model = seen.json()["model"].as_str().unwrap_or_default().to_owned();
+        if model == "hangs" {
+            return vec![upstream::Step::Hang];
+        }
         let status = match model.as_str() {
             "long" => 400,
             _ => model.strip_prefix("status-").and_then(|it| it.parse().ok()).unwrap_or(200),
@@ -63,6 +66,43 @@ const KINDS: [(u16, &str, &str); 4] = [
     (404, "no_such_model", "no such model or address (404)"),
     (400, "request_refused", "refused the request (400)"),
 ];
+
+#[test]
+fn following_needs_a_daemon_unless_the_turn_is_over() {
+    let home = configured("agents: {a: {model: rehearsal/practice}}\n");
+    let daemon = start_still(&home);
+    insula(&home, &["chat", "--agent", "a", "-m", "hello"]).ok();
+    drop(daemon);
+    let over = insula(&home, &["turns", "follow", "a", "1"]).ok();
+    assert!(over.stdout.contains("turn 1 replied"), "{over:?}");
+    let waits = insula(&home, &["turns", "follow", "a"]);
+    assert_eq!(waits.code, Some(1));
+    assert!(waits.stderr.contains("no daemon runs in this home"), "{waits:?}");
+}
+
+#[test]
+fn a_turn_that_is_stopped_blames_no_provider() {
+    let (url, _runtime) = provider();
+    let home = configured(&format!(
+        "providers: {{up: {{kind: openai, base_url: \"{url}\"}}}}\nagents: {{a: {{model: up/hangs}}}}\n"
+    ));
+    let daemon = start_still(&home);
+    let path = home.path().to_owned();
+    let asked = std::thread::spawn(move || {
+        let words = ["chat", "--agent", "a", "--session", "one", "-m", "hello"];
+        insula_testkit::run(INSULA, &path, &words)
+    });
+    eventually("the turn is stopped", || {
+        let stopped = call(&daemon, &home, "POST", "/api/agents/a/stop", "{\"session\":\"one\"}");
+        (stopped.json()["stopped"] == 1).then_some(())
+    });
+    asked.join().unwrap();
+    let found = json(&home, &["turns", "show", "a", "1"]);
+    assert_eq!(found["turn"]["status"], "stopped", "{found:#}");
+    let course = found["course"].as_array().unwrap();
+    let blamed = course.iter().filter_map(|it| it["failed"].as_str()).find(|it| *it != "stopped");
+    assert_eq!(blamed, None, "{found:#}");
+}
 
 #[test]
 fn a_failed_turn_is_found_wherever_its_operator_looks() {

@@ -128,7 +128,7 @@ fn no_word_is_broken_at_80_and_at_40_columns() {
     assert_eq!(broken(&person.sees(), welcome), [""; 0], "{}", person.sees());
     person.types("/help\r");
     person.waits_for_text("leaves.");
-    let help = "have what was said so far become notes and what was typed before Ctrl-C stops";
+    let help = "return to the agent that handed this conversation over and what was typed before Ctrl-C stops";
     assert_eq!(broken(&person.sees(), help), [""; 0], "{}", person.sees());
 }
 

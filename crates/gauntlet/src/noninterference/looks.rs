@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     /// Routes that are not looked at here, and why.
-    const PASSED_OVER: [(&str, &str); 16] = [
+    const PASSED_OVER: [(&str, &str); 17] = [
         ("/api/agents/{id}/events", "does not end; pages.rs listens"),
         ("/api/events", "does not end"),
         ("/api/boards/{board}/events", "does not end"),
@@ -165,6 +165,7 @@ mod tests {
         ("/api/agents/{id}/audit/key", "is the same for all"),
         ("/api/agents/{id}/memory/export", "the admin's"),
         ("/api/agents/{id}/skills/{name}", "the agent has none"),
+        ("/api/agents/{id}/turns/{turn}/events", "does not end while its turn goes on"),
         ("/api/agents/{id}/turns/{turn}/shown/{call}", "shown lists the same"),
         ("/api/boards/{board}/cards/{card}/files/{hash}", "the cards have none"),
         ("/v1/responses/{id}", "whoever asked has it"),

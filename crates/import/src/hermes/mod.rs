@@ -56,6 +56,13 @@ pub fn read(path: &Path, (scratch, name): (&Path, &str)) -> Result<Plan, ImportE
         let why = format!("it has none of {}", marks.join(", "));
         return Err(ImportError::NoHome { path, of: "Hermes", why });
     }
+    let has = |name: &str| found.iter().any(|it| &*it.name == name);
+    // `.env` and a board are there too.
+    if has("openclaw.json") && !has("config.yaml") && !has("state.db") {
+        let path = home.root().display().to_string();
+        let why = "its openclaw.json says that it is OpenClaw's; use `insula import openclaw`";
+        return Err(ImportError::NoHome { path, of: "Hermes", why: why.to_owned() });
+    }
     let mut plan = Plan::new(SourceKind::Hermes);
     let mut agents = Vec::new();
     let root = names::agent_id(ROOT_AGENT).ok_or_else(|| unreadable(&home, String::new()))?;

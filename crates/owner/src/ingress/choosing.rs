@@ -6,11 +6,12 @@ use super::stored::StoredMessage;
 use super::{Ingress, IngressContext};
 use insula_channel::Happening;
 use insula_config::model::ModelRef;
-use insula_domain::Address;
+use insula_domain::{Actor, Address, marks};
 use insula_registry::AgentContext;
 use insula_registry::context::ModelChain;
-use insula_store::{Session, SessionState, StoreError};
+use insula_store::{Message, MessageSeq, Role, Session, SessionState, StoreError};
 use insula_turns::Wished;
+use insula_turns::messages::text_of;
 
 /// Conversations that one answer lists.
 const SESSIONS_SHOWN: usize = 10;
@@ -71,8 +72,11 @@ impl Ingress {
     ) -> Result<String, StoreError> {
         let all = self.sessions_here(cx).await?;
         if wanted.is_empty() {
-            let lines = all.iter().enumerate().map(|(at, it)| line(at + 1, it));
-            let lines: Vec<String> = lines.collect();
+            let mut lines = Vec::new();
+            for (at, session) in all.iter().enumerate() {
+                let now = if session.state == SessionState::Current { " (this one)" } else { "" };
+                lines.push(format!("{}. {}{now}", at + 1, self.named_session(cx, session).await?));
+            }
             return Ok(match lines.len() {
                 0 => "nothing was said here yet".to_owned(),
                 1 => lines.join("\n"),
@@ -98,7 +102,29 @@ impl Ingress {
             return Ok(BUSY.to_owned());
         }
         self.engine.go_on_in(cx.agent, &cx.session, session.id).await?;
-        Ok(format!("we go on where we were: {}", named(session)))
+        Ok(format!("we go on where we were: {}", self.named_session(cx, session).await?))
+    }
+
+    /// When something was last said in a conversation, by the clocks of whoever asks, and what it is
+    /// called or how it began.
+    async fn named_session(
+        &self,
+        cx: &IngressContext<'_>,
+        session: &Session,
+    ) -> Result<String, StoreError> {
+        let zone = cx.agent.conversations.zones.of(&Actor::from(&cx.envelope.address));
+        let title = match &session.title {
+            Some(title) => Some(title.clone()),
+            None => {
+                let store = &cx.agent.store;
+                let first = store.messages_after(session.id, MessageSeq::default(), 1).await?;
+                let first = first.first().filter(|it| it.role == Role::User);
+                let words = |it: &Message| self.engine.told(cx.agent, text_of(&it.parts));
+                first.and_then(|it| marks::title(&words(it)))
+            }
+        };
+        let title = title.map(|it| format!(": {it}")).unwrap_or_default();
+        Ok(format!("{}{title}", zone.minute(session.active_at.as_millis())))
     }
 
     /// Those that are listed, in their order.
@@ -156,19 +182,6 @@ fn told(models: &ModelChain, chosen: Option<&ModelRef>, open: &[&ModelRef]) -> S
         told += &format!("\n/model NUMBER or NAME has another one answer:{lines}");
     }
     told
-}
-
-fn line(number: usize, session: &Session) -> String {
-    let now = if session.state == SessionState::Current { " (this one)" } else { "" };
-    format!("{number}. {}{now}", named(session))
-}
-
-/// When something was last said in it, and what it is called.
-fn named(session: &Session) -> String {
-    let at = session.active_at.to_string();
-    let minute: String = at.chars().take("2026-11-15T02:12".len()).collect();
-    let title = session.title.as_deref().map(|it| format!(": {it}")).unwrap_or_default();
-    format!("{}{title}", minute.replace('T', " "))
 }
 
 #[cfg(test)]

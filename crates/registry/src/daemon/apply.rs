@@ -235,6 +235,11 @@ impl Work<'_> {
             let generation = context.generation;
             return AgentEntry { generation, state: state(lifecycle, context.clone()) };
         }
+        // It would be found out by whoever speaks to it first.
+        let home = &self.daemon.parts.home;
+        if let Err(unfit) = insula_store::glance(home.root(), id) {
+            return self.failed(id, record, unfit.to_string().into());
+        }
         let generation = record.map_or(0, |record| record.generation) + u64::from(!same);
         if !same {
             self.new_generation(id, record, lifecycle, generation, &config);

@@ -17,6 +17,7 @@ pub(crate) mod examine;
 mod find;
 mod foreign;
 mod forget;
+pub(crate) mod glance;
 mod group;
 mod index;
 mod ingress;

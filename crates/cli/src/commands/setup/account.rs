@@ -50,7 +50,7 @@ impl NewAccount {
                 continue;
             }
             let value = match wizard.asks {
-                true => ask::line(&format!("`{key}` of the account"), "")?,
+                true => ask::line(&format!("`{key}` of the account"), "", |_| Ok(()))?,
                 false => {
                     return Err(Failure::WrongUse(format!(
                         "an account of {platform} needs `{key}`; give it with --set {key}=…"

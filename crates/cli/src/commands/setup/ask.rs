@@ -29,16 +29,21 @@ pub fn one<T: Clone + Eq>(
     done(select.interact())
 }
 
-/// A line; an empty one is the usual answer.
-pub fn line(question: &str, usual: &str) -> Result<String, Failure> {
-    let answer: String = done(cliclack::input(question).default_input(usual).interact())?;
+/// A line; an empty one is the usual answer. It is asked again until the check is content.
+pub fn line(
+    question: &str,
+    usual: &str,
+    check: impl Fn(&str) -> Result<(), String> + 'static,
+) -> Result<String, Failure> {
+    let input = cliclack::input(question).default_input(usual);
+    let answer: String = done(input.validate(move |it: &String| check(it.trim())).interact())?;
     Ok(answer.trim().to_owned())
 }
 
 /// A line that may be left empty.
-pub fn maybe(question: &str, example: &str) -> Result<String, Failure> {
-    let input = cliclack::input(question).placeholder(example).required(false);
-    let answer: String = done({ input }.interact())?;
+pub fn maybe(question: &str) -> Result<String, Failure> {
+    // Without a placeholder: one would stand there as if it were the answer.
+    let answer: String = done(cliclack::input(question).required(false).interact())?;
     Ok(answer.trim().to_owned())
 }
 

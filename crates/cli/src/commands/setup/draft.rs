@@ -60,11 +60,16 @@ impl Draft {
     }
 
     fn wrote(&mut self, wrote: Result<String, Unwritten>, lines: &str) -> Result<(), Failure> {
-        self.config = wrote.map_err(|why| {
-            let lines = lines.trim_end();
-            Failure::Failed(format!(
-                "config.yaml is as it was: {why}; to have it, write into it:\n{lines}"
-            ))
+        self.config = wrote.map_err(|why| match why {
+            why @ Unwritten::There(..) => Failure::WrongUse(format!(
+                "config.yaml is as it was: {why}; change that one there, or give another name"
+            )),
+            why => {
+                let lines = lines.trim_end();
+                Failure::Failed(format!(
+                    "config.yaml is as it was: {why}; to have it, write into it:\n{lines}"
+                ))
+            }
         })?;
         Ok(())
     }

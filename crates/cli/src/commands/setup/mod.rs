@@ -81,14 +81,23 @@ pub async fn init(setting: &Setting, wish: &Init) -> Result<u8, Failure> {
     if wizard.asks {
         ask::begin(&format!("Insula, in {}", setting.home.root().display()))?;
     }
-    let chosen = match model::by_flags(setting, wish)? {
-        None if wizard.asks => Some(model::by_asking(setting, &transport).await?),
-        chosen => chosen,
-    };
-    let mut answered = Value::Null;
-    if let Some(chosen) = chosen.as_ref().filter(|_| !wish.no_test && !wish.dry_run) {
-        answered = chosen.test(setting, &transport).await?;
+    let is_tried = !wish.no_test && !wish.dry_run;
+    let mut chosen = model::by_flags(setting, wish)?;
+    let is_asked = chosen.is_none() && wizard.asks;
+    if is_asked {
+        chosen = Some(model::by_asking(setting, &transport).await?);
     }
+    let answered = loop {
+        let Some(one) = chosen.as_ref().filter(|_| is_tried) else { break Value::Null };
+        match one.test(setting, &transport).await {
+            // A mistyped key is no reason to begin anew.
+            Err(Failure::Failed(why)) if is_asked => {
+                ask::say(format!("{why}\nChoose again; Escape gives up"))?;
+                chosen = Some(model::by_asking(setting, &transport).await?);
+            }
+            answered => break answered?,
+        }
+    };
     let agent = new_agent(&wizard, wish)?;
     let account = new_account(setting, &wizard, wish)?;
     let allow = allowed(&wizard, wish, account.as_ref())?;
@@ -250,7 +259,10 @@ fn new_agent(wizard: &Wizard, wish: &Init) -> Result<Option<NewAgent>, Failure> 
     let template = template_of(&name)?;
     let id = match &wish.agent {
         Some(id) => id.clone(),
-        None if wizard.asks => ask::line("Its id (a-z, 0-9, `_` and `-`)", template.name)?,
+        None if wizard.asks => {
+            let is_id = |id: &str| AgentId::new(id).map(drop).map_err(|error| error.to_string());
+            ask::line("Its id (a-z, 0-9, `_` and `-`)", template.name, is_id)?
+        }
         None => template.name.to_owned(),
     };
     let id = AgentId::new(&id).map_err(|error| Failure::WrongUse(error.to_string()))?;
@@ -287,8 +299,10 @@ fn allowed(
     let Some(account) = account.filter(|_| wizard.asks && wish.allow.is_empty()) else {
         return Ok(wish.allow.clone());
     };
-    let question = "Who may talk to it there? (Empty: those you let in with `insula pairing`)";
-    let answer = ask::maybe(question, &format!("{}:123456789", account.platform))?;
+    let answer = ask::maybe(&format!(
+        "Who may talk to it there, such as {}:123456789? (Empty: those you let in with `insula pairing`)",
+        account.platform
+    ))?;
     let parts = answer.split([',', ' ']).map(str::trim).filter(|it| !it.is_empty());
     Ok(parts.map(str::to_owned).collect())
 }

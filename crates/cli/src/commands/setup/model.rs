@@ -169,7 +169,7 @@ pub async fn by_asking(setting: &Setting, transport: &Transport) -> Result<Chose
             let usual = USUAL.iter().find(|(name, _)| *name == provider).map_or("", |it| it.1);
             Ok(Chosen {
                 provider: provider.to_owned(),
-                name: ask::line("Which of its models?", usual)?,
+                name: ask::line("Which of its models?", usual, |_| Ok(()))?,
                 kind: known.map_or(Kind::OpenAi, |it| kind_of(it.kind)),
                 base_url: None,
                 key: Some((secret, Some(value))),
