@@ -104,7 +104,14 @@ impl Mattermost {
         let kept = inbox.cursor().await.map_err(|error| broken(&error.to_string()))?;
         let place = match kept.as_ref().and_then(Place::read) {
             Some(place) => place,
-            None => self.present(stop).await?,
+            None => {
+                let place = self.present(stop).await?;
+                // Kept before anybody is told that we listen: what is said from then on is no
+                // history, whatever becomes of us.
+                let kept = inbox.take(vec![], Some(place.cursor())).await;
+                kept.map_err(|error| broken(&error.to_string()))?;
+                place
+            }
         };
         Session { us: self, inbox, stop, place, said: 0 }.run().await
     }

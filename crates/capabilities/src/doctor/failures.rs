@@ -3,28 +3,40 @@
 use super::{DoctorFinding, Status, finding};
 use crate::Capabilities;
 use crate::failures::{cause, latest};
+use insula_domain::AgentId;
 use insula_registry::AgentContext;
 use insula_registry::registry::AgentState;
+use insula_store::StoreError;
 
 /// The last failure of each agent that had one among its latest turns.
 pub(super) async fn examine(caps: &Capabilities) -> Vec<DoctorFinding> {
     let snapshot = caps.registry.snapshot();
     let mut findings = Vec::new();
-    for entry in snapshot.agents.values() {
-        let AgentState::Ready(agent) = &entry.state else { continue };
-        findings.extend(agent.store.in_passing(of_agent(agent)).await);
+    for (id, entry) in &snapshot.agents {
+        match &entry.state {
+            AgentState::Ready(agent) => {
+                findings.extend(agent.store.in_passing(of_agent(agent)).await);
+            }
+            AgentState::Failed(_) => {
+                let unfit = insula_store::glance(caps.home.root(), id).err();
+                findings.extend(unfit.map(|error| unread(id, &error)));
+            }
+            _ => {}
+        }
     }
     findings
+}
+
+fn unread(id: &AgentId, error: &StoreError) -> DoctorFinding {
+    let detail = format!("can't be read, so {id} answers nobody: {error}");
+    finding(&format!("database of {id}"), Status::Bad, detail)
 }
 
 async fn of_agent(agent: &AgentContext) -> Option<DoctorFinding> {
     let id = &agent.id;
     let (failed, of) = match latest(agent).await {
         Ok(latest) => latest,
-        Err(error) => {
-            let detail = format!("can't be read, so {id} answers nobody: {error}");
-            return Some(finding(&format!("database of {id}"), Status::Bad, detail));
-        }
+        Err(error) => return Some(unread(id, &error)),
     };
     let last = failed.first()?;
     let why = cause(agent, last.id).await.ok().flatten();

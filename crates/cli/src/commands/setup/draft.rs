@@ -61,7 +61,7 @@ impl Draft {
 
     fn wrote(&mut self, wrote: Result<String, Unwritten>, lines: &str) -> Result<(), Failure> {
         self.config = wrote.map_err(|why| match why {
-            why @ Unwritten::There(..) => Failure::WrongUse(format!(
+            why @ Unwritten::There(..) => Failure::Failed(format!(
                 "config.yaml is as it was: {why}; change that one there, or give another name"
             )),
             why => {

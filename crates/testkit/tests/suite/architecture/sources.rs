@@ -60,6 +60,7 @@ pub(super) const OWNERS: &[(&str, &str)] = &[
     ("sandbox/src/listener.rs", "the listener that a confined process's network passed out"),
     ("sandbox/src/quota.rs", "the machine's own limits, which are files below /proc/sys"),
     ("store/src/files.rs", "the store's own files: keys, anchors, folders of databases"),
+    ("store/src/sqlite/glance.rs", "the first bytes of a database, without opening it"),
     ("store/src/sqlite/open.rs", "opening database files, in one function"),
     ("testkit/src/daemon.rs", "processes that tests start, and the threads that read them"),
     ("testkit/src/editor.rs", "an editor of a test: the command it starts, and its threads"),
