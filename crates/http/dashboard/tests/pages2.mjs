@@ -48,7 +48,7 @@ agents:
     cron:
       morning: {schedule: every weekday at 8:30, prompt: ${JSON.stringify(`Say what happened. ${CANARY}`)}}
     heartbeat: {every: 30m}
-  coder: {tools: coding}
+  coder: {tools: {profile: coding, also_allow: ["group:boards"]}}
   secretive: {cron: {hidden-errand: {schedule: daily at 9am, prompt: nothing to see}}}
 boards:
   work:
@@ -288,7 +288,7 @@ export async function pages2({ check, open, byLink, signIn, axeOf, quiet, shots 
     const cell = page.getByRole("gridcell").getByRole("button", { name: /^coder has it: terminal/ });
     await cell.click();
     const why = page.getByRole("complementary");
-    await why.getByText(/config\.yaml:\d+/).waitFor();
+    await why.getByText(/config\.yaml:\d+/).first().waitFor();
     const before = await page.evaluate(() => document.activeElement.dataset.cell);
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("ArrowRight");
