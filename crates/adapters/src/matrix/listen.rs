@@ -5,9 +5,9 @@ use super::api::{Trouble, segment};
 use super::crypto::Snag;
 use super::known::{Invite, Us};
 use super::reading::Reading;
-use super::wire::{Event, Invited, Page, Room, Sync, WhoAmI};
+use super::wire::{Event, Invited, Page, Room, Sync};
 use insula_channel::{ConnectFault, Cursor, Envelope, EventId, Happening, Inbox, Sender};
-use insula_domain::{Address, ChatId, ChatType, UserId};
+use insula_domain::{ChatId, ChatType, UserId};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -28,10 +28,6 @@ const PAGE_LEN: usize = 50;
 /// Pages of one gap. Only their tokens are kept, so this bounds time and not memory: a million
 /// messages while we were away is no conversation any more.
 const PAGES_MAX: usize = 20_000;
-/// How often the same question may fail before we go on without its answer: else one message
-/// that its server can't serve would stop the account for good.
-const FAILURES_MAX: u8 = 3;
-
 /// Listens until `stop` or a failure.
 pub(super) async fn listen(
     matrix: &Matrix,
@@ -388,89 +384,6 @@ impl From<ConnectFault> for Heard {
     }
 }
 
-impl Matrix {
-    /// Who we are, asked anew.
-    pub(super) async fn learn_who_we_are(
-        &self,
-        cancel: &CancellationToken,
-    ) -> Result<Us, ConnectFault> {
-        let reply = self.server.get("/client/v3/account/whoami", cancel).await;
-        let who: WhoAmI = read(&reply.map_err(Trouble::into_fault)?.body)?;
-        if let Some(user) = &self.user
-            && **user != *who.user_id
-        {
-            let why = format!("the token is that of `{}`, not of `{user}`", who.user_id);
-            return Err(ConnectFault::Refused(why.into()));
-        }
-        let path = format!("/client/v3/profile/{}/displayname", segment(&who.user_id));
-        let asked = self.server.get(&path, cancel);
-        let profile: Value = match self.ask("profile", asked).await? {
-            Some(reply) => read(&reply.body)?,
-            None => Value::Null,
-        };
-        let name = profile.get("displayname").and_then(Value::as_str);
-        let name = name.unwrap_or(super::known::local_part(&who.user_id)).into();
-        let device = who.device_id.map(Into::into);
-        let us = Us { id: who.user_id.into(), name, device };
-        self.known().us = Some(us.clone());
-        Ok(us)
-    }
-
-    /// Waits for the answer to a question on the side. Nothing when the server says no, or
-    /// when the same question has failed too often in a row.
-    pub(super) async fn ask(
-        &self,
-        question: &str,
-        asked: impl Future<Output = Result<insula_wire::Reply, Trouble>>,
-    ) -> Result<Option<insula_wire::Reply>, ConnectFault> {
-        let trouble = match asked.await {
-            Ok(reply) => {
-                self.known().failures.remove(question);
-                return Ok(Some(reply));
-            }
-            Err(trouble) => trouble,
-        };
-        if trouble.is_no() {
-            return Ok(None);
-        }
-        // A server that is gone, or that wants us to wait, says nothing about the question.
-        let counts = matches!(trouble, Trouble::Ill { .. })
-            || matches!(&trouble, Trouble::Wire(fault) if fault.may_have_arrived());
-        if counts {
-            let mut known = self.known();
-            let failures = known.failures.get(question).map_or(1, |count| count + 1);
-            if failures >= FAILURES_MAX {
-                known.failures.remove(question);
-                tracing::error!(account = %self.account, question, ?trouble, "going on without an answer");
-                return Ok(None);
-            }
-            known.failures.insert(question.to_owned(), failures);
-        }
-        Err(trouble.into_fault())
-    }
-
-    /// A place of ours.
-    pub(super) fn address(
-        &self,
-        chat: ChatId,
-        chat_type: ChatType,
-        topic: Option<insula_domain::TopicId>,
-        user: UserId,
-    ) -> Address {
-        Address {
-            platform: self.platform,
-            account: self.account.clone(),
-            chat,
-            chat_type,
-            topic,
-            parent: None,
-            community: None,
-            user: Some(user),
-            roles: vec![],
-        }
-    }
-}
-
 /// What we want to hear of.
 fn filter(timeline_len: usize) -> Value {
     json!({
@@ -506,7 +419,7 @@ fn timeline_filter(len: usize) -> Value {
     })
 }
 
-fn read<'a, T: serde::Deserialize<'a>>(body: &'a [u8]) -> Result<T, ConnectFault> {
+pub(super) fn read<'a, T: serde::Deserialize<'a>>(body: &'a [u8]) -> Result<T, ConnectFault> {
     serde_json::from_slice(body).map_err(|error| Trouble::garbage(&error.to_string()).into_fault())
 }
 

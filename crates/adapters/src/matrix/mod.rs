@@ -53,6 +53,7 @@
 
 mod address;
 mod api;
+mod asking;
 mod backup;
 mod crypto;
 #[cfg(fuzzing)]

@@ -16,6 +16,12 @@ use serde_json::{Value, json};
 /// A provider that answers with the status that stands in the model's name, and has a list of
 /// models.
 fn provider() -> (String, tokio::runtime::Runtime) {
+    let (upstream, runtime) = telling();
+    (upstream.url("/v1"), runtime)
+}
+
+/// The same, to be asked what it saw.
+fn telling() -> (Upstream, tokio::runtime::Runtime) {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let world = World::real().unwrap();
@@ -47,8 +53,7 @@ fn provider() -> (String, tokio::runtime::Runtime) {
         };
         vec![upstream::answer(status, &json, body)]
     };
-    let upstream = runtime.block_on(Upstream::start_telling(&world, script)).unwrap();
-    (upstream.url("/v1"), runtime)
+    (runtime.block_on(Upstream::start_telling(&world, script)).unwrap(), runtime)
 }
 
 fn complete(home: &Home, daemon: &Daemon, agent: &str) -> Answer {
@@ -82,7 +87,8 @@ fn following_needs_a_daemon_unless_the_turn_is_over() {
 
 #[test]
 fn a_turn_that_is_stopped_blames_no_provider() {
-    let (url, _runtime) = provider();
+    let (upstream, runtime) = telling();
+    let url = upstream.url("/v1");
     let home = configured(&format!(
         "providers: {{up: {{kind: openai, base_url: \"{url}\"}}}}\nagents: {{a: {{model: up/hangs}}}}\n"
     ));
@@ -92,6 +98,10 @@ fn a_turn_that_is_stopped_blames_no_provider() {
         let words = ["chat", "--agent", "a", "--session", "one", "-m", "hello"];
         insula_testkit::run(INSULA, &path, &words)
     });
+    // Its window may be asked for before.
+    while !upstream.seen().iter().any(|it| it.line.contains("/chat/completions")) {
+        runtime.block_on(upstream.requests(upstream.seen().len() + 1));
+    }
     eventually("the turn is stopped", || {
         let stopped = call(&daemon, &home, "POST", "/api/agents/a/stop", "{\"session\":\"one\"}");
         (stopped.json()["stopped"] == 1).then_some(())

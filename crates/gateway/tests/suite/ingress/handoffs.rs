@@ -116,6 +116,25 @@ async fn whoever_the_first_lets_in_no_more_the_second_does_not_either() {
     assert_eq!(fixture.journal("coder", &dm("2")).await.len(), count);
 }
 
+#[tokio::test]
+async fn who_is_an_admin_of_the_second_is_for_the_second_to_say() {
+    let fixture = open().await;
+    let admins = |config: &str| {
+        config
+            .replace("access: {allow", "access: {admins: ['telegram:1'], allow")
+            .replace("{name: Coder,", "{name: Coder, access: {admins: ['telegram:2']},")
+    };
+    fixture.reconfigure(admins).await;
+    for (who, of_first) in [("1", true), ("2", false)] {
+        let told = fixture.ask(&dm(who), "/whoami").await;
+        assert_eq!(told.contains("you are an admin"), of_first, "{told}");
+        handed(&fixture, who, &to("coder", "it does not build")).await;
+        let told = fixture.ask(&dm(who), "/whoami").await;
+        assert!(told.contains("talking to Coder"), "{told}");
+        assert_eq!(told.contains("you are an admin"), !of_first, "{told}");
+    }
+}
+
 #[test]
 fn it_survives_a_restart() {
     let files = process().block_on(async {
