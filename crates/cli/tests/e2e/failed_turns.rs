@@ -99,8 +99,10 @@ fn a_turn_that_is_stopped_blames_no_provider() {
         insula_testkit::run(INSULA, &path, &words)
     });
     // Its window may be asked for before.
-    while !upstream.seen().iter().any(|it| it.line.contains("/chat/completions")) {
-        runtime.block_on(upstream.requests(upstream.seen().len() + 1));
+    let mut seen = upstream.seen();
+    while !seen.iter().any(|it| it.line.contains("/chat/completions")) {
+        runtime.block_on(upstream.requests(seen.len() + 1));
+        seen = upstream.seen();
     }
     eventually("the turn is stopped", || {
         let stopped = call(&daemon, &home, "POST", "/api/agents/a/stop", "{\"session\":\"one\"}");
