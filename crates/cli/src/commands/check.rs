@@ -61,6 +61,7 @@ pub async fn run(setting: &Setting, check: &Check) -> Result<u8, Failure> {
             });
             refused.extend(unread_souls(home, user_home, ready));
             refused.extend(without_price(loaded));
+            refused.extend(jobs_over(loaded, setting.world.clock.now().as_millis()));
             refused
         }
         None => unsafe_home.into_iter().collect(),
@@ -96,6 +97,25 @@ pub fn without_price(loaded: &Loaded) -> Vec<String> {
         ))
     };
     ready.filter_map(told).collect()
+}
+
+/// Jobs of the configuration that no moment is left for, which is told in files alone: to the
+/// daemon it is all the same whether they have run.
+fn jobs_over(loaded: &Loaded, now_ms: i64) -> Vec<String> {
+    let mut over = Vec::new();
+    for (id, outcome) in &loaded.agents {
+        let AgentOutcome::Ready(config) = outcome else { continue };
+        for job in config.jobs.iter().filter(|job| job.is_enabled) {
+            let Ok(Some(plan)) = job.plan(id, 0) else { continue };
+            if plan.next(now_ms).is_none() {
+                over.push(format!(
+                    "agent `{id}`: job `{}` has no moment that is still to come, so it will not run; change its times, or take it out",
+                    job.name
+                ));
+            }
+        }
+    }
+    over
 }
 
 /// Finds the accounts that the daemon would refuse to connect.

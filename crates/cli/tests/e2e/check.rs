@@ -264,3 +264,22 @@ fn the_schema_is_one_and_knows_good_from_bad() {
     assert!(!validator.is_valid(&json!({ "nonsense": 1 })));
     assert!(!home.has("insula.db"), "it needs no home");
 }
+
+#[test]
+fn jobs_that_have_no_moment_left_are_told() {
+    let home = configured(
+        "agents:
+  a:
+    cron:
+      over: {schedule: 2020-01-01T08:30, prompt: x}
+      ended: {schedule: every day at 8:30, until: 2020-01-01, prompt: x}
+      off: {schedule: 2020-01-01T08:30, prompt: x, enabled: false}
+      daily: {schedule: every day at 8:30, prompt: x}
+",
+    );
+    let check = insula(&home, &["check"]).ok();
+    for (name, is_told) in [("over", true), ("ended", true), ("off", false), ("daily", false)] {
+        let told = format!("job `{name}` has no moment that is still to come");
+        assert_eq!(check.stdout.contains(&told), is_told, "{name}: {}", check.stdout);
+    }
+}

@@ -68,6 +68,20 @@ fn a_key_is_tried_once_kept_sealed_and_stands_in_no_file() {
 }
 
 #[test]
+fn a_provider_that_is_written_already_needs_no_address_again() {
+    let provider = Provider::start(|_| vec![says("A terminal is where one types.")]);
+    let written = format!("providers: {{far: {{kind: openai, base_url: \"{}\"}}}}\n", provider.url);
+    let home = configured(&written);
+    let path = home.path().display().to_string();
+    init(&path, &[], &["--yes", "--template", "assistant", "--model", "far/one"]).ok();
+    let config = fs::read_to_string(home.path().join("config.yaml")).unwrap();
+    assert!(config.contains(&written) && config.contains("model: far/one"), "{config}");
+    let _daemon = start(&home);
+    let reply = insula(&home, &["chat", "--agent", "assistant", "-m", "hello"]).ok();
+    assert!(reply.stdout.contains("A terminal is where one types."), "{}", reply.stdout);
+}
+
+#[test]
 fn what_does_not_work_or_is_only_looked_at_writes_nothing() {
     let provider = Provider::start(|_| vec![whole("401 Unauthorized", "", "{}")]);
     let (_folder, path) = nowhere();

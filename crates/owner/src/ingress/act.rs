@@ -77,12 +77,17 @@ impl Ingress {
         }
     }
 
-    /// What somebody hears from an agent that is paused: its admins can let it go on. Whether this
-    /// did.
+    /// What somebody hears from an agent that is paused: its admins can let it go on, and whoever
+    /// was handed to it gets back. Whether it goes on.
     pub(super) async fn while_paused(&self, cx: &IngressContext<'_>, text: &str) -> bool {
-        let IngressContext { agent, caller, .. } = cx;
-        let wants = matches!(commands::read(text), Typed::Command(Command::Resume, _));
-        let (goes_on, told) = if wants && self.access.may_answer(agent, &caller.actor()) {
+        let IngressContext { agent, caller, envelope, .. } = cx;
+        let typed = commands::read(text);
+        let wants = matches!(typed, Typed::Command(Command::Resume, _));
+        let goes_back = matches!(typed, Typed::Command(Command::Back, _))
+            && self.access.handed_from(&agent.id, &envelope.address).is_some();
+        let (goes_on, told) = if goes_back {
+            (false, or_told(agent, self.back(cx).await))
+        } else if wants && self.access.may_answer(agent, &caller.actor()) {
             match self.engine.capabilities().resume(&agent.id, &caller.actor()).await {
                 Ok(()) => (true, "going on".to_owned()),
                 Err(error) => (false, error.reason()),

@@ -53,6 +53,12 @@ pub fn hidden(question: &str) -> Result<String, Failure> {
     Ok(answer.trim().to_owned())
 }
 
+/// The same, where an empty one is an answer.
+pub fn hidden_or_none(question: &str) -> Result<String, Failure> {
+    let answer = done(cliclack::password(question).mask('•').allow_empty().interact())?;
+    Ok(answer.trim().to_owned())
+}
+
 pub fn yes(question: &str) -> Result<bool, Failure> {
     done(cliclack::confirm(question).initial_value(true).interact())
 }

@@ -23,6 +23,7 @@ use insula_domain::AgentId;
 use insula_models::Transport;
 use insula_registry::daemon::Purpose;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
 
@@ -32,6 +33,8 @@ pub struct Wizard {
     asks: bool,
     /// Names of the daemon's secrets.
     secrets: Vec<String>,
+    /// Names of the providers that the configuration has.
+    providers: BTreeSet<String>,
     /// Whether there are agents that somebody wrote, and one that answers where no binding does.
     has_agents: bool,
     has_default: bool,
@@ -43,7 +46,13 @@ impl Wizard {
         let asks = asks && is_terminal && setting.answer == Answer::Text;
         let home = &setting.home;
         if !home.exists() {
-            return Ok(Self { asks, secrets: Vec::new(), has_agents: false, has_default: false });
+            return Ok(Self {
+                asks,
+                secrets: Vec::new(),
+                providers: BTreeSet::new(),
+                has_agents: false,
+                has_default: false,
+            });
         }
         let snapshot = FilesSnapshot::read(home.root())?;
         let (_, loaded) = load(&snapshot, &setting.environment.variables);
@@ -60,6 +69,7 @@ impl Wizard {
         Ok(Self {
             asks,
             secrets: names.filter_map(|it| it["name"].as_str().map(str::to_owned)).collect(),
+            providers: loaded.daemon.providers.configured.keys().map(|it| it.to_string()).collect(),
             has_agents: written.count() > 0,
             has_default: loaded.implicit.is_none() && loaded.agents.values().any(is_default),
         })
@@ -82,10 +92,10 @@ pub async fn init(setting: &Setting, wish: &Init) -> Result<u8, Failure> {
         ask::begin(&format!("Insula, in {}", setting.home.root().display()))?;
     }
     let is_tried = !wish.no_test && !wish.dry_run;
-    let mut chosen = model::by_flags(setting, wish)?;
+    let mut chosen = model::by_flags(setting, &wizard, wish)?;
     let is_asked = chosen.is_none() && wizard.asks;
     if is_asked {
-        chosen = Some(model::by_asking(setting, &transport).await?);
+        chosen = Some(model::by_asking(setting, &wizard, &transport).await?);
     }
     let answered = loop {
         let Some(one) = chosen.as_ref().filter(|_| is_tried) else { break Value::Null };
@@ -93,7 +103,7 @@ pub async fn init(setting: &Setting, wish: &Init) -> Result<u8, Failure> {
             // A mistyped key is no reason to begin anew.
             Err(Failure::Failed(why)) if is_asked => {
                 ask::say(format!("{why}\nChoose again; Escape gives up"))?;
-                chosen = Some(model::by_asking(setting, &transport).await?);
+                chosen = Some(model::by_asking(setting, &wizard, &transport).await?);
             }
             answered => break answered?,
         }

@@ -24,6 +24,8 @@ pub struct Chosen {
     key: Option<(String, Option<String>)>,
     /// What stands in the configuration, where the provider is one on this machine.
     local: Option<ModelChoice>,
+    /// Whether its provider is written there already, with all that it takes.
+    is_written: bool,
 }
 
 /// Models to begin with, by provider.
@@ -35,7 +37,11 @@ const USUAL: [(&str, &str); 4] = [
 ];
 
 /// The model by flags; `None` where none is named.
-pub fn by_flags(setting: &Setting, wish: &Init) -> Result<Option<Chosen>, Failure> {
+pub fn by_flags(
+    setting: &Setting,
+    wizard: &Wizard,
+    wish: &Init,
+) -> Result<Option<Chosen>, Failure> {
     let Some(model) = &wish.model else { return Ok(None) };
     let named =
         model.split_once('/').filter(|(provider, name)| !provider.is_empty() && !name.is_empty());
@@ -45,6 +51,9 @@ pub fn by_flags(setting: &Setting, wish: &Init) -> Result<Option<Chosen>, Failur
             output::clean(model)
         )));
     };
+    if wish.base_url.is_none() && wish.key_env.is_none() && wizard.providers.contains(provider) {
+        return Ok(Some(written_model(provider, name)));
+    }
     let known = KnownProvider::find(provider);
     if known.is_none() && wish.base_url.is_none() {
         let all: Vec<&str> = KNOWN_PROVIDERS.iter().map(|it| it.name).collect();
@@ -77,6 +86,7 @@ pub fn by_flags(setting: &Setting, wish: &Init) -> Result<Option<Chosen>, Failur
         base_url: wish.base_url.clone(),
         key,
         local: None,
+        is_written: false,
     }))
 }
 
@@ -113,15 +123,27 @@ enum Way {
     /// A model of the server of this number.
     Local(usize, String),
     Cloud(&'static str),
+    /// One that the configuration has already.
+    Written(String),
+    /// One at an address that has to be asked for.
+    Elsewhere,
     Practice,
 }
 
 /// The model, by asking.
-pub async fn by_asking(setting: &Setting, transport: &Transport) -> Result<Chosen, Failure> {
+pub async fn by_asking(
+    setting: &Setting,
+    wizard: &Wizard,
+    transport: &Transport,
+) -> Result<Chosen, Failure> {
     let variables = &setting.environment.variables;
     let places = Places::new(variables, None);
     let found = Found::new(transport, &setting.environment, &places).await;
-    let mut ways: Vec<(Way, String, String)> = Vec::new();
+    let written = wizard
+        .providers
+        .iter()
+        .map(|name| (Way::Written(name.clone()), name.clone(), "stands in config.yaml".to_owned()));
+    let mut ways: Vec<(Way, String, String)> = written.collect();
     for (number, server) in found.servers.iter().enumerate() {
         for model in server.models.iter().take(5) {
             let way = Way::Local(number, model.name.clone());
@@ -136,6 +158,11 @@ pub async fn by_asking(setting: &Setting, transport: &Transport) -> Result<Chose
     for (name, _) in unset {
         ways.push((Way::Cloud(name), name.to_owned(), "needs a key".to_owned()));
     }
+    ways.push((
+        Way::Elsewhere,
+        "another server".to_owned(),
+        "any that speaks OpenAI's protocol; you give its address".to_owned(),
+    ));
     let practice = "the practice model".to_owned();
     ways.push((
         Way::Practice,
@@ -144,6 +171,11 @@ pub async fn by_asking(setting: &Setting, transport: &Transport) -> Result<Chose
     ));
     match ask::one("Which model shall your agents use?", ways)? {
         Way::Practice => Ok(practice_model()),
+        Way::Written(provider) => {
+            let name = ask::line("Which of its models?", "", is_there)?;
+            Ok(written_model(&provider, &name))
+        }
+        Way::Elsewhere => model_elsewhere(wizard),
         Way::Local(number, model) => {
             let server = &found.servers[number];
             let choice = server_choice(&config_text(setting)?, server, &model);
@@ -155,6 +187,7 @@ pub async fn by_asking(setting: &Setting, transport: &Transport) -> Result<Chose
                 base_url: Some(server.base_url()),
                 key: None,
                 local: Some(choice.clone()),
+                is_written: false,
             })
         }
         Way::Cloud(provider) => {
@@ -174,9 +207,53 @@ pub async fn by_asking(setting: &Setting, transport: &Transport) -> Result<Chose
                 base_url: None,
                 key: Some((secret, Some(value))),
                 local: None,
+                is_written: false,
             })
         }
     }
+}
+
+/// A model of a provider that is written already.
+fn written_model(provider: &str, name: &str) -> Chosen {
+    Chosen {
+        provider: provider.to_owned(),
+        name: name.to_owned(),
+        is_written: true,
+        ..practice_model()
+    }
+}
+
+/// A model of a server whose address somebody gives.
+fn model_elsewhere(wizard: &Wizard) -> Result<Chosen, Failure> {
+    let address = "Its address, such as http://10.0.0.5:8000/v1";
+    let base_url = ask::line(address, "", is_address)?;
+    let name = ask::line("Which of its models?", "", is_there)?;
+    let key = ask::hidden_or_none("Its key (empty: it needs none; it is kept sealed)")?;
+    let numbers = (2..).map(|number| format!("server-{number}"));
+    let is_free = |it: &String| !wizard.providers.contains(it);
+    let provider = std::iter::once("server".to_owned()).chain(numbers).find(is_free);
+    let provider = provider.unwrap_or_default();
+    let key = (!key.is_empty()).then(|| (secret_name(&provider), Some(key)));
+    Ok(Chosen {
+        provider,
+        name,
+        kind: Kind::OpenAi,
+        base_url: Some(base_url),
+        key,
+        ..practice_model()
+    })
+}
+
+/// Whether it looks like one; asking it says the rest.
+fn is_address(answer: &str) -> Result<(), String> {
+    match answer.starts_with("http://") || answer.starts_with("https://") {
+        true => Ok(()),
+        false => Err("it begins with http:// or https://".to_owned()),
+    }
+}
+
+fn is_there(answer: &str) -> Result<(), String> {
+    if answer.is_empty() { Err("it has a name".to_owned()) } else { Ok(()) }
 }
 
 fn practice_model() -> Chosen {
@@ -187,6 +264,7 @@ fn practice_model() -> Chosen {
         base_url: None,
         key: None,
         local: None,
+        is_written: false,
     }
 }
 
@@ -229,7 +307,8 @@ impl Chosen {
 
     /// Asks it one question; what came of it, for programs. An error is why it does not answer.
     pub async fn test(&self, setting: &Setting, transport: &Transport) -> Result<Value, Failure> {
-        if self.kind == Kind::Rehearsal {
+        // What its key is, only the daemon knows: `insula doctor` tries it.
+        if self.kind == Kind::Rehearsal || self.is_written {
             return Ok(Value::Null);
         }
         let mut spec = ProviderSpec::new(&*self.provider, self.kind);

@@ -1,6 +1,8 @@
 //! A conversation that is handed to another agent: who answers, what they know, and how it ends.
 
 use crate::ingress::support::{Fixture, again, calls, dm, process, says, shown, with};
+use insula_domain::AgentId;
+use insula_registry::Actor;
 use insula_testkit::upstream::{Seen, Step};
 use serde_json::json;
 
@@ -91,6 +93,18 @@ async fn what_only_the_first_audience_saw_is_handed_to_no_agent_that_others_hear
     assert!(fixture.journal("heard", &dm("1")).await.is_empty());
     assert!(fixture.ask(&dm("1"), "hello").await.contains("hello"));
     assert!(fixture.journal("heard", &dm("1")).await.is_empty());
+}
+
+#[tokio::test]
+async fn one_gets_back_from_an_agent_that_is_paused() {
+    let fixture = open().await;
+    handed(&fixture, "1", &to("coder", "it does not build")).await;
+    let coder = AgentId::new("coder").unwrap();
+    fixture.engine.capabilities().pause(&coder, &Actor::CommandLine).await.unwrap();
+    assert_eq!(fixture.ask(&dm("1"), "hello").await, "I am paused at the moment");
+    assert_eq!(fixture.ask(&dm("1"), "/back").await, "Support answers here again");
+    let answer = fixture.ask(&dm("1"), "who is there?").await;
+    assert!(answer.contains("who is there?"), "{answer}");
 }
 
 #[tokio::test]
