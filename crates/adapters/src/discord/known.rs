@@ -1,6 +1,6 @@
 //! What we remember of Discord while we listen: nothing here is needed to go on after a restart.
 
-use super::types::Channel;
+use super::types::{Channel, is_id};
 use crate::bounded::Bounded;
 use insula_domain::ChatType;
 
@@ -47,6 +47,11 @@ impl Place {
             10..=12 => ChatType::Thread,
             _ => return None,
         };
+        // What names a server that can't be one would take a channel's messages out of ours.
+        let ids = [&channel.guild_id, &channel.parent_id];
+        if !ids.iter().all(|id| id.is_empty() || is_id(id)) {
+            return None;
+        }
         let some = |id: &String| (!id.is_empty()).then(|| id.as_str().into());
         let parent = some(&channel.parent_id).filter(|_| chat_type == ChatType::Thread);
         let (id, guild) = (channel.id.as_str().into(), some(&channel.guild_id));

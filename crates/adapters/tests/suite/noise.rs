@@ -13,8 +13,12 @@ use insula_domain::{
 };
 use insula_testkit::fuzz::{Heard, Judge};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+
+/// How long whatever is said takes at most to be heard, of the clock that tests turn.
+const DEAF_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 
 pub use insula_testkit::fuzz::{Cast, MARK, Plan, Subject, Told, platforms, run};
 
@@ -150,8 +154,9 @@ impl Heeding {
     /// Waits until one more mark was heard.
     pub async fn until_mark(&mut self, judge: &Judge) {
         self.marks += 1;
+        let heard = tokio::time::timeout(DEAF_AFTER, judge.until_marks(self.marks));
         tokio::select! {
-            () = judge.until_marks(self.marks) => {}
+            heard = heard => heard.expect("it listens, and hears nothing more"),
             end = &mut self.task => panic!("it listens no more: {end:?}"),
         }
     }

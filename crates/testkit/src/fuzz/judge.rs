@@ -2,7 +2,7 @@
 
 use super::event::{Noise, Told};
 use serde_json::{Value, json};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
@@ -13,6 +13,9 @@ pub const MARK: &str = "mark it";
 const SIZE_BEYOND: usize = 1000;
 /// How many conversations are told apart.
 const CONVERSATIONS_MAX: usize = 200_000;
+
+/// The longest name of a place that may be learned; platforms have shorter ones.
+const LEARNED_LEN_MAX: usize = 32;
 
 /// What was made of an event, and what would become of it.
 #[derive(Debug, Clone, Default)]
@@ -37,6 +40,8 @@ pub struct Heard {
 struct State {
     /// What was told since the last look, as it came and as it reads.
     told: String,
+    /// What places were told to lie in, ever.
+    learned: HashSet<String>,
     longest: usize,
     is_strangers: bool,
     heard: usize,
@@ -93,6 +98,19 @@ impl Judge {
         }
     }
 
+    /// This tells where a place lies, which an adapter knows from then on: what it names may be
+    /// named as a place whenever that place is.
+    pub fn learn(&self, place: &Value) {
+        match place {
+            Value::String(id) if id.len() <= LEARNED_LEN_MAX => {
+                self.state().learned.insert(id.clone());
+            }
+            Value::Array(items) => items.iter().for_each(|it| self.learn(it)),
+            Value::Object(fields) => fields.values().for_each(|it| self.learn(it)),
+            _ => {}
+        }
+    }
+
     /// How many events were heard, and how many of them an agent would have heard.
     pub fn counts(&self) -> (usize, usize) {
         let state = self.state();
@@ -130,7 +148,9 @@ impl Judge {
 
     fn holds(&self, state: &mut State, heard: &Heard) -> Result<(), String> {
         let claim = |holds: bool, fault: &str| holds.then_some(()).ok_or_else(|| fault.to_owned());
-        for id in heard.ids.iter().chain(&heard.users) {
+        let is_learned = |id: &&String| state.learned.contains(*id);
+        let places = heard.ids.iter().filter(|id| !is_learned(id));
+        for id in places.chain(&heard.users) {
             claim(is_said(&state.told, id), &format!("`{id}` came from nowhere"))?;
         }
         claim(heard.size <= state.longest * 2 + SIZE_BEYOND, "it outgrew what came")?;

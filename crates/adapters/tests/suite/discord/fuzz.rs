@@ -15,7 +15,14 @@ struct Socket {
 impl Subject for Socket {
     async fn tell(&mut self, told: Told) {
         let platform = &self.bench.platform;
-        match told.value() {
+        let value = told.value();
+        let is_of_place = ["CHANNEL_", "THREAD_", "GUILD_CREATE"];
+        if let Some(data) =
+            value.as_ref().filter(|_| is_of_place.iter().any(|it| told.kind.starts_with(it)))
+        {
+            self.looking.judge.learn(data);
+        }
+        match value {
             Some(data) => platform.event(&self.bench.bot, told.kind, &data),
             // A frame that is no event, as it is.
             None => platform.raw(&told.text()),

@@ -264,6 +264,20 @@ async fn a_channel_that_is_gone_is_told_and_a_hidden_one_is_left_out() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_puts_a_channel_on_a_server_that_can_be_none_makes_nobody_deaf_to_it() {
+    let bench = bench().await;
+    let (_, tray, listening) = bench.listening().await;
+    let channel = json!({ "id": bench.town, "type": 11, "parent_id": "x y" });
+    let told = json!({ "guild_id": "x".repeat(3_000), "threads": [channel] });
+    bench.platform.event(&bench.bot, "THREAD_LIST_SYNC", &told);
+    bench.platform.event(&bench.bot, "CHANNEL_UPDATE", &channel);
+    bench.say("one");
+    let all = tray.until(1).await;
+    assert_eq!(place(&all[0]), (bench.town.clone(), ChatType::Channel, None));
+    listening.stop().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_server_that_we_are_no_longer_on_is_left_in_each_of_its_places_and_one_in_trouble_is_not()
 {
     let bench = bench().await;
