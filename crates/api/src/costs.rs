@@ -89,6 +89,8 @@ pub struct Costs {
     rest: Option<Series>,
     /// Every name in sum, the costliest first.
     parts: Vec<PartOfCosts>,
+    /// In sum, what is none of these names'.
+    unnamed: Option<PartOfCosts>,
     /// Agents with a budget, and what it leaves of today.
     budgets: Vec<BudgetOfAgent>,
     /// That of all agents together; the admin's to know.
@@ -114,6 +116,20 @@ pub struct PartOfCosts {
     cached_tokens: u64,
     output_tokens: u64,
     usd: f64,
+}
+
+impl PartOfCosts {
+    fn of(name: &str, points: &Points) -> Self {
+        let Totals { turns, usage } = sum(points);
+        Self {
+            name: name.to_owned(),
+            turns,
+            input_tokens: usage.input,
+            cached_tokens: usage.cached,
+            output_tokens: usage.output,
+            usd: dollars(usage.cost_micros),
+        }
+    }
 }
 
 /// What an agent may spend, and what is left of it today.
@@ -166,6 +182,7 @@ fn rest(total: &Points, parts: &[(String, Points)]) -> Points {
             left.turns = left.turns.saturating_sub(part.turns);
             let (usage, less) = (&mut left.usage, part.usage);
             usage.input = usage.input.saturating_sub(less.input);
+            usage.cached = usage.cached.saturating_sub(less.cached);
             usage.output = usage.output.saturating_sub(less.output);
             usage.cost_micros = usage.cost_micros.saturating_sub(less.cost_micros);
         }
@@ -286,7 +303,10 @@ fn told(
     names.sort_by(|(a, one), (b, other)| (weight(other), a).cmp(&(weight(one), b)));
     let (shown, others) = names.split_at(names.len().min(SERIES_MAX));
     let left = rest(&total, shown);
-    let has_rest = !others.is_empty() || weight(&left).0 > 0 || weight(&left).1 > 0;
+    let is_some = |points: &Points| weight(points).0 > 0 || weight(points).1 > 0;
+    let has_rest = !others.is_empty() || is_some(&left);
+    let parts = &names[..names.len().min(PARTS_MAX)];
+    let unnamed = rest(&total, parts);
     let snapshot = api.registry.snapshot();
     let budgets =
         snapshot.agents.iter().filter(|(id, _)| is_asked(id)).filter_map(|(id, entry)| {
@@ -313,21 +333,8 @@ fn told(
         series: shown.iter().map(|(name, points)| Series::of(name, &times, points)).collect(),
         rest: has_rest.then(|| Series::of("others", &times, &left)),
         total: Series::of("all", &times, &total),
-        parts: names
-            .iter()
-            .take(PARTS_MAX)
-            .map(|(name, points)| {
-                let Totals { turns, usage } = sum(points);
-                PartOfCosts {
-                    name: name.clone(),
-                    turns,
-                    input_tokens: usage.input,
-                    cached_tokens: usage.cached,
-                    output_tokens: usage.output,
-                    usd: dollars(usage.cost_micros),
-                }
-            })
-            .collect(),
+        parts: parts.iter().map(|(name, points)| PartOfCosts::of(name, points)).collect(),
+        unnamed: is_some(&unnamed).then(|| PartOfCosts::of("others", &unnamed)),
         budgets: budgets.collect(),
         budget: match caller {
             Caller::Local => BudgetView::of(&snapshot.daemon.budget.own, &of_all),

@@ -87,6 +87,10 @@ fn every_change_of_an_agent_is_in_its_chain_in_order() {
     );
     let content = |seq: usize| &records[seq - 1]["content"];
     assert_eq!(content(3)["settings"], json!(["tools.profile"]), "{:#}", content(3));
+    // A mark tells one value from another, and says neither.
+    let marks = content(3)["marks"]["tools.profile"].as_array().unwrap();
+    assert!(marks.len() == 2 && marks[0] != marks[1], "{:#}", content(3));
+    assert_eq!(content(7)["marks"].as_object().unwrap().keys().collect::<Vec<_>>(), ["SOUL.md"]);
     assert_eq!(content(5)["reason"], "config.yaml: unknown key `tolls` in agent `a`");
     assert_eq!(content(7)["soul_changed"], true);
     assert_eq!(kinds(&home, "b"), ["agent.created"]);

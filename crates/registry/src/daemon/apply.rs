@@ -25,6 +25,9 @@ pub const SHARED: &str = "applied.shared";
 /// agent come back, it is a new generation.
 const GONE: [u8; 32] = [0; 32];
 
+/// Enough to tell the values apart that a setting has had.
+const MARK_BYTES: usize = 8;
+
 /// What is known about an agent across restarts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Record {
@@ -279,18 +282,28 @@ impl Work<'_> {
         let mut facts = LifeFacts::default();
         let mut content = json!({ "digest": hex(&digest) });
         if let Some(before) = before {
-            let settings = changed(&before.config.settings, &config.settings);
+            let marked = changed(&before.config.settings, &config.settings);
+            let settings: Vec<&str> = marked.iter().map(|(path, _)| *path).collect();
             let has_new_soul = before.identity.soul.text != config.soul.text;
             let is_told_anew = before.identity.instructions != config.instructions;
-            let mut what: Vec<&str> = settings.iter().map(|it| &**it).collect();
+            let mut what = settings.clone();
             what.extend(has_new_soul.then_some("SOUL.md"));
             what.extend(is_told_anew.then_some("instructions"));
             facts.what = (!what.is_empty()).then(|| what.join(", "));
             content["settings"] = json!(settings);
             content["soul_changed"] = json!(has_new_soul);
+            let mut marks: BTreeMap<&str, [Option<String>; 2]> = marked.into_iter().collect();
+            if has_new_soul {
+                let [was, is] = [&before.identity.soul.text, &config.soul.text];
+                marks.insert("SOUL.md", [Some(mark("SOUL.md", was)), Some(mark("SOUL.md", is))]);
+            }
             if is_told_anew {
                 content["instructions_changed"] = json!(true);
+                let texts = [&before.identity.instructions, &config.instructions];
+                let marked = texts.map(|it| it.as_ref().map(|it| mark("instructions", &it.text)));
+                marks.insert("instructions", marked);
             }
+            content["marks"] = json!(marks);
         }
         self.note(id, kind, generation, content, facts);
         if had_failed && record.is_some() {
@@ -393,15 +406,27 @@ pub(crate) fn state(lifecycle: Lifecycle, context: Arc<AgentContext>) -> AgentSt
     }
 }
 
-/// The names of the settings that differ.
-fn changed<'s>(before: &'s [Setting], after: &'s [Setting]) -> Vec<&'s str> {
+/// What differs, with a mark of each value before and after. A record has no values; by its marks
+/// it can still be told that a setting is again what it was some generations before.
+fn changed<'s>(before: &'s [Setting], after: &'s [Setting]) -> Vec<(&'s str, [Option<String>; 2])> {
     let mut values: BTreeMap<&str, [Option<&serde_json::Value>; 2]> = BTreeMap::new();
     for (side, settings) in [before, after].into_iter().enumerate() {
         for setting in settings {
             values.entry(&setting.path).or_default()[side] = Some(&setting.value);
         }
     }
-    values.into_iter().filter(|(_, [a, b])| a != b).map(|(path, _)| path).collect()
+    let differ = values.into_iter().filter(|(_, [a, b])| a != b);
+    let marked = |path: &str, value: Option<&serde_json::Value>| {
+        value.map(|value| mark(path, &value.to_string()))
+    };
+    differ.map(|(path, values)| (path, values.map(|value| marked(path, value)))).collect()
+}
+
+/// What tells one value of a setting from another.
+fn mark(path: &str, value: &str) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(path.as_bytes()).update(&[0]).update(value.as_bytes());
+    hex(&hasher.finalize().as_bytes()[..MARK_BYTES])
 }
 
 fn counts(applied: &Applied) -> serde_json::Value {
