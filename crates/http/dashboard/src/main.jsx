@@ -2,6 +2,7 @@
 import { render } from "preact";
 import { signedOut } from "./lib/api.js";
 import * as events from "./lib/events.js";
+import * as focus from "./lib/focus.js";
 import { signIn, whoAmI } from "./lib/me.js";
 import * as router from "./lib/router.js";
 import { goOn } from "./lib/talk.js";
@@ -30,6 +31,7 @@ async function begin() {
   theme.start();
   router.start();
   events.start();
+  focus.start();
   const link = takeLink();
   // In a window that has the page already a link changes nothing but what stands behind the `#`.
   addEventListener("hashchange", () => {

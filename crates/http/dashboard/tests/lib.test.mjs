@@ -6,7 +6,7 @@ import { address, blocks, inline } from "../src/lib/markdown.js";
 import { reader } from "../src/lib/sse.js";
 import { AROUND, inSight } from "../src/lib/window.js";
 import { ago, count, took, usd } from "../src/lib/words.js";
-import { lastIn, lastUse, toldBy } from "../src/lib/last_used.js";
+import { lastIn, lastUse, saidOf, toldBy } from "../src/lib/last_used.js";
 import { recalled } from "../src/lib/memory.js";
 import { apart, besideFiles, byTurn, choicesOf, titleOf, unmarked } from "../src/lib/transcript.js";
 import { at, heard, placeOf } from "../src/lib/talk_state.js";
@@ -224,17 +224,21 @@ test("a list says where its rest is", () => {
 });
 
 test("who used a thing last is told by the records of its kind, and who came in by the conversations", () => {
-  const at = (seq, content) => ({ seq, content });
+  const at = (seq, content, kind = "tool.call") => ({ seq, kind, content });
   const calls = [at(3, { tool: "mcp__github__list" }), at(9, null), at(7, { tool: "terminal" }), at(5, { tool: "terminal" }), at(8, { tool: "kanban_show", about: "work/7" })];
   assert.equal(lastUse("tool", "terminal", calls).seq, 7);
   assert.equal(lastUse("mcp", "github", calls).seq, 3);
   assert.equal(lastUse("mcp", "git", calls), null);
   assert.equal(lastUse("board", "work", calls).seq, 8);
-  assert.equal(lastUse("link", "main (ask)", [at(1, { to: "main", as: "ask" }), at(2, { to: "other" })]).seq, 1);
-  const hosts = [at(1, { host: "docs.rs" }), at(2, { host: "api.github.com" }), at(3, { host: "evilgithub.com" })];
+  // A card that was claimed is a use of its board, and of no other.
+  const claimed = [...calls, at(10, { board: "work", card: 3, as: "work" }, "card.claimed"), at(11, { board: "other", card: 1 }, "card.claimed")];
+  assert.equal(lastUse("board", "work", claimed).seq, 10);
+  assert.equal(saidOf(lastUse("board", "work", claimed)), "card 3 was claimed");
+  assert.equal(lastUse("link", "main (ask)", [at(1, { to: "main", as: "ask" }, "link.used"), at(2, { to: "other" }, "link.used")]).seq, 1);
+  const hosts = [at(1, { host: "docs.rs" }, "egress"), at(2, { host: "api.github.com" }, "egress"), at(3, { host: "evilgithub.com" }, "egress")];
   assert.equal(lastUse("host", "*.github.com", hosts).seq, 2);
   assert.equal(lastUse("host", "docs.rs:443", hosts).seq, 1);
-  assert.equal(toldBy("secret"), null);
+  assert.deepEqual(toldBy("secret"), []);
   const sessions = [
     { key: "agent:coder:telegram:main:group:-100:topic:7", used: "2026-01-02" },
     { key: "agent:coder:telegram:main:group:-100:topic:70", used: "2026-01-03" },

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { about, complete, placeAt } from "../src/lib/complete.js";
+import { differing } from "../src/lib/generations.js";
 import { hookOf, hooksOf } from "../src/lib/hooks.js";
 import { folded, lines } from "../src/lib/line_diff.js";
 
@@ -95,4 +96,19 @@ test("hooks are told in order, and written without what was not said", () => {
   ]);
   assert.deepEqual([null, undefined, 3, []].map(hooksOf), [[], [], [], []]);
   assert.deepEqual(hookOf({ event: "e", kind: "http", text: " http://x ", matcher: " ", timeout: "5s", on_failure: "" }), { timeout: "5s", http: "http://x" });
+});
+
+test("between two generations what was changed back is as it was", () => {
+  const step = (digest, marks, more = {}) => ({ content: { digest, settings: Object.keys(marks), marks, ...more } });
+  const paused = { content: {} };
+  const all = [{ content: { digest: "1" } }, step("2", { "tools.deny": [null, "t"] }), paused, step("3", { "tools.deny": ["t", null], model: ["m", "n"] }), step("4", { "tools.deny": [null, "t"] }), step("5", { model: ["n", "m"] })];
+  assert.deepEqual(differing(all, 0, 1), ["tools.deny"]);
+  assert.deepEqual(differing(all, 1, 3), ["tools.deny", "model"]);
+  assert.deepEqual(differing(all, 1, 4), ["model"]);
+  assert.deepEqual(differing(all, 1, 5), []);
+  assert.deepEqual(differing(all, 1, 2), []);
+  // Records of before have no marks: a change is all they tell, unless all of it is as it was.
+  const old = (digest, settings) => ({ content: { digest, settings, soul_changed: true } });
+  assert.deepEqual(differing([old("1", []), old("2", ["a"]), old("3", ["a"])], 0, 2), ["a", "SOUL.md"]);
+  assert.deepEqual(differing([old("1", []), old("2", ["a"]), old("1", ["a"])], 0, 2), []);
 });

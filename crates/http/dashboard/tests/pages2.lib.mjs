@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { columns, matches, request, targets, warning } from "../src/lib/board.js";
 import { dayKey, daysOf, happenings, lateness, ofKey, plusDays, stepped } from "../src/lib/calendar.js";
-import { accountsOf, command, edits, isName, secretName, yaml } from "../src/lib/channel.js";
+import { accountsOf, command, edits, freeName, isName, secretName, whyNot, yaml } from "../src/lib/channel.js";
 import { asked, budgetBars, drawn, from, nearness, since, stacked } from "../src/lib/costs.js";
 import { bandsOf, cellOf, columnsOf, rowsOf, span, stepped as walked } from "../src/lib/matrix.js";
 
@@ -113,5 +113,8 @@ test("what an account needs is written so that it is read back", () => {
     { platform: "telegram", account: "odd", settings: {} },
   ]);
   assert.deepEqual([null, [], { channels: 3 }].map(accountsOf), [[], [], []]);
+  assert.deepEqual([[], ["main"], ["main-2", "main"], ["other"]].map(freeName), ["main", "main-2", "main-3", "main"]);
+  assert.equal(whyNot("main", ["main"]), "there is an account `main` already; give another name");
+  assert.deepEqual([whyNot("main", []), whyNot("Main", [])], [null, "small letters, digits, - and _"]);
   assert.ok(isName("main") && !isName("Main") && !isName("") && !isName("a b"));
 });

@@ -180,6 +180,111 @@ export async function talks({ check, open, byLink, quiet, axeOf, provider, shots
     await page.context().close();
   });
 
+  await check("what the same person says elsewhere is heard in every tab, from its beginning to its reply", async () => {
+    // One has nothing in it yet, one has been talked in, and one is opened while its turn runs.
+    await until(await begin("main", "old", "the first"));
+    const pages = [];
+    for (const session of ["new", "old"]) {
+      const page = await signedIn();
+      await visit(page, `chat/main/${session}`);
+      if (session === "old") await page.locator(".own", { hasText: "the first" }).waitFor();
+      else await page.getByText("Say something to main.").waitFor();
+      pages.push(page);
+    }
+    for (const [at, session] of ["new", "old"].entries()) {
+      const page = pages[at];
+      const heard = await begin("main", session, `slow in ${session}`);
+      await page.locator(".own", { hasText: `slow in ${session}` }).waitFor();
+      await page.locator(".theirs[aria-busy=true]", { hasText: "word0 word1 " }).waitFor();
+      await page.locator(".theirs .state", { hasText: "running" }).waitFor();
+      const late = await page.context().newPage();
+      await late.goto(`${daemon.url}/#/chat/main/${session}`);
+      await late.locator(".theirs[aria-busy=true]", { hasText: "word0 word1 " }).waitFor();
+      // It is this person's turn, so it is stopped here too.
+      await button(page, "Stop").click();
+      for (const one of [page, late]) {
+        await one.locator(".theirs .state", { hasText: "stopped" }).waitFor();
+        assert.equal(await one.locator(".own", { hasText: "slow in" }).count(), 1);
+      }
+      await until(heard);
+      await until(await begin("main", session, "and a short one"));
+      for (const one of [page, late]) {
+        await one.locator(".theirs .markdown strong", { hasText: "and a short one" }).waitFor();
+        assert.equal(await one.locator(".own", { hasText: "and a short one" }).count(), 1);
+        await button(one, "Try again").waitFor();
+      }
+      assert.deepEqual(quiet(page), []);
+    }
+    for (const page of pages) await page.context().close();
+  });
+
+  await check("the end stays in sight when a picture comes along, unless somebody reads further up", async () => {
+    for (let n = 0; n < 4; n += 1) await until(await begin("main", "pictured", `line ${n}`));
+    const page = await signedIn({ height: 700 });
+    // Pictures are read later than what stands below them.
+    await page.route("**/files/**", async (route) => (await new Promise((done) => setTimeout(done, 700)), route.continue()));
+    await visit(page, "chat/main/pictured");
+    await page.locator(".own", { hasText: "line 3" }).waitFor();
+    const made = await page.evaluate(async () => {
+      const canvas = document.createElement("canvas");
+      [canvas.width, canvas.height] = [1500, 1200];
+      canvas.getContext("2d").fillRect(0, 0, 1500, 600);
+      return canvas.toDataURL("image/png").split(",")[1];
+    });
+    const file = { name: "wide.png", mimeType: "image/png", buffer: Buffer.from(made, "base64") };
+    const left = () => page.evaluate(() => document.documentElement.scrollHeight - innerHeight - scrollY);
+    const kept = page.locator(".kept-file img");
+    for (const count of [1, 2]) {
+      await page.locator("input[type=file]").setInputFiles([file]);
+      await say(page, "look at this");
+      await kept.nth(count - 1).waitFor();
+      await page.waitForFunction(() => [...document.querySelectorAll(".kept-file img")].every((it) => it.naturalWidth === 1500));
+      for (const last = Date.now() + 5_000; (await left()) > 2; ) assert.ok(Date.now() < last, `${await left()} px of it are below`);
+    }
+    // Who went up stays there, whatever comes.
+    await page.mouse.wheel(0, -600);
+    await page.waitForFunction(() => document.documentElement.scrollHeight - innerHeight - scrollY > 400);
+    await until(await begin("main", "pictured", "one more line"));
+    await page.locator(".own", { hasText: "one more line" }).waitFor({ state: "attached" });
+    assert.ok((await left()) > 400, `${await left()} px`);
+    await page.context().close();
+  });
+
+  await check("who works by keyboard is at the message again when what was pressed is gone", async () => {
+    const page = await signedIn();
+    const atMessage = () => page.waitForFunction(() => document.activeElement?.tagName === "TEXTAREA");
+    const press = async (what) => {
+      await what.focus();
+      await page.keyboard.press("Enter");
+    };
+    await visit(page, "chat/coder/keys");
+    await say(page, 'call terminal {"command": "rm -rf build"}');
+    await press(button(page, "Allow once"));
+    await page.locator(".asked .state", { hasText: "approved" }).or(page.getByText("The tool said").last()).first().waitFor();
+    await atMessage();
+    await button(page, "Try again").waitFor();
+    await atMessage();
+    await press(button(page, "Try again"));
+    await button(page, "Deny").waitFor();
+    await atMessage();
+    await press(button(page, "Deny"));
+    await button(page, "Try again").waitFor();
+    await atMessage();
+    await visit(page, "chat/main/keys");
+    await say(page, "slow and stopped");
+    await page.getByText("word3 ").waitFor();
+    await press(button(page, "Stop"));
+    await page.locator(".theirs .state", { hasText: "stopped" }).waitFor();
+    await atMessage();
+    // A window that is closed leads back to what opened it.
+    await press(button(page, "How it went"));
+    await page.getByRole("dialog").waitFor();
+    await page.keyboard.press("Escape");
+    await page.waitForFunction(() => document.activeElement?.textContent === "How it went");
+    assert.deepEqual(quiet(page), []);
+    await page.context().close();
+  });
+
   await check("a draft of a file is not lost by a reload without a question", async () => {
     const page = await signedIn();
     await visit(page, "agents/main?tab=change&view=soul");

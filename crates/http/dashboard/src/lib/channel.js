@@ -51,3 +51,17 @@ export function command(platform, account, values, agent) {
 
 /** Whether an account may be called so. */
 export const isName = (text) => /^[a-z0-9][a-z0-9_-]{0,63}$/.test(text);
+
+/** A name for one more account that none of these has. */
+export function freeName(taken) {
+  for (let count = 1; ; count += 1) {
+    const name = count === 1 ? "main" : `main-${count}`;
+    if (!taken.includes(name)) return name;
+  }
+}
+
+/** Why an account may not be called so; null where it may. */
+export function whyNot(name, taken) {
+  if (!isName(name)) return "small letters, digits, - and _";
+  return taken.includes(name) ? `there is an account \`${name}\` already; give another name` : null;
+}

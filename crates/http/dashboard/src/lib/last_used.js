@@ -5,18 +5,25 @@ const MEMORY = new Set(["memory", "session_search"]);
 /** A name with `*.` before it means all below it. */
 const isHost = (rule, host) => (rule.startsWith("*.") ? String(host).endsWith(rule.slice(1)) : rule.split(":")[0] === host);
 
-/** For each kind of thing: which records tell of it, and which of those are about `what`. */
+/** For each kind of thing: which kinds of records tell of it, and which of those are about `what`. */
 const TOLD = {
-  tool: { kind: "tool.call", is: (it, what) => it.tool === what },
-  mcp: { kind: "tool.call", is: (it, what) => String(it.tool).startsWith(`mcp__${what}__`) },
-  board: { kind: "tool.call", is: (it, what) => String(it.tool).startsWith("kanban_") && (it.about === what || String(it.about).startsWith(`${what}/`)) },
-  scope: { kind: "tool.call", is: (it) => MEMORY.has(it.tool) },
-  host: { kind: "egress", is: (it, what) => isHost(what, it.host) },
-  link: { kind: "link.used", is: (it, what) => it.to === what },
+  tool: { "tool.call": (it, what) => it.tool === what },
+  mcp: { "tool.call": (it, what) => String(it.tool).startsWith(`mcp__${what}__`) },
+  board: {
+    "tool.call": (it, what) => String(it.tool).startsWith("kanban_") && (it.about === what || String(it.about).startsWith(`${what}/`)),
+    // A card that it is given to work on is its use too, also where it calls no tool for it.
+    "card.claimed": (it, what) => it.board === what,
+  },
+  scope: { "tool.call": (it) => MEMORY.has(it.tool) },
+  host: { egress: (it, what) => isHost(what, it.host) },
+  link: { "link.used": (it, what) => it.to === what },
 };
 
-/** The kind of record that tells of such a thing, or null where none does. */
-export const toldBy = (kind) => TOLD[kind]?.kind ?? null;
+/** The kinds of records that tell of such a thing; none where nothing does. */
+export const toldBy = (kind) => Object.keys(TOLD[kind] ?? {});
+
+/** What became of a use, in a few words. */
+export const saidOf = ({ kind, content }) => (kind === "card.claimed" ? `card ${content.card} was claimed` : (content.verdict ?? "sent"));
 
 /** Why no record tells of such a thing, and what does. */
 export const UNTOLD = {
@@ -28,7 +35,7 @@ export const UNTOLD = {
 /** The newest record of its use, or null. */
 export function lastUse(kind, name, records) {
   const what = bare(name);
-  const own = records.filter((it) => it.content && TOLD[kind].is(it.content, what));
+  const own = records.filter((it) => it.content && TOLD[kind]?.[it.kind]?.(it.content, what));
   return own.sort((a, b) => b.seq - a.seq)[0] ?? null;
 }
 

@@ -1,7 +1,7 @@
 // Turns that this page began: what is said, what is heard of it, and going on after a break.
 import { signal } from "@preact/signals";
 import { api, at } from "./api.js";
-import { heard, unheard } from "./talk_state.js";
+import { heard, isOver, unheard } from "./talk_state.js";
 
 /** Turns under way by `agent/session`, each a signal. */
 const talks = new Map();
@@ -85,6 +85,41 @@ async function hear(agent, session, route, body, headers, kept) {
   }
   keep(name(agent, session), null);
   ended.value += 1;
+}
+
+/** Turns that were begun elsewhere and are followed here, or were. */
+const followed = new Set();
+
+/** Hears a turn of a conversation that was begun elsewhere, from its beginning to its end. */
+export async function follow(agent, session, turn) {
+  const now = talk(agent, session);
+  const mark = name(agent, turn);
+  if (now.value !== null || followed.has(mark)) return;
+  followed.add(mark);
+  const first = { ...begun(null, [], turn), elsewhere: true, state: "waiting" };
+  now.value = first;
+  while (String(now.value?.turn) === String(turn) && !isOver(now.value)) {
+    try {
+      await api.stream("GET", at("agents", agent, "turns", String(turn), "events"), undefined, (told) => (now.value = heard(now.value, told)));
+    } catch (error) {
+      if (error.status !== undefined && error.status !== 0 && error.status !== 503) {
+        now.value = null;
+        break;
+      }
+    }
+    if (now.value !== null && !isOver(now.value)) {
+      await pause(WAIT_MS);
+      // It is told from its beginning again.
+      now.value = first;
+    }
+  }
+  ended.value += 1;
+}
+
+/** A turn that was followed and is over stands in the transcript by now. */
+export function leave(agent, session) {
+  const now = talk(agent, session);
+  if (now.value?.elsewhere && isOver(now.value)) now.value = null;
 }
 
 /** Goes on hearing what this page was told to say before it was loaded anew. */

@@ -35,6 +35,9 @@ export function whereOf(key) {
   return `${where}, ${place}${topic}${user}`;
 }
 
+/** What a conversation is called by who has it on the command line or over the API. */
+export const nameIn = (key) => decoded(String(key).split(":")[5] ?? "");
+
 /** A scope: `chat garden on the command line`, `user 5 on telegram`, `global`. */
 export function scopeOf(scope) {
   const [kind, platform, account, ...rest] = String(scope).split(":").map(decoded);

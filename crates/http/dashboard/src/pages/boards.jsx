@@ -259,7 +259,7 @@ function Board({ board, boards, reloadBoards }) {
       </Shown>
       {adds && <NewCard board={board} onClose={() => setAdds(false)} onAdded={(card) => (setAdds(false), look(), setSaid(`#${card.id} was added to ${card.status}`))} />}
       {open && <Card key={open} board={board} id={open} seen={seen} onChange={look} onClose={() => go(to("boards", [board.name], { archived: archived ? "yes" : null }))} />}
-      {sure && <Sure of={sure} onClose={() => setSure(null)} onYes={(why) => (setSure(null), move(sure.card, sure.status, why))} />}
+      {sure && <Sure of={sure} onClose={() => setSure((was) => (was === sure ? null : was))} onYes={(why) => (setSure(null), move(sure.card, sure.status, why))} />}
     </Page>
   );
 }

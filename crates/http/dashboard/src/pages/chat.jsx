@@ -1,13 +1,15 @@
 // Talking to an agent: conversations, what is said while it is said, and what ran.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { api, at } from "../lib/api.js";
+import { listen } from "../lib/events.js";
 import { may, me } from "../lib/me.js";
 import { useResource } from "../lib/resource.js";
 import { go, route, to } from "../lib/router.js";
-import { ended, talk } from "../lib/talk.js";
+import { ended, follow, leave, talk } from "../lib/talk.js";
 import { isOver, placeOf } from "../lib/talk_state.js";
 import { byTurn, titleOf } from "../lib/transcript.js";
 import { keepPlace, placeLast, placeWith } from "../lib/unsent.js";
+import { nameIn } from "../lib/where.js";
 import { ago } from "../lib/words.js";
 import { Composer } from "../ui/composer.jsx";
 import { Live, Own, Reply } from "../ui/exchange.jsx";
@@ -21,6 +23,9 @@ import "./chat.css";
 const LAST = "insula.agent";
 /** How near its end a conversation is read when it goes on by itself. */
 const NEAR_PX = 120;
+
+/** What tells that there is something to read in a conversation. */
+const COMES = new Set(["turn.accepted", "turn.joined", "turn.ended"]);
 
 const newName = () => `web-${Date.now().toString(36)}-${crypto.randomUUID().slice(0, 6)}`;
 
@@ -65,9 +70,20 @@ function useEnd() {
     scrollTo(0, document.documentElement.scrollHeight);
   };
   useEffect(() => {
-    const look = () => (sticks.current = innerHeight + scrollY > document.documentElement.scrollHeight - NEAR_PX);
+    let was = { y: scrollY, height: document.documentElement.scrollHeight };
+    const look = () => {
+      const now = { y: scrollY, height: document.documentElement.scrollHeight };
+      if (innerHeight + now.y > now.height - NEAR_PX) sticks.current = true;
+      // Only who goes up leaves the end: it may also be out of sight since a picture came, and a
+      // page that became shorter moves up by itself.
+      else if (now.y < was.y && now.height >= was.height) sticks.current = false;
+      was = now;
+    };
     addEventListener("scroll", look, { passive: true });
-    const grown = new ResizeObserver(() => sticks.current && toEnd());
+    const grown = new ResizeObserver(() => {
+      if (sticks.current) toEnd();
+      was = { y: scrollY, height: document.documentElement.scrollHeight };
+    });
     grown.observe(box.current);
     return () => (removeEventListener("scroll", look), grown.disconnect());
   }, []);
@@ -90,14 +106,31 @@ function Conversation({ agent, name, known, onTold }) {
   useEffect(() => {
     if (ended.value === 0 || busy) return;
     onTold();
-    of.reload();
+    of.reload().then(() => leave(agent, name));
   }, [ended.value, id]);
+  // What the same person says elsewhere is heard of as everything is.
+  useEffect(
+    () =>
+      listen(({ event, agent: whose, data }) => {
+        if (whose !== agent || !COMES.has(event) || nameIn(data.session) !== name) return;
+        const own = talk(agent, name).value;
+        if (own !== null && !own.elsewhere) return;
+        if (id === undefined) onTold();
+        else of.reload();
+      }),
+    [agent, name, id],
+  );
   const where = at("agents", agent, "conversations", String(id));
   const turns = byTurn(of.data?.messages ?? []);
   // A turn under way has its message in the journal already, and one that ended all of it.
   const place = placeOf(turns, now);
   const isTold = place >= 0 && isOver(now) && (turns[place].said?.became ?? turns[place].reply) != null;
   const live = now !== null && !isTold ? now : null;
+  const last = turns.at(-1);
+  const goesOn = last?.said && last.turn !== null && !last.reply && !last.said.became && may(agent, "read") ? last.turn : null;
+  useEffect(() => {
+    if (goesOn !== null && now === null) void follow(agent, name, goesOn);
+  }, [goesOn, now === null]);
   const shown = live !== null && place >= 0 ? turns.slice(0, place) : turns;
   useLayoutEffect(() => {
     if (isTold) talk(agent, name).value = null;
@@ -108,7 +141,7 @@ function Conversation({ agent, name, known, onTold }) {
     if (asks > 0) toEnd();
   }, [asks]);
   return (
-    <div class="stack">
+    <div class="stack" data-lands="textarea">
       <div class="said" ref={box}>
         {id !== undefined && of.data === undefined && <Loading />}
         <Problem error={of.error} retry={of.reload} />
@@ -119,6 +152,7 @@ function Conversation({ agent, name, known, onTold }) {
             <Reply agent={agent} session={name} where={where} it={it} isLast={index === shown.length - 1 && live === null} onLook={setLook} />
           </div>
         ))}
+        {live?.elsewhere && turns[place]?.said && <Own said={turns[place].said} where={where} />}
         {live !== null && <Live agent={agent} of={live} onLook={setLook} />}
       </div>
       <Composer agent={agent} session={name} busy={busy} onSaid={toEnd} onMemory={() => setMemory(true)} />

@@ -7,7 +7,7 @@ import { useResource } from "../lib/resource.js";
 import { ask, route, to } from "../lib/router.js";
 import { useSoon } from "../lib/soon.js";
 import { count, usd } from "../lib/words.js";
-import { Choice, Empty, Page, Search, Section, Shown, Tabs } from "../ui/parts.jsx";
+import { Choice, Empty, Page, Search, Section, Shown, Tabs, Ticked } from "../ui/parts.jsx";
 import { Plot } from "../ui/plot.jsx";
 import { Table } from "../ui/table.jsx";
 import "../ui/narrow.css";
@@ -19,6 +19,9 @@ const PAUSE_MS = 2_000;
 
 /** A day of the costs, which begin at midnight UTC. */
 const dayOf = (time) => new Date(time * 1000).toLocaleDateString([], { day: "numeric", month: "long", year: "numeric", timeZone: "UTC" });
+
+/** The key of what none of the names used; no name is like that. */
+const OTHERS = "\n";
 
 /** Writes an amount of a measure. */
 const writer = { usd: dollars, tokens: (value) => count(Math.round(value)), turns: (value) => count(Math.round(value)) };
@@ -118,10 +121,14 @@ function Budgets({ costs }) {
 }
 
 function Parts({ costs, by, measure }) {
-  const total = sum(costs.parts.map((it) => (measure === "usd" ? it.usd : measure === "turns" ? it.turns : it.input_tokens + it.output_tokens)));
   const value = (it) => (measure === "usd" ? it.usd : measure === "turns" ? it.turns : it.input_tokens + it.output_tokens);
-  const rows = [...costs.parts].sort((a, b) => value(b) - value(a));
   const calls = by === "model" || by === "key";
+  const rows = [...costs.parts].sort((a, b) => value(b) - value(a));
+  // Turns are no calls: of these it is not known how many are nobody's.
+  const { unnamed } = costs;
+  if (unnamed) rows.push({ ...unnamed, name: OTHERS, rest: true, turns: calls ? 0 : unnamed.turns });
+  const total = calls && measure === "turns" ? sum(costs.parts.map(value)) : sum(costs.total[measure]);
+  const called = (it) => (it.rest ? "all others" : it.name.replaceAll("`", ""));
   if (rows.length === 0) return null;
   return (
     <Section title={BY.find(([key]) => key === by)[1]}>
@@ -131,12 +138,12 @@ function Parts({ costs, by, measure }) {
         rows={rows}
         rowKey={(it) => it.name}
         columns={[
-          { key: "name", title: by === "agent" ? "Agent" : by[0].toUpperCase() + by.slice(1), width: "34%", cell: (it) => (by === "agent" && agents.value.has(it.name) ? <a href={to("costs", [], { ...route.value.query, agent: it.name })}>{it.name}</a> : it.name) },
-          { key: "part", title: "Part", cell: (it) => <span class="part"><meter aria-label={`Part of ${it.name}`} min={0} max={1} value={total > 0 ? value(it) / total : 0} /> <span class="quiet small">{total > 0 ? `${Math.round((value(it) / total) * 100)} %` : ""}</span></span> },
+          { key: "name", title: by === "agent" ? "Agent" : by[0].toUpperCase() + by.slice(1), width: "34%", cell: (it) => (by === "agent" && agents.value.has(it.name) ? <a href={to("costs", [], { ...route.value.query, agent: it.name })}>{it.name}</a> : it.rest ? "all others" : <Ticked text={it.name} />) },
+          { key: "part", title: "Part", cell: (it) => <span class="part"><meter aria-label={`Part of ${called(it)}`} min={0} max={1} value={total > 0 ? value(it) / total : 0} /> <span class="quiet small">{total > 0 ? `${Math.round((value(it) / total) * 100)} %` : ""}</span></span> },
           { key: "usd", title: "Dollars", num: true, cell: (it) => dollars(it.usd) },
           { key: "in", title: "Tokens in", num: true, cell: (it) => <span title={it.cached_tokens > 0 ? `${count(it.cached_tokens)} of them were kept by the provider` : undefined}>{count(it.input_tokens)}</span> },
           { key: "out", title: "Tokens out", num: true, cell: (it) => count(it.output_tokens) },
-          { key: "turns", title: calls ? "Calls" : "Turns", num: true, cell: (it) => count(it.turns) },
+          { key: "turns", title: calls ? "Calls" : "Turns", num: true, cell: (it) => (it.rest && calls ? "" : count(it.turns)) },
         ]}
       />
       </div>

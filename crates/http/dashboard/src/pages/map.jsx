@@ -1,12 +1,13 @@
 // The map: who comes in, by which rule, to which agent, and what that reaches; and why.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { api, at, query } from "../lib/api.js";
+import { differing } from "../lib/generations.js";
 import { KINDS, bare, graph, related } from "../lib/graph.js";
 import { isAdmin } from "../lib/me.js";
 import { useResource } from "../lib/resource.js";
 import { ask, route, to } from "../lib/router.js";
 import { many } from "../lib/words.js";
-import { lastIn, lastUse, toldBy, UNTOLD } from "../lib/last_used.js";
+import { lastIn, lastUse, saidOf, toldBy, UNTOLD } from "../lib/last_used.js";
 import { titleOf } from "../lib/transcript.js";
 import { whereOf } from "../lib/where.js";
 import { Ask, Explained, Route } from "../ui/explain.jsx";
@@ -92,20 +93,20 @@ function Why({ agent, kind, name }) {
     ({ signal }) => (verb && isAdmin() ? api.post(at("agents", agent, "explain"), kind === "scope" ? { verb } : { verb, what }, { signal }) : Promise.resolve(null)),
     [agent, kind, name],
   );
-  const record = toldBy(kind);
-  const used = useResource(({ signal }) => (record ? api.get(query(at("agents", agent, "audit"), { kind: record, limit: 500 }), { signal }) : Promise.resolve([])), [agent, kind, name]);
-  const last = record && used.data ? lastUse(kind, name, used.data) : null;
+  const records = toldBy(kind);
+  const used = useResource(({ signal }) => Promise.all(records.map((it) => api.get(query(at("agents", agent, "audit"), { kind: it, limit: 500 }), { signal }))).then((all) => all.flat()), [agent, kind, name]);
+  const last = used.data ? lastUse(kind, name, used.data) : null;
   return (
     <div class="stack">
       <Shown of={why}>{(it) => (it ? <Explained of={it} /> : <p class="quiet">{isAdmin() ? "It stands in the agent's settings below." : "The admin of this daemon can ask why."}</p>)}</Shown>
       <Problem error={used.error} retry={used.reload} />
       {UNTOLD[kind] && <p class="small quiet">{UNTOLD[kind]}</p>}
-      {record && used.data && (
+      {records.length > 0 && used.data && (
         <p class="small">
           {last ? (
             <>
               Last used <When at={last.at} /> by {last.actor}
-              {last.session && `, ${whereOf(last.session)}`}: {last.content.verdict ?? "sent"}.
+              {last.session && `, ${whereOf(last.session)}`}: {saidOf(last)}.
             </>
           ) : (
             "Not used among the last uses that are on record."
@@ -125,7 +126,7 @@ function History({ agent }) {
   const last = all.length - 1;
   const range = [Math.min(from ?? 0, until ?? last), Math.max(from ?? 0, until ?? last)];
   const between = all.slice(range[0], range[1] + 1);
-  const settings = [...new Set(between.slice(range[0] === 0 && from === null ? 0 : 1).flatMap((it) => [...(it.content.settings ?? []), ...(it.content.soul_changed ? ["SOUL.md"] : []), ...(it.content.instructions_changed ? ["instructions"] : [])]))];
+  const settings = differing(all, ...range);
   const told = (it) => `${new Date(it.at).toLocaleString()} · ${it.kind.replace("agent.", "")} · generation ${it.generation}`;
   return (
     <Shown of={of} empty={<p class="quiet">Nothing is on record of its generations.</p>}>
@@ -148,7 +149,7 @@ function History({ agent }) {
             </label>
             <p>
               {settings.length === 0 ? (
-                <span class="quiet">No setting changed between them.</span>
+                <span class="quiet">Every setting is the same in both.</span>
               ) : (
                 <>
                   Changed: <span class="mono">{settings.join(", ")}</span>

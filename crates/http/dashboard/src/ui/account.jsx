@@ -1,12 +1,13 @@
 // One of our accounts on a platform, and one more: what it takes there and here.
 import { useState } from "preact/hooks";
 import { api, at } from "../lib/api.js";
-import { command, edits, isName, secretName, yaml } from "../lib/channel.js";
-import { useDrafts, write } from "../lib/drafts.js";
+import { accountsOf, command, edits, freeName, secretName, whyNot, yaml } from "../lib/channel.js";
+import { useDrafts, useValue, write } from "../lib/drafts.js";
 import { changes, isAdmin, me } from "../lib/me.js";
 import { useResource } from "../lib/resource.js";
 import { go, to } from "../lib/router.js";
 import { many } from "../lib/words.js";
+import { Confirm } from "./confirm.jsx";
 import { Button, Choice, Code, Dialog, Facts, Field, Problem, Shown, State, When, Ticked } from "./parts.jsx";
 
 const FOUND = { good: ["works", "good"], notice: ["works, but", "warn"], bad: ["does not work", "bad"], off: ["is off", "calm"] };
@@ -21,29 +22,42 @@ function Found({ of }) {
   );
 }
 
-/** Keeps a secret of the daemon, sealed. It is never shown again. */
+/** Keeps a secret of the daemon, sealed. It is never shown again, and replaced only where that is meant. */
 export function KeepSecret({ name, onKept }) {
   const [value, setValue] = useState("");
   const [error, setError] = useState(null);
+  const [sure, setSure] = useState(false);
+  async function put() {
+    await api.put(at("daemon", "secrets", name), { value });
+    setValue("");
+    onKept();
+  }
   async function keep(event) {
     event.preventDefault();
+    setError(null);
     try {
-      await api.put(at("daemon", "secrets", name), { value });
-      setValue("");
-      setError(null);
-      onKept();
+      const kept = await api.get("/api/daemon/secrets");
+      if (kept.some((it) => it.name === name)) setSure(true);
+      else await put();
     } catch (fault) {
       setError(fault);
     }
   }
   return (
-    <form class="keep-secret" onSubmit={keep}>
-      <Problem error={error} />
-      <div class="row">
-        <input type="password" autocomplete="off" required aria-label={`The value of ${name}`} placeholder={`The value of ${name}`} value={value} onInput={(event) => setValue(event.currentTarget.value)} />
-        <Button type="submit">Keep it sealed</Button>
-      </div>
-    </form>
+    <>
+      <form class="keep-secret" onSubmit={keep}>
+        <Problem error={error} />
+        <div class="row">
+          <input type="password" autocomplete="off" required aria-label={`The value of ${name}`} placeholder={`The value of ${name}`} value={value} onInput={(event) => setValue(event.currentTarget.value)} />
+          <Button type="submit">Keep it sealed</Button>
+        </div>
+      </form>
+      {sure && (
+        <Confirm title={`${name} is kept already: replace it?`} verb="Replace it" onClose={() => setSure(false)} onYes={put}>
+          <p>Whatever uses it now uses the new one from then on. The one that is kept can’t be had back.</p>
+        </Confirm>
+      )}
+    </>
   );
 }
 
@@ -126,7 +140,7 @@ const HINTS = {
   origins: "pages that may talk, with commas between",
 };
 
-function Steps({ platform, account, setAccount, values, setValues, agent, setAgent }) {
+function Steps({ platform, account, wrong, setAccount, values, setValues, agent, setAgent }) {
   const set = (key) => (event) => setValues({ ...values, [key]: event.currentTarget.value.trim() });
   const others = platform.required.filter((key) => !platform.secrets.includes(key));
   const optional = platform.optional.filter((key) => key !== "secret");
@@ -143,7 +157,7 @@ function Steps({ platform, account, setAccount, values, setValues, agent, setAge
         </div>
       )}
       <div class="pair">
-        <Field label="What it is called here" required value={account} error={isName(account) ? null : "small letters, digits, - and _"} onInput={(event) => setAccount(event.currentTarget.value.trim())} />
+        <Field label="What it is called here" required value={account} error={wrong && <Ticked text={wrong} />} onInput={(event) => setAccount(event.currentTarget.value.trim())} />
         <Field label="Who answers there" hint="without one, whoever answers by the other rules" list="account-agents" value={agent} onInput={(event) => setAgent(event.currentTarget.value.trim())} />
         <datalist id="account-agents">
           {me.value.agents.map((it) => (
@@ -175,7 +189,12 @@ function WriteIt({ platform, account, values, agent }) {
   async function writeIt() {
     setFault(null);
     try {
-      await write("config.yaml", (value) => edits(platform, account, values, agent, value));
+      await write("config.yaml", (value) => {
+        // Somebody may have written one of that name meanwhile.
+        const wrong = whyNot(account, namesOf(accountsOf(value), platform));
+        if (wrong) throw new Error(wrong);
+        return edits(platform, account, values, agent, value);
+      });
       go(to("config", [], { file: "form" }));
     } catch (wrong) {
       setFault(wrong);
@@ -193,26 +212,40 @@ function WriteIt({ platform, account, values, agent }) {
   );
 }
 
+/** How the accounts of a platform are called. */
+const namesOf = (accounts, platform) => accounts.filter((it) => it.platform === platform.platform).map((it) => it.account);
+
+/** What there is: platforms, and accounts that run. */
+async function known(signal) {
+  const [platforms, accounts] = await Promise.all([api.get("/api/platforms", { signal }), api.get("/api/accounts", { signal })]);
+  return { platforms, accounts };
+}
+
 export function NewAccount({ onClose, onChange }) {
-  const of = useResource(({ signal }) => api.get("/api/platforms", { signal }), []);
+  const of = useResource(({ signal }) => known(signal), []);
+  const { all: [draft] } = useDrafts(["config.yaml"]);
+  const written = useValue(draft?.text);
   const [name, setName] = useState("telegram");
-  const [account, setAccount] = useState("main");
+  const [called, setCalled] = useState(null);
   const [values, setValues] = useState({});
   const [agent, setAgent] = useState("");
   const [kept, setKept] = useState([]);
   return (
     <Dialog title="Connect a platform" onClose={onClose}>
       <Shown of={of}>
-        {(platforms) => {
+        {({ platforms, accounts }) => {
           const platform = platforms.find((it) => it.platform === name) ?? platforms[0];
+          const taken = namesOf([...accounts, ...accountsOf(written)], platform);
+          const account = called ?? freeName(taken);
+          const wrong = whyNot(account, taken);
           const missing = platform.required.filter((key) => !platform.secrets.includes(key) && !values[key]);
-          const ready = isName(account) && missing.length === 0;
+          const ready = wrong === null && missing.length === 0;
           return (
             <div class="stack">
               <Field label="Platform">
                 <Choice label="Platform" value={platform.platform} options={platforms.map((it) => it.platform)} onChange={(it) => (setName(it), setValues({}), setKept([]))} />
               </Field>
-              <Steps key={platform.platform} platform={platform} account={account} setAccount={(it) => (setAccount(it), setKept([]))} values={values} setValues={setValues} agent={agent} setAgent={setAgent} />
+              <Steps key={platform.platform} platform={platform} account={account} wrong={wrong} setAccount={(it) => (setCalled(it), setKept([]))} values={values} setValues={setValues} agent={agent} setAgent={setAgent} />
               {platform.secrets.map((key) => (
                 <div class="stack" key={key}>
                   <h3>Its {key}</h3>
@@ -222,7 +255,7 @@ export function NewAccount({ onClose, onChange }) {
                     </p>
                   ) : !changes() ? (
                     <p class="quiet">Nothing is changed over HTTP here: <code>insula secret set</code> keeps it.</p>
-                  ) : isName(account) ? (
+                  ) : wrong === null ? (
                     <KeepSecret key={account} name={secretName(platform, account, key)} onKept={() => (setKept([...kept, key]), onChange())} />
                   ) : null}
                 </div>
@@ -237,7 +270,7 @@ export function NewAccount({ onClose, onChange }) {
                   <p class="quiet">The daemon connects as soon as that is written. Who may talk there is said by `access.allow` of the agent; who asks to be let in stands under pairing.</p>
                 </>
               ) : (
-                <p class="quiet">{missing.length > 0 ? `It still takes ${missing.join(" and ")}.` : "It needs a name."}</p>
+                <p class="quiet">{missing.length > 0 ? `It still takes ${missing.join(" and ")}.` : "It needs a name of its own."}</p>
               )}
             </div>
           );

@@ -35,12 +35,13 @@ export function Section({ title, actions, children }) {
   );
 }
 
-/** A button. `kind` is `plain`, `main` or `danger`; one that waits for its answer can't be pressed twice. */
+/** A button. `kind` is `plain`, `main` or `danger`; one that waits for its answer can't be pressed twice, and stays where one is at. */
 export function Button({ kind = "plain", onClick, children, type = "button", disabled, ...rest }) {
   const [busy, setBusy] = useState(false);
   const alive = useRef(true);
   useEffect(() => () => (alive.current = false), []);
   async function press(event) {
+    if (busy) return;
     const made = onClick?.(event);
     if (made instanceof Promise) {
       setBusy(true);
@@ -52,7 +53,7 @@ export function Button({ kind = "plain", onClick, children, type = "button", dis
     }
   }
   return (
-    <button type={type} class={`button ${kind}`} onClick={press} disabled={disabled || busy} {...rest}>
+    <button type={type} class={`button ${kind}`} onClick={press} disabled={disabled} aria-busy={busy || undefined} aria-disabled={busy || undefined} {...rest}>
       {children}
     </button>
   );

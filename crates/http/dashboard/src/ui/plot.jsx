@@ -5,6 +5,7 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { stacked } from "../lib/costs.js";
 import { theme } from "../lib/theme.js";
+import { Ticked } from "./parts.jsx";
 import "./plot.css";
 
 /** Colours that series have, by their place: the last is for what all others used. */
@@ -92,7 +93,7 @@ export function Plot({ times, series, measure, say, label, byHour }) {
               <svg aria-hidden="true" width="10" height="10" viewBox="0 0 10 10">
                 <rect width="10" height="10" rx="2" class={it.rest ? "swatch-rest" : `swatch-${place % COLOURS}`} />
               </svg>
-              <span class="name">{it.rest ? "all others" : it.name}</span>
+              <span class="name">{it.rest ? "all others" : <Ticked text={it.name} />}</span>
               <span class="quiet num">{say(index === null ? it[measure].reduce((all, value) => all + value, 0) : it[measure][index])}</span>
             </li>
           ))}
