@@ -85,6 +85,22 @@ fn an_agent_is_packed_without_what_is_private_and_works_elsewhere() {
 }
 
 #[test]
+fn a_home_that_is_not_there_is_named_before_an_agent_in_it() {
+    let home = furnished();
+    let folder = Home::empty().unwrap();
+    let file = path(&folder, "main.insula");
+    json(&home, &["agents", "export", "main", &file]);
+    let nowhere = folder.path().join("h9");
+    for args in [vec![], vec!["--as", "foo"], vec!["--dry-run"]] {
+        let args = [vec!["agents", "import", &*file], args].concat();
+        let refused = run_with_input(INSULA, &nowhere, &args, "");
+        assert_eq!(refused.code, Some(1), "{refused:?}");
+        assert!(refused.stderr.contains("there is no home at"), "{refused:?}");
+        assert!(!nowhere.exists());
+    }
+}
+
+#[test]
 fn what_is_private_goes_along_sealed_and_only_when_asked() {
     let home = furnished();
     let secret = "s3cr3t-of-the-coder-0123";

@@ -42,6 +42,13 @@ pub(super) struct Whence<'a> {
 /// Adds the agent of a bundle.
 pub async fn import(setting: &Setting, wish: &ImportAgent) -> Result<u8, Failure> {
     let file = wish.file.as_path();
+    // What is not there has the built-in agent all the same, whose id would seem to be taken.
+    if !setting.home.exists() {
+        let path = setting.home.root().display();
+        return Err(Failure::Failed(format!(
+            "there is no home at {path}; `insula up` creates one"
+        )));
+    }
     let passphrase = match is_sealed(file)? {
         true => Some(passphrase::to_open(&wish.passphrase, &file.display().to_string())?),
         false => None,
