@@ -328,6 +328,19 @@ fn messages_that_openclaw_packed_are_read_and_damaged_ones_are_told_of() {
 }
 
 #[test]
+fn texts_that_openclaw_put_there_and_nobody_changed_bring_nothing() {
+    // No hash of it is kept there.
+    let birth = include_str!("../fixtures/openclaw-templates/BOOTSTRAP.md");
+    let changed = format!("{birth}\nCall me Otto.\n");
+    for (text, comes) in [(birth, false), (&*changed, true)] {
+        let home = Home::with(&[("openclaw.json", "{}"), ("workspace/BOOTSTRAP.md", text)]);
+        let plan = home.openclaw().unwrap();
+        assert_eq!(plan.agents[0].files.contains_key("BOOTSTRAP.md"), comes);
+        assert_eq!(fate(&plan, "BOOTSTRAP.md"), comes.then_some(Fate::Changes));
+    }
+}
+
+#[test]
 fn a_home_of_the_other_kind_is_told_by_its_own_name() {
     let home = Home::with(&[("openclaw.json", "{}"), (".env", "TOKEN=x\n")]);
     let why = home.hermes().err().unwrap().to_string();

@@ -4,6 +4,7 @@
 mod channels;
 mod config;
 mod state;
+mod templates;
 mod transcript;
 mod workspace;
 

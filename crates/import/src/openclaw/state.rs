@@ -1,7 +1,7 @@
 //! Databases and files of state: conversations, scheduled tasks, and who was let in.
 
 use super::channels::{ONLY_ACCOUNT, allow};
-use super::{Reading, transcript};
+use super::{Reading, templates, transcript};
 use crate::doc::{Doc, json as value_of};
 use crate::hermes::terminal;
 use crate::models::provider_key;
@@ -44,7 +44,7 @@ impl Shared {
     pub(super) fn is_generated(&self, name: &str, text: &str) -> bool {
         let digest = ring::digest::digest(&ring::digest::SHA256, text.as_bytes());
         let hex: String = digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
-        self.generated.contains(&(name.to_owned(), hex))
+        templates::is_one(name, &hex) || self.generated.contains(&(name.to_owned(), hex))
     }
 }
 

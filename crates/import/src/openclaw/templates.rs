@@ -1,0 +1,99 @@
+//! Texts that OpenClaw puts into every new workspace. Its database has the hashes of some, and none
+//! of `BOOTSTRAP.md`, which an agent is to read once and remove; older releases kept no hashes.
+
+/// By name, the SHA-256 of each text that releases 2026.4.9 to 2026.9.6 put there.
+const TEMPLATES: &[(&str, &[&str])] = &[
+    (
+        "AGENTS.md",
+        &[
+            "1e17784e422c0e47e44c5214d0b37092f7b378bb2d3746976032be3075203c88",
+            "240d299fe05a0984b916ed386328e0b7e6307bcd7fb9d8ed710defc0057e97c0",
+            "3ecae6a107899f284728bf1aa406c75d141773f9f380ba39ba378b5e9fa28f4c",
+            "472b409c47f0a1ef1fdd9f26682de9fc0eec9903d5f8f1cb7f2d43870799386f",
+            "6e91f0ea33d87a4105d3e3254203f8f43d56317b9751fefad40e55cc0e1d7c31",
+            "a314649e2c6efd4e72c1d7c2a478b6f8128caf62aede89fbdd4f736b7a6e280d",
+            "abcecbfdd5ab371c03e56600c1cd0c93f40628255511c97343fe23131dca904f",
+            "c05907235b6b9479e481b1d33d19fac5d84832f0df4f48d3c08cc515ad9e9a19",
+            "c9a664b73200ae5d6b0da0908de3256cdb4dda8ba6fe99f5e6c5115c3983604c",
+            "dda474224d5420e85d838fac5ffba4d3b4ef871977618865ec38a76b28a7d556",
+            "dedee761fe7054ea837b7c02a0d8b08dfbe323e4ab2e60eb9a6769c98da21a50",
+        ],
+    ),
+    (
+        "BOOT.md",
+        &[
+            "39e66934db08dc0fddbfdfbe7e932f2aa3a9bc4eb8408cab5f1e8cb346e0f831",
+            "751f906525f62b128b1330911848ef34dc27910ae3b905ae061f4ecc3a2bcb40",
+            "b4243b167a523ff3500a430b35ddbf87c6f89c9d2f28f006d571bc477ec3e95c",
+            "bced9acefe65be33d01f00562efb91260aa9f253f4edd7c14f1831d553b2dfa6",
+            "d89cf9be40216a6d40fad000ed2c2a56727aba79f42537e632b792ffe1a33360",
+        ],
+    ),
+    (
+        "BOOTSTRAP.md",
+        &[
+            "0d417b8945f73c65701362ee75beecdfd92c717caf09909e91691044624dbd43",
+            "204b441f369bb8ae932deefc13835f639a1eae2eb5e6a4facebfe784893b09de",
+            "5743df065658a002025a52190f114c57b0883b71c84a55670b9b3fbdaaed3c1b",
+            "72be44b65f8d7b7331548398826e4be70544fbcc6e86dfc1f12684e0f796d4f4",
+            "bd4a143499ab626d4c8b664086c3fcdfe32e8d1df77d2dea757059015fd558c0",
+            "c6545993b6e07b979d9920262fbc720506978587f9c97916db3ffc78b500c2bd",
+            "c6eb0f06a061f3797a56d8e3810f9c47549da5b2c1c5123774a6bb229446624b",
+            "fefee87a497fe4af9d8b6123ed4ac62c0eceb1a51786e7ef7d4095df6ea1ddde",
+            "ff595d938404965476c98ac591c78a05db950aeccaec17b1d77e9185c8b2c705",
+        ],
+    ),
+    (
+        "HEARTBEAT.md",
+        &[
+            "0c9dc20da2ac7db942da2ac0bd21d41f0c81512405a0dc58437240e62f540fa9",
+            "3aa50f4d5fe97e4e7bb3bec1512de79ce79d0e6c27dfca167e6ff0b6a3a7b2ba",
+            "53217d87a4f180a35d8daf2098f2135cb01e7d679402a1de787cf6b72d724fdc",
+            "5a840ad5adc7bb6140b955bfb7a9fa2f47365e1cb7087ac9197831fbfef79888",
+            "5b93aa515cfca475bc4961d57bb63d10f0ff0aee45dd76462a8559284d6d888b",
+            "cf552d10b438bc7b02d0db4e7eba33070f1c99d962f5cad35b8165afea8856f7",
+            "e1a6d8442e969a42f475c26a2127f5eb16bdefa4c9c5079539bdc4d31844b1df",
+        ],
+    ),
+    (
+        "IDENTITY.md",
+        &[
+            "1379f924cf4b4d6d0a306ecc2544a913dab706a1325fcf8eb9b267686ee8551c",
+            "2f6da67d69bd362f7aaa13c1214dcbba9f0f7cb51ff42ec5313e24d6bf6f9e55",
+            "59b223766c8dd978162044e333a684c72e22af753d1ba3dc3bff4b2d915c54e2",
+            "d93cd095ac3b8d8135110230bc6f09738fb8029ca6f270001a928a1c1614bffb",
+        ],
+    ),
+    (
+        "SOUL.md",
+        &[
+            "29c66a31acce424ed6cf9b1c9e77dcdc5ae79d5fe2a035765c302a34b9025e0e",
+            "4b7c8b12b3dab757cfbabc09f9ab1c053064218f662819eb7fa5dc4731caa075",
+            "4f9042f259b076e429d0f01ce39340030f47ea5b7f5befe306296c36baf1f60f",
+            "daab0d62045d0a00ea0f968f4463ea09fd06c71f59066f686b0e9b361f929b43",
+        ],
+    ),
+    (
+        "TOOLS.md",
+        &[
+            "15cdfe57fcfa6d83888e215176f40b415ff2b9a51afe96b4d4134f2f5a8cfe68",
+            "4bd351aacb7fa76abb0be06ab3205d6d77bca2cdd9ca57b8fc23257878f3be77",
+            "78f3e26b8625ea283c615cec291d4978da5f9f01df730628c5c42094418b8dc2",
+            "ab78088e8c958bf6634956e884b760580c92c84e1a4a3b91c1063fd58328baf1",
+        ],
+    ),
+    (
+        "USER.md",
+        &[
+            "178a5807bd2e6ace25b80a366f0f7d8d3f354a47f577c4ab0092397456b8738f",
+            "46e0d8c937df7b104de97a23c58537292672654194879ca9f76b02075e022555",
+            "5f8e1a04861b95b659a907e3ad9ae449c45713246d2168a26ec92c8f1e89ff40",
+            "e418ca9a680553b3ad8f54aecb0d403330810bb77826ab5251cc1dc13368fe16",
+        ],
+    ),
+];
+
+/// Whether a text with this hash is one that nobody wrote there.
+pub(super) fn is_one(name: &str, sha256: &str) -> bool {
+    TEMPLATES.iter().any(|(known, texts)| *known == name && texts.contains(&sha256))
+}
