@@ -37,6 +37,8 @@ pub enum Fate {
     Changes,
     /// It has no place here.
     NoPlace,
+    /// It was brought before, and somebody here changed it or took it away.
+    LeftOut,
     /// It comes over.
     Comes,
 }
@@ -49,6 +51,7 @@ impl Fate {
             Self::Closed => "closed",
             Self::Changes => "changes",
             Self::NoPlace => "no place",
+            Self::LeftOut => "left out",
             Self::Comes => "comes",
         }
     }

@@ -358,6 +358,12 @@ fn what_was_cut_off_or_grew_is_brought_by_the_next_import() {
     json(&home, &["import", "hermes", theirs.path()]);
     // As a kill in the middle leaves it: a file that was not written, and messages that were not.
     home.remove("agents/coder/SOUL.md").unwrap();
+    let mut noted: Value = serde_json::from_str(&home.read("imported.json").unwrap()).unwrap();
+    let brought = noted[0]["brought"].as_array_mut().unwrap();
+    let noted_before = brought.len();
+    brought.retain(|it| *it != json!(["file", "coder", "SOUL.md"]));
+    assert_eq!(brought.len(), noted_before - 1);
+    home.replace("imported.json", noted.to_string()).unwrap();
     let state = theirs.folder.path().join("state.db");
     let sql = rusqlite::Connection::open(&state).unwrap();
     sql.execute(

@@ -41,6 +41,7 @@ mod http;
 mod http_surface;
 mod images;
 mod import;
+mod import_again;
 mod imported_boards;
 mod integrity;
 mod keys;

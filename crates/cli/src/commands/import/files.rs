@@ -2,7 +2,9 @@
 //! already is the operator's and stays.
 
 use super::Done;
+use super::brought::Brought;
 use super::identity::Whereto;
+use super::left_out;
 use crate::failure::Failure;
 use crate::setting::Setting;
 use insula_config::extend::{add_entry, add_item, has_item};
@@ -16,14 +18,19 @@ use std::path::Path;
 pub(super) fn write(
     setting: &Setting,
     plan: &Plan,
-    whereto: &Whereto,
+    (whereto, brought): (&Whereto, &Brought),
     done: &mut Done,
 ) -> Result<(), Failure> {
-    for (agent, (mark, text)) in plan.agents.iter().zip(&whereto.marks) {
+    for agent in &plan.agents {
         let folder = setting.home.agent(&agent.id);
         // Before it: an import that is cut off in between has to know its own agent again.
-        put(setting, mark, text.as_bytes())?;
-        let is_new = put(setting, &folder.join("agent.yaml"), agent_yaml(plan, agent).as_bytes())?;
+        if let Some((mark, text)) = whereto.marks.get(&agent.id) {
+            put(setting, mark, text.as_bytes())?;
+        }
+        // What it says may stand in `config.yaml` by now.
+        let is_known = brought.has(&left_out::file(&agent.origin, "agent.yaml"));
+        let text = agent_yaml(plan, agent);
+        let is_new = !is_known && put(setting, &folder.join("agent.yaml"), text.as_bytes())?;
         done.agents.note(is_new);
         if let Some(soul) = &agent.soul {
             done.files.note(put(setting, &folder.join("SOUL.md"), soul.as_bytes())?);
@@ -77,10 +84,7 @@ fn shared(setting: &Setting, plan: &Plan, done: &mut Done) -> Result<(), Failure
         });
     }
     for binding in &plan.bindings {
-        let mut fields = Map::new();
-        fields.insert("agent".to_owned(), json!(binding.agent.as_str()));
-        fields.extend(binding.fields.clone());
-        let value = flow(&Value::Object(fields));
+        let value = left_out::rule(&binding.agent, &binding.fields);
         if has_item(&text, "bindings", &value) {
             done.bindings.note(false);
             continue;

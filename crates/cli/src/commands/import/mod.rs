@@ -2,16 +2,20 @@
 //!
 //! What is carried out first are files, under the home's own lock; then what the daemon keeps,
 //! through the same parts that serve. Every step looks whether it was done before, so that an
-//! import that was cut off is run again, and one that was not changes nothing.
+//! import that was cut off is run again, and one that was not changes nothing. What was brought
+//! before and was changed or taken away since is left out of the plan.
 
 mod apply;
 mod boards;
+mod brought;
 mod files;
 mod identity;
+mod left_out;
 mod schedules;
 mod sessions;
 mod show;
 
+use self::brought::Brought;
 use crate::arguments::{Import, Wish};
 use crate::failure::{FAILED, Failure};
 use crate::process::absolute;
@@ -93,13 +97,15 @@ impl Done {
 
 /// Runs it.
 pub async fn run(setting: &Setting, command: Import) -> Result<u8, Failure> {
-    let (kind, Wish { path, dry_run }) = match command {
+    let (kind, Wish { path, dry_run, again }) = match command {
         Import::Hermes(wish) => (SourceKind::Hermes, wish),
         Import::Openclaw(wish) => (SourceKind::OpenClaw, wish),
     };
     let path = absolute(&path)?;
     let mut plan = read(setting, kind, &path)?;
-    let whereto = identity::settle(setting, &mut plan, &path)?;
+    let mut brought = Brought::read(setting, kind, (&path, again))?;
+    let whereto = identity::settle(setting, &mut plan, (&path, &brought))?;
+    left_out::leave_out(setting, &mut plan, &brought).await?;
     if dry_run {
         show::plan(setting, &plan, &path);
         return Ok(0);
@@ -113,15 +119,20 @@ pub async fn run(setting: &Setting, command: Import) -> Result<u8, Failure> {
                 running.pid
             )));
         }
-        Occupied::Free(_lock) => files::write(setting, &plan, &whereto, &mut done)?,
+        Occupied::Free(_lock) => {
+            files::write(setting, &plan, (&whereto, &brought), &mut done)?;
+            brought.note(setting, left_out::here(setting, &plan).await?)?;
+        }
     }
     let reach = Reach::open(setting, Purpose::Change).await?;
     let applied = match reach.require_configuration() {
         Ok(()) => apply::all(&reach, setting, &plan, &mut done).await,
         Err(failure) => Err(failure),
     };
+    let noted = left_out::here(setting, &plan).await;
+    let noted = noted.and_then(|here| brought.note(setting, here));
     reach.close().await;
-    applied?;
+    applied.and(noted)?;
     show::done(setting, &plan, &done, &path);
     // Half done is not done, and neither is what could not be read.
     let is_whole = done.troubles.is_empty() && plan.rows.iter().all(|it| it.fate != Fate::Trouble);

@@ -7,6 +7,9 @@ use insula_import::{AgentPlan, Fate, Plan, Row};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
+/// What is said of what somebody here changed or took away.
+const LEFT_OUT: &str = "was brought before, and is no longer here: left out";
+
 /// What would be done.
 pub(super) fn plan(setting: &Setting, plan: &Plan, path: &Path) {
     let mut answer = head(plan, path, true);
@@ -17,6 +20,7 @@ pub(super) fn plan(setting: &Setting, plan: &Plan, path: &Path) {
             (Fate::Changes, "comes over and means something else here"),
             (Fate::Closed, "was open there and is closed here"),
             (Fate::NoPlace, "has no place here"),
+            (Fate::LeftOut, LEFT_OUT),
             (Fate::Trouble, "could not be read"),
         ] {
             table(title, plan.rows.iter().filter(|it| it.fate == fate));
@@ -43,6 +47,7 @@ pub(super) fn done(setting: &Setting, plan: &Plan, done: &Done, path: &Path) {
             "was open there and is closed here",
             plan.rows.iter().filter(|it| it.fate == Fate::Closed),
         );
+        table(LEFT_OUT, plan.rows.iter().filter(|it| it.fate == Fate::LeftOut));
         table("could not be read", plan.rows.iter().filter(|it| it.fate == Fate::Trouble));
         table("could not be done", done.troubles.iter());
         output::line("");
@@ -52,6 +57,7 @@ pub(super) fn done(setting: &Setting, plan: &Plan, done: &Done, path: &Path) {
         });
         output::table(&["what", "new", "here already"], rows);
         let is_new = done.tallies().iter().any(|(_, it)| it.new > 0);
+        let has_left = plan.rows.iter().any(|it| it.fate == Fate::LeftOut);
         let ids: Vec<&str> = plan.agents.iter().map(|it| it.id.as_str()).collect();
         output::line("");
         match is_new {
@@ -59,6 +65,7 @@ pub(super) fn done(setting: &Setting, plan: &Plan, done: &Done, path: &Path) {
                 "imported {}; `insula check` says what is left to do, `insula up` starts them",
                 ids.join(", ")
             )),
+            false if has_left => output::line("nothing new was there; nothing was changed"),
             false => output::line("everything was here already; nothing was changed"),
         }
     });
