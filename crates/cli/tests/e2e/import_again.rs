@@ -158,6 +158,25 @@ fn what_was_removed_here_stays_away_until_it_is_asked_for() {
 }
 
 #[test]
+fn what_a_deleted_agent_shared_with_others_is_still_theirs() {
+    let home = Home::empty().unwrap();
+    json(&home, &["import", "openclaw", OPENCLAW]);
+    json(&home, &["import", "hermes", HERMES]);
+    home.replace("config.yaml", without(&config(&home), "agent: scribe")).unwrap();
+    insula(&home, &["agents", "delete", "scribe", "--yes"]).ok();
+    insula(&home, &["secret", "remove", "--daemon", "TELEGRAM_DEFAULT"]).ok();
+    let again = json(&home, &["import", "openclaw", OPENCLAW]);
+    assert_eq!(all_new(&again), 0, "{:#}", again["done"]);
+    // Another rule leads its messages to another agent.
+    assert_eq!(told(&again, "left out"), ["agent scribe", "secret TELEGRAM_DEFAULT"]);
+    assert_eq!(again["done"]["accounts"]["known"], 2);
+    // What one source brought is noted beside what another did.
+    let noted: Value = serde_json::from_str(&home.read("imported.json").unwrap()).unwrap();
+    let sources: Vec<&Value> = noted.as_array().unwrap().iter().map(|it| &it["source"]).collect();
+    assert_eq!(sources, ["openclaw", "hermes"]);
+}
+
+#[test]
 fn an_account_that_led_to_a_deleted_agent_alone_leads_to_nobody_else() {
     let theirs = tempfile::tempdir().unwrap();
     copy(Path::new(HERMES), theirs.path());

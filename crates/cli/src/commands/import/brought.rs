@@ -66,7 +66,7 @@ impl Brought {
         all.retain(|it| !self.is_of(it));
         let from = self.from.display().to_string();
         all.push(json!({ "source": self.source, "home": from, "brought": self.things }));
-        let text = format!("{:#}\n", Value::from(all));
+        let text = text(&all);
         let path = setting.home.root().join(FILE);
         Ok(setting.home.write(&path, text.as_bytes(), FileMode::Private)?)
     }
@@ -74,6 +74,17 @@ impl Brought {
 
 fn things(noted: &Value) -> Vec<Value> {
     noted["brought"].as_array().cloned().unwrap_or_default()
+}
+
+/// A line for each thing: people read it too.
+fn text(all: &[Value]) -> String {
+    let source = |it: &Value| {
+        let (source, home) = (&it["source"], &it["home"]);
+        let brought: Vec<String> = things(it).iter().map(Value::to_string).collect();
+        let brought = brought.join(",\n  ");
+        format!("{{\"source\": {source}, \"home\": {home}, \"brought\": [\n  {brought}\n]}}")
+    };
+    format!("[{}]\n", all.iter().map(source).collect::<Vec<_>>().join(",\n"))
 }
 
 /// What is noted of every source.

@@ -319,11 +319,12 @@ fn forget(plan: &mut Plan, gone: &[AgentPlan]) {
     tell(plan, Left { rows: Vec::new(), from: places });
 }
 
-/// Whether a rule is about messages of an account.
+/// Whether a rule is about messages of an account: of it alone, of its platform or of all.
 fn leads(binding: &BindingPlan, account: &AccountPlan) -> bool {
     binding.fields.iter().any(|(key, of)| {
         let platform = if key == "match" { of["platform"].as_str() } else { Some(&**key) };
-        platform == Some(&*account.platform) && of["account"] == *account.name
+        platform.is_none_or(|it| it == account.platform)
+            && of["account"].as_str().is_none_or(|it| it == account.name)
     })
 }
 
