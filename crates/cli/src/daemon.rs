@@ -2,7 +2,7 @@
 
 use crate::agent_log::AgentLayer;
 use crate::failure::Failure;
-use crate::hints::{Started, hints};
+use crate::hints::{Started, hints, home_flag};
 use crate::reach::{Occupied, Running, SOCKET, occupied};
 use crate::setting::{Answer, Setting};
 use crate::{logging, moved, otlp, output, process, supervisor};
@@ -24,7 +24,6 @@ use insula_turns::Engine;
 use insula_vault::Secret;
 use insula_world::{Listener, LocalListener, World};
 use serde_json::json;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -344,7 +343,6 @@ fn welcome(
         facts.push(("failed", format!("{}; `insula check` says why", shortened(&failed))));
     }
     let first = ready.iter().find(|id| *id == "coder").or(ready.first());
-    let usual = user_home.map(|home| Path::new(home).join(".insula"));
     let accounts: Vec<(&str, &str)> = snapshot
         .daemon
         .accounts
@@ -353,7 +351,7 @@ fn welcome(
         .collect();
     let defaults = snapshot.router.defaults();
     let hints = hints(&Started {
-        home: (usual.as_deref() != Some(parts.home.root())).then(|| parts.home.root()),
+        home: &home_flag(parts.home.root(), &setting.environment.variables),
         agent: first.map(String::as_str),
         has_default: defaults.cli.is_some() || defaults.everywhere.is_some(),
         accounts: &accounts,

@@ -1,11 +1,33 @@
 //! What `insula up` tells people to type next: commands that work as they stand.
 
-use std::path::Path;
+use crate::process::absolute;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The home that a command works in which is told of none.
+pub fn bare_home(variables: &BTreeMap<String, String>) -> Option<PathBuf> {
+    match variables.get("INSULA_HOME") {
+        Some(named) => Some(PathBuf::from(named)),
+        None => {
+            let home = variables.get("HOME").filter(|home| !home.is_empty())?;
+            Some(Path::new(home).join(".insula"))
+        }
+    }
+}
+
+/// The home in a command, where a command that is told of none would work in another.
+pub fn home_flag(root: &Path, variables: &BTreeMap<String, String>) -> String {
+    let bare = bare_home(variables).and_then(|bare| absolute(&bare).ok());
+    match bare.as_deref() == Some(root) {
+        true => String::new(),
+        false => format!(" --home {}", quoted(&root.to_string_lossy())),
+    }
+}
 
 /// What is known of the daemon that starts.
 pub struct Started<'a> {
-    /// The home, where commands have to be told of it.
-    pub home: Option<&'a Path>,
+    /// How commands are told of the home, where they have to be.
+    pub home: &'a str,
     /// An agent that serves.
     pub agent: Option<&'a str>,
     /// Whether somebody answers the command line without being named.
@@ -16,8 +38,7 @@ pub struct Started<'a> {
 
 /// Commands with what each shows.
 pub fn hints(started: &Started<'_>) -> Vec<(String, &'static str)> {
-    let home = started.home.map(|home| format!(" --home {}", quoted(&home.to_string_lossy())));
-    let typed = |words: &str| format!("insula{} {words}", home.as_deref().unwrap_or_default());
+    let typed = |words: &str| format!("insula{} {words}", started.home);
     let mut all = Vec::new();
     if let Some(agent) = started.agent {
         let talk = match started.has_default {
@@ -61,7 +82,7 @@ mod tests {
 
     #[test]
     fn what_is_told_works_as_it_stands() {
-        let usual = Started { home: None, agent: Some("coder"), has_default: true, accounts: &[] };
+        let usual = Started { home: "", agent: Some("coder"), has_default: true, accounts: &[] };
         assert_eq!(
             told(&usual),
             [
@@ -73,7 +94,7 @@ mod tests {
             ]
         );
         let elsewhere = Started {
-            home: Some(Path::new("/srv/my home")),
+            home: &home_flag(Path::new("/srv/my home"), &BTreeMap::new()),
             agent: Some("a"),
             has_default: false,
             accounts: &[("matrix", "home"), ("telegram", "one"), ("telegram", "two")],
@@ -83,8 +104,24 @@ mod tests {
         assert!(told_there[3].contains("--platform matrix --chat 1"), "{told_there:?}");
         let two = Started { accounts: &[("telegram", "one"), ("telegram", "two")], ..elsewhere };
         assert!(told(&two)[3].contains("--platform telegram --account one --chat 1"));
-        let nobody = Started { home: None, agent: None, has_default: false, accounts: &[] };
+        let nobody = Started { home: "", agent: None, has_default: false, accounts: &[] };
         assert_eq!(told(&nobody).len(), 3);
         assert_eq!(quoted("it's"), "'it'\\''s'");
+    }
+
+    #[test]
+    fn a_command_names_the_home_where_without_it_another_would_be_meant() {
+        let told = |root: &str, variables: &[(&str, &str)]| {
+            let variables = variables.iter().map(|(it, value)| ((*it).into(), (*value).into()));
+            home_flag(Path::new(root), &variables.collect())
+        };
+        let usual = [("HOME", "/u")];
+        assert_eq!(told("/u/.insula", &usual), "");
+        assert_eq!(told("/srv/x", &usual), " --home /srv/x");
+        let named = [("HOME", "/u"), ("INSULA_HOME", "/srv/y")];
+        assert_eq!(told("/srv/y", &named), "");
+        assert_eq!(told("/srv/x", &named), " --home /srv/x");
+        assert_eq!(told("/u/.insula", &named), " --home /u/.insula");
+        assert_eq!(told("/srv/x", &[]), " --home /srv/x");
     }
 }

@@ -42,6 +42,11 @@ pub fn absolute(path: &Path) -> std::io::Result<PathBuf> {
     std::path::absolute(path)
 }
 
+/// Makes a folder that is outside the home, with those above it, where it is missing.
+pub fn make_folder(path: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(path)
+}
+
 /// The programs of a gauntlet's run: this one, and the one that attacks, if it lies beside it.
 pub fn gauntlet(program: &Path) -> insula_http::Programs {
     insula_http::Programs {

@@ -51,8 +51,9 @@ use crate::arguments::{
 };
 use crate::daemon::{self, Ended, Follow, Options};
 use crate::failure::Failure;
+use crate::hints::bare_home;
 use crate::output;
-use crate::process::{Environment, absolute, begin_anew};
+use crate::process::{Environment, absolute, begin_anew, make_folder};
 use crate::reach::Reach;
 use crate::setting::Setting;
 use clap::CommandFactory as _;
@@ -77,6 +78,7 @@ pub fn run(arguments: Arguments, environment: Environment) -> Result<u8, Failure
         }
         Command::Manual { folder } => {
             let failed = |error| Failure::Failed(format!("{}: {error}", folder.display()));
+            make_folder(folder).map_err(failed)?;
             clap_mangen::generate_to(Arguments::command(), folder).map_err(failed)?;
             let told = serde_json::json!({ "folder": folder.display().to_string() });
             arguments.answer().give(&told, |_| {
@@ -254,10 +256,8 @@ fn home(arguments: &Arguments, environment: &Environment) -> Result<PathBuf, Fai
         }
         return Ok(home.clone());
     }
-    match environment.variables.get("HOME").filter(|home| !home.is_empty()) {
-        Some(home) => Ok(PathBuf::from(home).join(".insula")),
-        None => Err(Failure::WrongUse("there is no HOME; say where with --home".to_owned())),
-    }
+    bare_home(&environment.variables)
+        .ok_or_else(|| Failure::WrongUse("there is no HOME; say where with --home".to_owned()))
 }
 
 /// What an agent is called, where that is another text than its id.

@@ -3,6 +3,7 @@
 use super::backup::{ANCHOR, DAEMON_DB, KIND};
 use crate::arguments::Restore;
 use crate::failure::{FAILED, Failure};
+use crate::hints::home_flag;
 use crate::moved;
 use crate::output;
 use crate::passphrase;
@@ -339,16 +340,25 @@ fn show(setting: &Setting, found: &Contents, home: Option<&Home>) {
         let records: u64 = agents.values().map(|report| report.records).sum();
         let mut facts = vec![
             ("made", format!("{} by insula {}", manifest.made, manifest.program)),
-            ("holds", format!(
-                "{}, {}, {}",
-                output::count(agents.len(), "agent"),
-                output::count(usize::try_from(totals.files).unwrap_or(usize::MAX), "file"),
-                bytes(totals.bytes)
-            )),
-            ("audit", match &broken {
-                None => format!("all chains hold: {} records of the daemon, {records} of agents", daemon.records),
-                Some(broken) => broken.clone(),
-            }),
+            (
+                "holds",
+                format!(
+                    "{}, {}, {}",
+                    output::count(agents.len(), "agent"),
+                    output::count(usize::try_from(totals.files).unwrap_or(usize::MAX), "file"),
+                    bytes(totals.bytes)
+                ),
+            ),
+            (
+                "audit",
+                match &broken {
+                    None => format!(
+                        "all chains hold: {} records of the daemon, {records} of agents",
+                        daemon.records
+                    ),
+                    Some(broken) => broken.clone(),
+                },
+            ),
         ];
         match home {
             Some(home) => facts.push(("home", home.root().display().to_string())),
@@ -356,8 +366,10 @@ fn show(setting: &Setting, found: &Contents, home: Option<&Home>) {
         }
         output::facts(&facts);
         if let Some(home) = home {
-            let root = home.root().display();
-            output::line(&format!("Start it with `insula --home {root} up`, where no other daemon has the same accounts."));
+            let home = home_flag(home.root(), &setting.environment.variables);
+            output::line(&format!(
+                "Start it with `insula{home} up`, where no other daemon has the same accounts."
+            ));
         }
     });
 }

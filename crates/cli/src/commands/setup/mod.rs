@@ -11,6 +11,7 @@ pub use channels::run as channels;
 
 use crate::arguments::Init;
 use crate::failure::Failure;
+use crate::hints::home_flag;
 use crate::output;
 use crate::reach::Reach;
 use crate::setting::{Answer, Setting};
@@ -25,7 +26,6 @@ use insula_registry::daemon::Purpose;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io::IsTerminal as _;
-use std::path::PathBuf;
 
 /// Who is there to answer, and what is known already.
 pub struct Wizard {
@@ -187,7 +187,7 @@ fn template_of(name: &str) -> Result<&'static Template, Failure> {
 }
 
 fn finish(setting: &Setting, agent: Option<&NewAgent>, told: &Value, missing: &[String]) {
-    let home = home_flag(setting);
+    let home = home_flag(setting.home.root(), &setting.environment.variables);
     if let Some(answer) = told["tried"]["answer"].as_str() {
         output::line(&format!("the model says: {}", output::clean(answer)));
     }
@@ -201,18 +201,6 @@ fn finish(setting: &Setting, agent: Option<&NewAgent>, told: &Value, missing: &[
     output::line(&format!("start it with `insula{home} up`"));
     if let Some(agent) = agent {
         output::line(&format!("then talk to it with `insula{home} chat --agent {}`", agent.id));
-    }
-}
-
-/// The home in a command, where it is not the usual one.
-fn home_flag(setting: &Setting) -> String {
-    let root = setting.home.root();
-    let usual =
-        setting.environment.variables.get("HOME").map(|it| PathBuf::from(it).join(".insula"));
-    let named = setting.environment.variables.contains_key("INSULA_HOME");
-    match named || usual.as_deref() == Some(root) {
-        true => String::new(),
-        false => format!(" --home {}", root.display()),
     }
 }
 
