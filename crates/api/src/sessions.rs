@@ -13,8 +13,8 @@ use axum::http::StatusCode;
 use insula_domain::ScopeName;
 use insula_registry::AgentContext;
 use insula_store::{
-    About, Message, MessageSeq, Part, Role, Session, SessionId, SessionRef, SessionState,
-    TurnStatus,
+    About, AgentCommand, Message, MessageSeq, Part, Role, Session, SessionId, SessionRef,
+    SessionState, TurnStatus,
 };
 use insula_turns::call_line;
 use insula_turns::messages::text_of;
@@ -461,8 +461,15 @@ pub async fn forget(
 ) -> Result<StatusCode, ApiError> {
     let agent = kept(&api, &id)?;
     let found = find(&Numbers::of(&caller, &agent.store), &agent, &session).await?;
-    let engine = api.engine.clone().ok_or_else(ApiError::no_daemon)?;
-    engine.forget(&agent, found.id).await?;
+    match &api.engine {
+        Some(engine) => drop(engine.forget(&agent, found.id).await?),
+        // Where no daemon runs nothing of it is under way, and nobody has it in memory.
+        None => {
+            let at = api.world.clock.now();
+            let forget = AgentCommand::ForgetSession { session: found.id, at };
+            agent.store.commit(vec![forget]).await?;
+        }
+    }
     let content = serde_json::json!({ "session": found.id.0 });
     agent
         .audit
