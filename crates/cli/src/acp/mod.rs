@@ -63,11 +63,7 @@ pub async fn run(reach: &Reach, setting: &Setting, acp: Acp) -> Result<u8, Failu
     let own = acp.token.and_then(|token| reach.speaking_as(token));
     let reach = own.as_ref().unwrap_or(reach);
     // At once, rather than at the first question.
-    let found = match reach.get(&format!("/api/agents/{}", part(&acp.agent))).await {
-        // Who may talk need not be one who may look.
-        Err(Failure::Refused { code, .. }) if code == "forbidden" => Value::Null,
-        found => found?,
-    };
+    let agent = reach.agent_here(&acp.agent).await?;
     let share = match (acp.share, acp.read_only) {
         (false, _) => None,
         (true, false) => Some("rw".to_owned()),
@@ -76,7 +72,7 @@ pub async fn run(reach: &Reach, setting: &Setting, acp: Acp) -> Result<u8, Failu
     let bridge = Bridge {
         reach,
         world: &setting.world,
-        agent: found["id"].as_str().unwrap_or(&acp.agent).to_owned(),
+        agent,
         account,
         share,
         sessions: Mutex::default(),

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 /// Offer an agent as an MCP server.
 #[derive(Debug, Args)]
 pub struct McpServe {
-    /// The agent
+    /// The agent's id or name
     #[arg(long)]
     pub agent: String,
     /// A token that says what may be done; without one, everything the local admin may

@@ -22,6 +22,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 /// Runs it.
 pub async fn run(setting: &Setting, wish: &Logs) -> Result<u8, Failure> {
+    if wish.lines == Some(0) && !wish.follow {
+        let told = "0 lines show nothing; say at least 1, or --follow to see what comes";
+        return Err(Failure::WrongUse(told.to_owned()));
+    }
     let now = setting.world.clock.now();
     let since = wish.since.as_deref().map(|text| since(text, now)).transpose()?;
     let Some(agent) = &wish.agent else {
@@ -30,13 +34,13 @@ pub async fn run(setting: &Setting, wish: &Logs) -> Result<u8, Failure> {
     let id = AgentId::new(agent).ok().filter(|id| setting.home.has_agent_folder(id));
     // One that is there no more may have a folder still.
     let id = match id {
-        None => agent_called(setting, agent).ok(),
-        id => id,
+        None => agent_called(setting, agent)?,
+        Some(id) => id,
     };
-    let Some(id) = id.filter(|id| setting.home.has_agent_folder(id)) else {
+    if !setting.home.has_agent_folder(&id) {
         let told = format!("there is no agent `{}` with a folder here", output::clean(agent));
         return Err(Failure::Failed(told));
-    };
+    }
     let mut reader = Reader { folder: setting.home.agent(&id), place: None };
     let mut lines = reader.rest(since.as_deref())?;
     lines.retain(|line| since.as_ref().is_none_or(|since| at(line) >= since.as_str()));

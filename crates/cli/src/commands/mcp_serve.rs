@@ -31,16 +31,18 @@ pub async fn run(reach: &Reach, setting: &Setting, serve: McpServe) -> Result<u8
     let Reach::Daemon(known) = reach else {
         return Err(Failure::Failed(NO_DAEMON.to_owned()));
     };
+    let own = serve.token.clone().and_then(|token| reach.speaking_as(token));
+    let agent = own.as_ref().unwrap_or(reach).agent_here(&serve.agent).await?;
     let known = known.load_full();
     let token = serve.token.unwrap_or_else(|| known.token.clone());
     let bridge = Arc::new(Bridge {
-        path: format!("/mcp?agent={}", part(&serve.agent)),
+        path: format!("/mcp?agent={}", part(&agent)),
         line: known.line.clone(),
         token,
         session: Mutex::default(),
         under_way: Mutex::default(),
     });
-    bridge.check(&serve.agent).await?;
+    bridge.check(&agent).await?;
     let mut lines = lines(&setting.world);
     let (room, mut tasks) = (Arc::new(Semaphore::new(AT_ONCE)), JoinSet::new());
     while let Some(line) = lines.recv().await {

@@ -81,6 +81,16 @@ impl Reach {
         super::id_of(&agents, said).unwrap_or_else(|| said.to_owned())
     }
 
+    /// The id of an agent that is there, said by its id or by what it is called. Who may talk need
+    /// not be one who may look: they are believed.
+    pub async fn agent_here(&self, said: &str) -> Result<String, Failure> {
+        let found = match self.get(&format!("/api/agents/{}", part(said))).await {
+            Err(Failure::Refused { code, .. }) if code == "forbidden" => Value::Null,
+            found => found?,
+        };
+        Ok(found["id"].as_str().unwrap_or(said).to_owned())
+    }
+
     /// The ids of agents that were named by id or by what they are called.
     pub async fn ids_of(&self, said: Vec<String>) -> Result<Vec<String>, Failure> {
         let agents = self.get("/api/agents").await?;

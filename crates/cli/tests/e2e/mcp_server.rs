@@ -16,7 +16,8 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::sync::mpsc::channel;
 
-const CONFIG: &str = "agents:\n  a: {default: true, tools: minimal}\n  b: {tools: minimal}\n";
+const CONFIG: &str =
+    "agents:\n  a: {default: true, tools: minimal}\n  b: {tools: minimal, name: Annabel}\n";
 
 fn served() -> (Home, Daemon) {
     let home = configured(CONFIG);
@@ -457,6 +458,9 @@ fn the_same_server_speaks_on_standard_streams() {
     assert_eq!(of(2)["result"]["tools"].as_array().unwrap().len(), 5);
     assert!(of(3)["result"]["content"][0]["text"].as_str().unwrap().contains("hello pipes"));
     assert!(heard.iter().any(|it| it["method"] == "notifications/progress"));
+    // An agent is found by what it is called, as by every other command.
+    let heard = stdio(&home, &["--agent", "annabel"], &[single(1, "tools/list", value!({}))]);
+    assert!(heard[0]["result"]["tools"].is_array(), "{heard:?}");
     // With a token it may what the token may; without a session, too.
     let (_, own) = token_for(&home, &["a"], &["read"]);
     let heard = stdio(
@@ -469,6 +473,7 @@ fn the_same_server_speaks_on_standard_streams() {
     assert!(heard.iter().any(|it| it["error"]["code"].as_i64().is_some()), "{heard:?}");
     for (args, expected) in [
         (&["--agent", "zz"][..], "zz"),
+        (&["--agent", "Annabell"][..], "did you mean `Annabel`?"),
         (&["--agent", "b", "--token", &own][..], "`b`"),
         (&["--agent", "a", "--token", "nonsense"][..], "token"),
     ] {
