@@ -33,9 +33,16 @@ use work::{ACP_HELP, RUN_HELP};
 pub use work::{Acp, Run};
 
 use crate::setting::Answer;
+use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, Subcommand};
 use std::net::SocketAddr;
 use std::path::PathBuf;
+
+/// A number of things that are to be shown. None at all would be taken for an answer: that there
+/// are none.
+fn at_least_one() -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(1..)
+}
 
 /// One daemon, many agents, each in its own trust domain.
 #[derive(Debug, Parser)]
@@ -199,7 +206,7 @@ pub enum Command {
     },
     /// Write manual pages, one a command, into a folder
     Manual {
-        /// The folder, which must be there, such as /usr/local/share/man/man1
+        /// The folder, which is made where it is missing, such as /usr/local/share/man/man1
         folder: PathBuf,
     },
 }

@@ -1,5 +1,6 @@
 //! What can be typed about conversations: talk, look back, remember, forget, allow.
 
+use super::at_least_one;
 use clap::{Args, Subcommand};
 
 /// Talk to an agent.
@@ -32,7 +33,7 @@ pub enum Sessions {
         /// The agent's id or name
         agent: String,
         /// How many at most
-        #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
+        #[arg(long, short = 'n', value_name = "N", default_value_t = 50, value_parser = at_least_one())]
         limit: usize,
         /// Only those before this one, to go on with a long list
         #[arg(long, value_name = "BEFORE")]
@@ -46,7 +47,7 @@ pub enum Sessions {
         #[arg(value_name = "SESSION")]
         id: String,
         /// How many messages at most, the latest ones
-        #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
+        #[arg(long, short = 'n', value_name = "N", default_value_t = 50, value_parser = at_least_one())]
         limit: usize,
         /// Only messages before this one, to go further back
         #[arg(long, value_name = "SEQ")]
@@ -65,7 +66,7 @@ pub enum Sessions {
         #[arg(long)]
         scope: Option<String>,
         /// How many at most
-        #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
+        #[arg(long, short = 'n', value_name = "N", default_value_t = 20, value_parser = at_least_one())]
         limit: usize,
     },
     /// Erase a conversation; it can't be undone
@@ -89,7 +90,7 @@ pub enum Turns {
         /// The agent's id or name
         agent: String,
         /// How many at most
-        #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
+        #[arg(long, short = 'n', value_name = "N", default_value_t = 20, value_parser = at_least_one())]
         limit: usize,
         /// Only those before this one, to go on with a long list
         #[arg(long, value_name = "BEFORE")]
@@ -152,7 +153,7 @@ pub enum Memory {
         #[arg(long)]
         scope: Option<String>,
         /// How many at most
-        #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
+        #[arg(long, short = 'n', value_name = "N", default_value_t = 20, value_parser = at_least_one())]
         limit: usize,
     },
     /// Share one fragment with another scope

@@ -65,6 +65,12 @@ fn install(
     yes: bool,
 ) -> Result<u8, Failure> {
     let whole = process::real(folder);
+    if !process::is_folder(&whole) {
+        let shown = output::clean(&folder.display().to_string());
+        return Err(Failure::WrongUse(format!(
+            "{shown} is no folder; a policy is a folder with a `policy.yaml`"
+        )));
+    }
     let name = whole.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     if !is_name(name) {
         let message = "the folder's name is the policy's: letters, digits, `-` and `_`";

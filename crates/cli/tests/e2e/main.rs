@@ -82,6 +82,7 @@ mod side_by_side;
 mod skill_collections;
 mod skill_programs;
 mod skills;
+mod slips;
 mod standin;
 mod streamed;
 mod subagents;
