@@ -180,6 +180,10 @@ pub async fn run(setting: &Setting, options: Options) -> Result<Ended, Failure> 
         let (logs, stop) = (parts.logs.clone(), stop.clone());
         tokio::spawn(async move { logs.run(stop).await })
     };
+    let databases = {
+        let (daemon, stop) = (daemon.clone(), stop.clone());
+        tokio::spawn(async move { stop.run_until_cancelled(daemon.watch_databases()).await })
+    };
     let follow = tokio::spawn(follow(daemon.clone(), parts.clone(), watch, stop.clone()));
     tracing::info!(address = %address, "ready");
     supervisor::ready(&format!("http://{address}, {} agents", snapshot.agents.len()));
@@ -236,7 +240,7 @@ pub async fn run(setting: &Setting, options: Options) -> Result<Ended, Failure> 
         tracing::warn!("requests under way were cut off");
     }
     // All end at once when told to stop; a reload under way is finished first.
-    let _ = tokio::join!(tidy, old, follow, talking, logs, life);
+    let _ = tokio::join!(tidy, old, databases, follow, talking, logs, life);
     engine.settle().await;
     home.remove(&home.daemon_file())?;
     home.remove(&home.run().join(SOCKET))?;

@@ -11,6 +11,21 @@ use std::path::PathBuf;
 /// What store calls return.
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 
+impl StoreError {
+    /// Whether the files can't be read or written, rather than the call being wrong.
+    pub fn is_of_the_files(&self) -> bool {
+        matches!(
+            self,
+            Self::Damaged { .. }
+                | Self::Newer { .. }
+                | Self::NotAllowed { .. }
+                | Self::Full { .. }
+                | Self::Busy { .. }
+                | Self::Io { .. }
+        )
+    }
+}
+
 /// Why a store call failed. Nothing of a failed commit was written.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {

@@ -24,6 +24,8 @@ pub enum FeedChange {
     },
     /// An agent has something more to deliver, or to deliver again.
     Outbox(AgentId),
+    /// A use of an agent's database met something that no version of ours writes: it may be damaged.
+    Damaged(AgentId),
     /// Whom people let in at an agent is another.
     Access(AgentId),
     /// A question waits no longer.

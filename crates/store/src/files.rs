@@ -108,6 +108,19 @@ pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
     sync_folder_of(path)
 }
 
+/// Copies a file as it is, for its owner only; `false` where there is none.
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<bool> {
+    match std::fs::copy(from, to) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(explain(from, &error)),
+        Ok(_) => {
+            let private = std::fs::Permissions::from_mode(0o600);
+            std::fs::set_permissions(to, private).map_err(|error| explain(to, &error))?;
+            Ok(true)
+        }
+    }
+}
+
 fn sync_folder_of(path: &Path) -> Result<()> {
     match path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         None => Ok(()),

@@ -100,10 +100,10 @@ pub use session::{NotesWish, OpenSession, Session, SessionRef, SessionState, Sum
 pub use shown::{
     RecipeAgain, ShownAgain, ShownCall, ShownFrame, ShownPart, ShownRecipe, ShownSummary,
 };
-pub use sqlite::examine::{CopyOf, Examiner, examine_board};
+pub use sqlite::examine::{CopyOf, Examiner, examine_board, inspect};
 pub use sqlite::glance::glance;
 pub use sqlite::renaming::adopt;
-pub use sqlite::snapshot::{HomeSnapshot, board_of};
+pub use sqlite::snapshot::{DamagedCopy, HomeSnapshot, board_of};
 pub use store::Store;
 pub use turn::{
     Accept, AcceptChild, Accepted, Arrival, ChildTurn, Conclude, Cut, Flush, IdempotencyKey, Join,

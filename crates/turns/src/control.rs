@@ -8,6 +8,7 @@ use crate::engine::{Engine, beside};
 use crate::history::{self, arrange};
 use crate::lanes::{Busy, Work};
 use crate::live::{Inbox, JOINED_MAX, LiveTurn, UnderWay};
+use crate::run;
 use crate::seen::{self, text_of};
 use crate::submit::{Around, BusyMode, Inbound, SubmitError};
 use insula_capabilities::hooks::{self, Occasion};
@@ -40,6 +41,21 @@ impl Engine {
     /// Takes a message with what belongs to it. It is one with what its sender said before it
     /// while that waits for more, and nobody else said anything since.
     pub async fn submit_with(
+        &self,
+        inbound: Inbound,
+        around: Around,
+    ) -> Result<TurnHandle, SubmitError> {
+        let agent = inbound.agent.clone();
+        let taken = self.take(inbound, around).await;
+        if let Err(SubmitError::Store(error)) = &taken
+            && error.is_of_the_files()
+        {
+            run::unstored(&self.shop, &agent.id, None, error);
+        }
+        taken
+    }
+
+    async fn take(
         &self,
         mut inbound: Inbound,
         mut around: Around,

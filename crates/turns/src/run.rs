@@ -13,13 +13,13 @@ use crate::redaction::Redaction;
 use crate::shop::Shop;
 use crate::turn::{Broken, Turn, TurnContext};
 use crate::{ask, history, prompt, restarted};
-use insula_domain::{FailureCause, Switch};
+use insula_domain::{AgentId, FailureCause, Switch};
 use insula_models::Chain;
 use insula_registry::events::turn::{TurnEnd, TurnEvent};
 use insula_registry::whole::Whole;
 use insula_store::{
     AgentCommand, Committed, Conclude, Cut, Message, MessageSeq, NewMessage, NewStep, Part, Role,
-    StoreError, TurnOutcome, Usage,
+    StoreError, TurnId, TurnOutcome, Usage,
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -40,6 +40,15 @@ pub(crate) async fn run(shop: &Arc<Whole<Shop>>, cx: &TurnContext) -> TurnEnd {
         },
         Err(Broken::Store(error)) => turn.unwritten(&error),
     }
+}
+
+/// Counts and logs a turn that failed since its agent's database can't be read or written: nothing
+/// of it can be noted there.
+pub(crate) fn unstored(shop: &Shop, agent: &AgentId, turn: Option<TurnId>, error: &StoreError) {
+    let cause = FailureCause::Store;
+    shop.failures.count(cause);
+    let (cause, turn) = (cause.as_str(), turn.map(|turn| turn.to_string()));
+    tracing::warn!(%agent, turn, cause, %error, "a turn failed, and could not be journalled; `insula doctor` says more");
 }
 
 /// Ends a turn that panicked: it failed, and nothing else did.
@@ -237,7 +246,13 @@ impl Turn<'_> {
         match self.conclude_after(vec![record], Vec::new(), usage, outcome).await {
             // Of a deleted agent nothing is kept; whoever waits is told all the same.
             Err(Broken::Store(StoreError::Retired { .. })) => TurnEnd::Failed { error },
-            Err(Broken::Store(error)) => self.unwritten(&error),
+            Err(Broken::Store(StoreError::TurnOver { .. })) => TurnEnd::Stopped,
+            Err(Broken::Store(unwritten)) => {
+                // It was counted by what made it fail.
+                let (agent, turn) = (&self.cx.agent.id, self.cx.turn);
+                tracing::error!(%agent, %turn, error = %unwritten, "a turn could not be journalled");
+                TurnEnd::Failed { error: unwritten.to_string() }
+            }
             _ => TurnEnd::Failed { error },
         }
     }
@@ -287,11 +302,14 @@ impl Turn<'_> {
 
     /// The end of a turn that could not be written down.
     fn unwritten(&self, error: &StoreError) -> TurnEnd {
-        let (agent, turn) = (&self.cx.agent.id, self.cx.turn);
         if matches!(error, StoreError::TurnOver { .. }) {
             return TurnEnd::Stopped;
         }
-        tracing::error!(%agent, %turn, %error, "a turn could not be journalled");
+        let (agent, turn) = (&self.cx.agent.id, self.cx.turn);
+        match error.is_of_the_files() {
+            true => unstored(self.shop, agent, Some(turn), error),
+            false => tracing::error!(%agent, %turn, %error, "a turn could not be journalled"),
+        }
         TurnEnd::Failed { error: error.to_string() }
     }
 

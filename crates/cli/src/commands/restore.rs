@@ -1,6 +1,6 @@
 //! `insula restore`: a home made of a backup, or a backup examined and nothing written.
 
-use super::backup::{ANCHOR, DAEMON_DB, KIND};
+use super::backup::{ANCHOR, DAEMON_DB, KIND, whose};
 use crate::arguments::Restore;
 use crate::failure::{FAILED, Failure};
 use crate::hints::home_flag;
@@ -16,10 +16,10 @@ use insula_archive::{
 use insula_domain::AgentId;
 use insula_registry::Home;
 use insula_registry::home::{AUDIT_KEY, FORMAT};
-use insula_store::{AuditKey, AuditReport, CopyOf, Examiner};
+use insula_store::{AuditKey, AuditReport, CopyOf, Examiner, StoreError};
 use insula_vault::Vault;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -53,7 +53,7 @@ pub async fn run(setting: &Setting, wish: &Restore) -> Result<u8, Failure> {
     let broken = found.broken();
     let Some(unpacker) = unpacker else {
         show(setting, &found, None);
-        return Ok(if broken.is_none() { 0 } else { FAILED });
+        return Ok(if found.is_whole() { 0 } else { FAILED });
     };
     if let Some(broken) = broken.filter(|_| !wish.accept_broken_audit) {
         return Err(Failure::Failed(format!(
@@ -77,9 +77,28 @@ struct Contents {
     /// The daemon's chain.
     daemon: AuditReport,
     agents: BTreeMap<AgentId, AuditReport>,
+    /// Agents that have no database yet.
+    unused: BTreeSet<AgentId>,
+    /// Databases that can't be used, and why. They could not be in the home either.
+    damaged: BTreeMap<PathBuf, String>,
 }
 
 impl Contents {
+    /// Whether all of it can be used.
+    fn is_whole(&self) -> bool {
+        self.broken().is_none() && self.damaged.is_empty()
+    }
+
+    fn new(manifest: Manifest, totals: Totals, seen: Seen, databases: Databases) -> Self {
+        let Databases { daemon: (_, daemon), known, agents, damaged } = databases;
+        let is_unused = |id: &AgentId| {
+            let name = Path::new("agents").join(id.as_str()).join("agent.db");
+            !agents.contains_key(id) && !damaged.contains_key(&name)
+        };
+        let unused = seen.0.into_iter().chain(known).filter(is_unused).collect();
+        Self { manifest, totals, daemon, agents, unused, damaged }
+    }
+
     /// The first chain that does not hold.
     fn broken(&self) -> Option<String> {
         let agents = self.agents.iter().map(|(id, report)| (format!("agent `{id}`"), report));
@@ -91,6 +110,43 @@ impl Contents {
     }
 }
 
+/// The agents whose folders passed.
+#[derive(Default)]
+struct Seen(BTreeSet<AgentId>);
+
+/// The databases of a backup, as far as they were examined.
+struct Databases {
+    daemon: (Examiner, AuditReport),
+    /// The agents that the daemon knows.
+    known: Vec<AgentId>,
+    agents: BTreeMap<AgentId, AuditReport>,
+    damaged: BTreeMap<PathBuf, String>,
+}
+
+impl Databases {
+    /// Begins with the daemon's, without which no other can be examined.
+    fn begin(daemon: (Examiner, AuditReport)) -> Result<Self, Failure> {
+        let known = daemon.0.agents().map_err(of_store)?;
+        Ok(Self { daemon, known, agents: BTreeMap::new(), damaged: BTreeMap::new() })
+    }
+
+    /// Examines that of an agent or a board. What is damaged is the trouble of one alone.
+    fn examine(&mut self, name: &Path, copy: CopyOf<'_>) -> Result<(), Failure> {
+        let examined = match agent_of(name) {
+            Some(agent) => self.daemon.0.agent(&agent, copy).map(|report| Some((agent, report))),
+            None => insula_store::examine_board(copy).map(|()| None),
+        };
+        match examined {
+            Ok(report) => self.agents.extend(report),
+            Err(why @ StoreError::Damaged { .. }) => {
+                self.damaged.insert(name.to_owned(), why.to_string());
+            }
+            Err(error) => return Err(of_store(error)),
+        }
+        Ok(())
+    }
+}
+
 /// What is read while a backup passes.
 struct Passing<'a> {
     file: &'a Path,
@@ -99,11 +155,20 @@ struct Passing<'a> {
     key: Option<AuditKey>,
     anchor: Option<Vec<u8>>,
     bytes: u64,
+    seen: Seen,
 }
 
 impl<'a> Passing<'a> {
     fn new(file: &'a Path, progress: &'a mut Progress) -> Self {
-        Self { file, progress, manifest: None, key: None, anchor: None, bytes: 0 }
+        Self {
+            file,
+            progress,
+            manifest: None,
+            key: None,
+            anchor: None,
+            bytes: 0,
+            seen: Seen::default(),
+        }
     }
 
     fn begin(&mut self, manifest: &Manifest) -> Result<(), Failure> {
@@ -124,6 +189,13 @@ impl<'a> Passing<'a> {
     }
 
     fn note(&mut self, entry: &Entry) {
+        let parts: Vec<_> = entry.name.iter().filter_map(|part| part.to_str()).collect();
+        let is_folder = matches!(entry.kind, EntryKind::Folder);
+        if let ["agents", id, more @ ..] = &parts[..]
+            && (is_folder || !more.is_empty())
+        {
+            self.seen.0.extend(AgentId::new(id));
+        }
         if let EntryKind::File(more) = entry.kind {
             self.bytes += more;
             let now = self.bytes;
@@ -176,8 +248,7 @@ fn key_of(bytes: &[u8]) -> Option<AuditKey> {
 /// A backup that is examined in memory: one database at a time, and nothing on the disk.
 struct Examining<'a> {
     passing: Passing<'a>,
-    daemon: Option<(Examiner, AuditReport)>,
-    agents: BTreeMap<AgentId, AuditReport>,
+    databases: Option<Databases>,
 }
 
 impl Visitor for Examining<'_> {
@@ -188,7 +259,7 @@ impl Visitor for Examining<'_> {
     }
 
     fn entry(&mut self, entry: &Entry, content: &mut dyn Read) -> Result<(), Failure> {
-        let Self { passing, daemon, agents } = self;
+        let Self { passing, databases } = self;
         passing.note(entry);
         let is = |name: &str| entry.name == Path::new(name);
         if is(AUDIT_KEY) {
@@ -199,15 +270,11 @@ impl Visitor for Examining<'_> {
             let copy = CopyOf::Bytes(&entry.name, passing.whole(content)?);
             let anchor = passing.anchor.as_deref();
             let opened = Examiner::open(passing.known_key()?, copy, anchor);
-            *daemon = Some(opened.map_err(of_store)?);
-        } else if let Some(agent) = agent_of(&entry.name) {
-            let (examiner, _) = daemon.as_ref().ok_or_else(|| passing.missing(DAEMON_DB))?;
+            *databases = Some(Databases::begin(opened.map_err(of_store)?)?);
+        } else if agent_of(&entry.name).is_some() || is_board(&entry.name) {
+            let databases = databases.as_mut().ok_or_else(|| passing.missing(DAEMON_DB))?;
             let copy = CopyOf::Bytes(&entry.name, passing.whole(content)?);
-            let report = examiner.agent(&agent, copy).map_err(of_store)?;
-            agents.insert(agent, report);
-        } else if is_board(&entry.name) {
-            let copy = CopyOf::Bytes(&entry.name, passing.whole(content)?);
-            insula_store::examine_board(copy).map_err(of_store)?;
+            databases.examine(&entry.name, copy)?;
         }
         Ok(())
     }
@@ -219,19 +286,19 @@ fn examine(
     progress: &mut Progress,
 ) -> Result<Contents, Failure> {
     let passing = Passing::new(file, progress);
-    let mut examining = Examining { passing, daemon: None, agents: BTreeMap::new() };
+    let mut examining = Examining { passing, databases: None };
     let totals = read(file, Some(passphrase), &mut examining)?;
-    let Examining { passing, daemon, agents } = examining;
-    let (_, daemon) = daemon.ok_or_else(|| passing.missing(DAEMON_DB))?;
-    Ok(Contents { manifest: passing.known_manifest()?, totals, daemon, agents })
+    let Examining { passing, databases } = examining;
+    let databases = databases.ok_or_else(|| passing.missing(DAEMON_DB))?;
+    Ok(Contents::new(passing.known_manifest()?, totals, passing.seen, databases))
 }
 
 /// A backup that is unpacked aside.
 struct Unpacking<'a> {
     passing: Passing<'a>,
     unpacker: Unpacker,
-    agents: Vec<(AgentId, PathBuf)>,
-    boards: Vec<PathBuf>,
+    /// Those of agents and boards, by their names.
+    databases: Vec<PathBuf>,
 }
 
 impl Visitor for Unpacking<'_> {
@@ -242,10 +309,10 @@ impl Visitor for Unpacking<'_> {
     }
 
     fn entry(&mut self, entry: &Entry, content: &mut dyn Read) -> Result<(), Failure> {
-        let Self { passing, unpacker, agents, boards } = self;
+        let Self { passing, unpacker, databases } = self;
         passing.note(entry);
-        boards.extend(is_board(&entry.name).then(|| entry.name.clone()));
-        agents.extend(agent_of(&entry.name).map(|id| (id, entry.name.clone())));
+        let is_one = agent_of(&entry.name).is_some() || is_board(&entry.name);
+        databases.extend(is_one.then(|| entry.name.clone()));
         let (is_key, is_anchor) =
             (entry.name == Path::new(AUDIT_KEY), entry.name == Path::new(ANCHOR));
         if !is_key && !is_anchor {
@@ -268,36 +335,18 @@ fn unpack(
     progress: &mut Progress,
 ) -> Result<(Contents, Option<Unpacker>), Failure> {
     let passing = Passing::new(file, progress);
-    let mut unpacking = Unpacking { passing, unpacker, agents: Vec::new(), boards: Vec::new() };
+    let mut unpacking = Unpacking { passing, unpacker, databases: Vec::new() };
     let totals = read(file, Some(passphrase), &mut unpacking)?;
-    let Unpacking { passing, unpacker, agents, boards } = unpacking;
-    for board in boards {
-        let copy = unpacker.aside().join(board);
-        insula_store::examine_board(CopyOf::File(&copy)).map_err(of_store)?;
+    let Unpacking { passing, unpacker, databases: names } = unpacking;
+    let (copy, anchor) = (unpacker.aside().join(DAEMON_DB), passing.anchor.as_deref());
+    let daemon = Examiner::open(passing.known_key()?, CopyOf::File(&copy), anchor);
+    let mut databases = Databases::begin(daemon.map_err(of_store)?)?;
+    for name in names {
+        let copy = unpacker.aside().join(&name);
+        databases.examine(&name, CopyOf::File(&copy))?;
     }
-    let (daemon, agents) =
-        verify(unpacker.aside(), passing.known_key()?, passing.anchor.as_deref(), &agents)?;
     let manifest = passing.known_manifest()?;
-    Ok((Contents { manifest, totals, daemon, agents }, Some(unpacker)))
-}
-
-type Reports = (AuditReport, BTreeMap<AgentId, AuditReport>);
-
-fn verify(
-    aside: &Path,
-    key: &AuditKey,
-    anchor: Option<&[u8]>,
-    agents: &[(AgentId, PathBuf)],
-) -> Result<Reports, Failure> {
-    let copy = aside.join(DAEMON_DB);
-    let (examiner, daemon) = Examiner::open(key, CopyOf::File(&copy), anchor).map_err(of_store)?;
-    let mut found = BTreeMap::new();
-    for (id, name) in agents {
-        let copy = aside.join(name);
-        let report = examiner.agent(id, CopyOf::File(&copy)).map_err(of_store)?;
-        found.insert(id.clone(), report);
-    }
-    Ok((daemon, found))
+    Ok((Contents::new(manifest, totals, passing.seen, databases), Some(unpacker)))
 }
 
 fn of_store(error: insula_store::StoreError) -> Failure {
@@ -320,13 +369,19 @@ async fn check_vault(setting: &Setting, aside: &Path) -> Result<(), Failure> {
 }
 
 fn show(setting: &Setting, found: &Contents, home: Option<&Home>) {
-    let Contents { manifest, totals, daemon, agents } = found;
+    let Contents { manifest, totals, daemon, agents, unused, damaged } = found;
     let broken = found.broken();
     let chain = |report: &AuditReport| json!({ "ok": report.ok, "records": report.records, "broken_at": report.broken_at, "reason": report.reason });
-    let chains: serde_json::Map<String, Value> =
-        agents.iter().map(|(id, report)| (id.to_string(), chain(report))).collect();
+    let chains = agents.iter().map(|(id, report)| (id.to_string(), chain(report)));
+    let nothing = json!({ "ok": true, "records": 0, "broken_at": null, "reason": null });
+    let chains = chains.chain(unused.iter().map(|id| (id.to_string(), nothing.clone())));
+    let unread =
+        |why: &String| json!({ "ok": false, "records": 0, "broken_at": null, "reason": why });
+    let lost =
+        damaged.iter().filter_map(|(name, why)| Some((agent_of(name)?.to_string(), unread(why))));
+    let chains: serde_json::Map<String, Value> = chains.chain(lost).collect();
     let about = json!({
-        "ok": broken.is_none(),
+        "ok": found.is_whole(),
         "restored": home.is_some(),
         "home": home.map(|home| home.root().display().to_string()),
         "made": manifest.made,
@@ -335,7 +390,11 @@ fn show(setting: &Setting, found: &Contents, home: Option<&Home>) {
         "bytes": totals.bytes,
         "daemon": chain(daemon),
         "agents": chains,
+        "damaged": damaged.iter().map(|(name, why)| json!({
+            "database": name.display().to_string(), "whose": whose(name), "reason": why,
+        })).collect::<Vec<_>>(),
     });
+    let agents_in_all = chains_count(agents.len(), unused.len(), damaged);
     setting.answer.give(&about, |_| {
         let records: u64 = agents.values().map(|report| report.records).sum();
         let mut facts = vec![
@@ -344,7 +403,7 @@ fn show(setting: &Setting, found: &Contents, home: Option<&Home>) {
                 "holds",
                 format!(
                     "{}, {}, {}",
-                    output::count(agents.len(), "agent"),
+                    output::count(agents_in_all, "agent"),
                     output::count(usize::try_from(totals.files).unwrap_or(usize::MAX), "file"),
                     bytes(totals.bytes)
                 ),
@@ -365,6 +424,10 @@ fn show(setting: &Setting, found: &Contents, home: Option<&Home>) {
             None => facts.push(("written", "nothing".to_owned())),
         }
         output::facts(&facts);
+        for (name, why) in damaged {
+            let (whose, what) = (whose(name), if home.is_some() { "is restored as it is" } else { "is so in the backup" });
+            output::notice(&format!("warning: the database of {whose} is damaged and {what}, so nothing else of the home is kept from working: {why}"));
+        }
         if let Some(home) = home {
             let home = home_flag(home.root(), &setting.environment.variables);
             output::line(&format!(
@@ -372,4 +435,9 @@ fn show(setting: &Setting, found: &Contents, home: Option<&Home>) {
             ));
         }
     });
+}
+
+/// How many agents there are, with a database or without one, whole or not.
+fn chains_count(whole: usize, unused: usize, damaged: &BTreeMap<PathBuf, String>) -> usize {
+    whole + unused + damaged.keys().filter(|name| agent_of(name).is_some()).count()
 }

@@ -274,3 +274,65 @@ fn a_chain_that_was_broken_before_the_backup_is_told_and_restored_only_if_wanted
     run_with_input(INSULA, &target, &args, PASSPHRASE).ok();
     assert!(target.join("config.yaml").is_file());
 }
+
+/// Writes over a part of an agent's database, behind its header.
+fn damage(home: &Path, agent: &str, from: usize) {
+    let file = home.join("agents").join(agent).join("agent.db");
+    let mut bytes = fs::read(&file).unwrap();
+    bytes[from..].fill(0xa5);
+    fs::write(&file, bytes).unwrap();
+}
+
+#[test]
+fn a_damaged_database_is_told_and_keeps_nobody_else_from_coming_back() {
+    // Behind the pages that opening it reads, and so that it can't be opened at all.
+    for from in [4096, 20] {
+        let home = configured(&config());
+        let daemon = start_still(&home);
+        for agent in ["ann", "bob"] {
+            insula(&home, &["chat", "--agent", agent, "-m", "hello"]).ok();
+        }
+        daemon.terminate().unwrap();
+        damage(home.path(), "ann", from);
+        let folder = Home::empty().unwrap();
+        let file = folder.path().join("home.backup");
+        let made = sealed(&home, &["backup", file.to_str().unwrap(), "--json"], PASSPHRASE);
+        assert_eq!(made.code, Some(1), "{made:?}");
+        let told = made.json();
+        assert_eq!(told["damaged"][0]["whose"], "agent `ann`", "{told}");
+        assert_eq!(told["damaged"].as_array().unwrap().len(), 1, "{told}");
+        let path = file.to_str().unwrap();
+        let checked = sealed(&folder, &["restore", "--check", path, "--json"], PASSPHRASE);
+        assert_eq!(checked.code, Some(1), "{checked:?}");
+        let found = checked.json();
+        assert_eq!(found["damaged"][0]["whose"], "agent `ann`", "{found}");
+        let is_fine = |agent: &str| found["agents"][agent]["ok"] == true;
+        assert_eq!(["ann", "bob", "cid"].map(is_fine), [false, true, true], "{found}");
+        let target = elsewhere(&folder);
+        let restored = run_with_input(INSULA, &target, &["restore", path], PASSPHRASE).ok();
+        assert!(restored.stderr.contains("agent `ann`"), "{restored:?}");
+        drop(home);
+        let _daemon = Daemon::start_with(INSULA, &target, &["--no-watch"]).unwrap();
+        let say = |agent: &str| {
+            insula_testkit::run(INSULA, &target, &["chat", "--agent", agent, "-m", "hello"])
+        };
+        say("bob").ok();
+        let refused = say("ann");
+        assert!(refused.stderr.contains("damaged"), "{refused:?}");
+    }
+}
+
+#[test]
+fn agents_that_were_never_talked_to_are_in_a_backup() {
+    let home = configured(&config());
+    insula(&home, &["agents", "list"]).ok();
+    start_still(&home).terminate().unwrap();
+    let folder = Home::empty().unwrap();
+    let file = folder.path().join("home.backup");
+    backup(&home, &file);
+    let args = ["restore", "--check", file.to_str().unwrap()];
+    let told = sealed(&folder, &args, PASSPHRASE).ok().stdout;
+    assert!(told.contains("3 agents"), "{told}");
+    let told = sealed(&folder, &[&args[..], &["--json"]].concat(), PASSPHRASE).ok().json();
+    assert_eq!(told["agents"].as_object().unwrap().len(), 3, "{told}");
+}

@@ -240,3 +240,37 @@ fn json_of(home: &Home, args: &[&str]) -> Value {
     let args: Vec<&str> = args.iter().copied().chain(["--json"]).collect();
     insula(home, &args).ok().json()
 }
+
+#[test]
+fn an_agent_whose_database_is_damaged_fails_when_that_is_met_and_no_other_pays() {
+    let home = configured("agents: {a: {tools: minimal}, b: {tools: minimal}}\n");
+    let daemon = start_still(&home);
+    for agent in ["a", "b"] {
+        insula(&home, &["chat", "--agent", agent, "-m", "hello"]).ok();
+    }
+    daemon.terminate().unwrap();
+    let file = home.path().join("agents/a/agent.db");
+    let whole = std::fs::read(&file).unwrap();
+    let mut damaged = whole.clone();
+    damaged[4096..].fill(0xa5);
+    std::fs::write(&file, damaged).unwrap();
+    let daemon = start_still(&home);
+    let refused = insula(&home, &["chat", "--agent", "a", "-m", "hello"]);
+    assert!(refused.stderr.contains("damaged"), "{refused:?}");
+    let row = eventually("the agent is failed", || {
+        Some(agent(&home, "a")).filter(|row| row["state"] == "failed")
+    });
+    assert!(row["reason"].as_str().unwrap().contains("agent.db is damaged"), "{row}");
+    let log = daemon.log();
+    assert!(log.contains("a turn failed") && log.contains("store"), "{log}");
+    let metrics = call(&daemon, &home, "GET", "/metrics", "").body;
+    assert!(metrics.contains("insula_turn_failures_total{cause=\"store\"} 1"), "{metrics}");
+    insula(&home, &["chat", "--agent", "b", "-m", "hello"]).ok();
+    // A reload looks again, and finds it whole once it is.
+    insula(&home, &["reload"]).ok();
+    assert_eq!(state(&home, "a"), "failed");
+    std::fs::write(&file, whole).unwrap();
+    insula(&home, &["reload"]).ok();
+    assert_eq!(state(&home, "a"), "ready");
+    insula(&home, &["chat", "--agent", "a", "-m", "hello"]).ok();
+}

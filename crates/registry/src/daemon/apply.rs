@@ -83,8 +83,10 @@ pub(crate) async fn apply(
     let shared = AppliedConfig::shared(&loaded).to_json();
     let shared_before = daemon.parts.store.daemon().value(SHARED).await?;
     let failed_before = shared_before.as_deref().and_then(AppliedConfig::from_json);
+    let damaged = daemon.still_damaged(ledger).await?;
     let mut work = Work {
         daemon,
+        damaged,
         actor,
         before: &now,
         failed_before: failed_before.unwrap_or_default().failed,
@@ -183,6 +185,8 @@ fn tell(daemon: &Daemon, before: &Snapshot, became: Vec<Became>, actor: &Actor) 
 
 struct Work<'w> {
     daemon: &'w Daemon,
+    /// Whose database is damaged, and why; seen when it was used.
+    damaged: BTreeMap<AgentId, Arc<str>>,
     actor: &'w Actor,
     before: &'w Snapshot,
     /// Who had failed when the configuration was last applied, by whichever process.
@@ -242,6 +246,9 @@ impl Work<'_> {
         let home = &self.daemon.parts.home;
         if let Err(unfit) = insula_store::glance(home.root(), id) {
             return self.failed(id, record, unfit.to_string().into());
+        }
+        if let Some(reason) = self.damaged.get(id).cloned() {
+            return self.failed(id, record, reason);
         }
         let generation = record.map_or(0, |record| record.generation) + u64::from(!same);
         if !same {

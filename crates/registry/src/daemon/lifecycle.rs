@@ -326,7 +326,7 @@ impl Daemon {
     }
 
     /// Shows the registry with one agent changed or gone.
-    fn show(&self, now: &Snapshot, id: &AgentId, entry: Option<AgentEntry>) {
+    pub(super) fn show(&self, now: &Snapshot, id: &AgentId, entry: Option<AgentEntry>) {
         let mut agents: BTreeMap<AgentId, AgentEntry> = now.agents.clone();
         match entry {
             Some(entry) => agents.insert(id.clone(), entry),

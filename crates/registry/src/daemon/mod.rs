@@ -1,6 +1,7 @@
 //! The daemon state: one home, its store, its registry, and the one lock under which it changes.
 
 mod apply;
+mod damage;
 pub mod files;
 mod homes;
 pub mod lifecycle;
@@ -30,6 +31,7 @@ use crate::trail::Trail;
 use crate::whole::Whole;
 use apply::Record;
 use arc_swap::{ArcSwap, ArcSwapOption};
+use damage::Damage;
 use insula_config::authority::Applied as AppliedConfig;
 use insula_config::files::FileState;
 use insula_config::{DaemonConfig, LoadReport, Loaded, load};
@@ -129,6 +131,8 @@ pub struct State {
     pub(crate) parts: Parts,
     /// Who acts for agents.
     pub(crate) acting: Arc<dyn Acting>,
+    /// Whose database may be damaged.
+    pub(crate) damage: Arc<Damage>,
     /// What keeps the parts up with the store.
     pub(crate) _subscriptions: Vec<Subscription>,
     pub(crate) purpose: Purpose,
@@ -155,6 +159,8 @@ pub(crate) struct Ledger {
     pub(crate) implicit: Option<AgentId>,
     /// The digest of the files as they were last applied, to every agent.
     pub(crate) files: Option<[u8; 32]>,
+    /// Agents that failed since their database is damaged, when they were looked at last.
+    pub(crate) damaged: BTreeSet<AgentId>,
     /// Agents whose deletion did not come to its end, and why.
     pub(crate) stuck: BTreeMap<AgentId, Arc<str>>,
     /// The agent that gets a new generation whether or not its files differ.
@@ -249,7 +255,7 @@ impl Daemon {
         }
         let files = read_files(&self.parts.home, &self.parts.world).await?;
         let (digest, has_content) = (files.digest(), files.config.has_content());
-        if ledger.files == Some(digest) && anew.is_none() {
+        if ledger.files == Some(digest) && anew.is_none() && ledger.damaged.is_empty() {
             if let Some(id) = only
                 && !self.snapshot().agents.contains_key(id)
             {

@@ -1,6 +1,7 @@
 //! Opens a daemon: configuration, store, what a crash interrupted, every agent.
 
 use super::apply::{self, Record};
+use super::damage::Damage;
 use super::{Actor, Daemon, Ledger, Parts, Purpose, State, parse, read_files};
 use crate::access::{Access, Acting, Rosters};
 use crate::agent_logs::AgentLogs;
@@ -94,6 +95,7 @@ impl Daemon {
         let rosters = Arc::<Rosters>::default();
         let registry = Arc::new(Registry::new(before(&settings, loaded.as_ref())));
         let feed = store.changes();
+        let damage = Arc::<Damage>::default();
         // Those who follow the registry find the others changed.
         let subscriptions = vec![
             tokens.follow(&feed),
@@ -103,6 +105,7 @@ impl Daemon {
             homes.follow(&feed),
             handoffs.follow(&feed),
             registry.follow(&feed),
+            damage.follow(&feed),
         ];
         let access =
             Access::new(&world, &registry, (&tokens, &rosters, &handoffs), &trail, &acting);
@@ -135,6 +138,7 @@ impl Daemon {
         let daemon = Self::of(State {
             parts: parts.clone(),
             acting,
+            damage,
             _subscriptions: subscriptions,
             purpose,
             report: ArcSwap::from_pointee(report),
@@ -149,6 +153,7 @@ impl Daemon {
                 named_in_config: BTreeSet::new(),
                 implicit: None,
                 files: Some(digest),
+                damaged: BTreeSet::new(),
                 stuck: BTreeMap::new(),
                 anew: None,
             }),

@@ -22,6 +22,7 @@ use crate::audit::{AuditFilter, AuditPart, AuditRecord, AuditReport};
 use crate::backend::{AgentBackend, Visit};
 use crate::chain::{Bytes32, Chain, Head, Walk};
 use crate::error::{Result, StoreError};
+use crate::feed::FeedChange;
 use crate::foreign::ForeignFile;
 use crate::id::{MessageSeq, SessionId, TurnId};
 use crate::lease::{Lease, Owned};
@@ -68,10 +69,39 @@ impl SqliteAgent {
         absent: Absent,
         work: impl FnOnce(&mut AgentFile) -> Result<T> + Send + 'static,
     ) -> Result<Option<(T, SlotGuard)>> {
-        let held = self.pool.hold(&self.slot).await?;
-        match self.ready(held, absent).await? {
-            None => Ok(None),
-            Some(held) => self.job(held, work).await.map(Some),
+        let done = async {
+            let held = self.pool.hold(&self.slot).await?;
+            match self.ready(held, absent).await? {
+                None => Ok(None),
+                Some(held) => self.job(held, work).await.map(Some),
+            }
+        };
+        self.told(done.await)
+    }
+
+    /// Tells of damage that was met.
+    fn told<T>(&self, done: Result<T>) -> Result<T> {
+        if let Err(StoreError::Damaged { .. }) = &done {
+            self.pool.daemon.feed.tell(&FeedChange::Damaged(self.slot.id.clone()));
+        }
+        done
+    }
+
+    /// Gets in line with a batch, and leads it where nobody does.
+    async fn commit_in_line(&self, batch: Vec<AgentCommand>, lease: &Lease) -> Result<Committed> {
+        let joined = self.slot.queue.join(batch, lease.clone());
+        let mut answer = joined
+            .map_err(|waiting| StoreError::Overloaded { what: lease.what.clone(), waiting })?;
+        loop {
+            let held = tokio::select! {
+                biased;
+                answered = &mut answer => return answered.map_err(|_| StorageStopped)?,
+                held = self.pool.hold(&self.slot) => held?,
+            };
+            if let Err(error) = self.lead(held).await {
+                // Unless somebody else had committed it by then.
+                return answer.try_recv().unwrap_or(Err(error));
+            }
         }
     }
 
@@ -217,20 +247,7 @@ fn write_group(
 #[async_trait]
 impl AgentBackend for SqliteAgent {
     async fn commit(&self, batch: Vec<AgentCommand>, lease: &Lease) -> Result<Committed> {
-        let joined = self.slot.queue.join(batch, lease.clone());
-        let mut answer = joined
-            .map_err(|waiting| StoreError::Overloaded { what: lease.what.clone(), waiting })?;
-        loop {
-            let held = tokio::select! {
-                biased;
-                answered = &mut answer => return answered.map_err(|_| StorageStopped)?,
-                held = self.pool.hold(&self.slot) => held?,
-            };
-            if let Err(error) = self.lead(held).await {
-                // Unless somebody else had committed it by then.
-                return answer.try_recv().unwrap_or(Err(error));
-            }
-        }
+        self.told(self.commit_in_line(batch, lease).await)
     }
 
     async fn visit(&self) -> Box<dyn Visit> {

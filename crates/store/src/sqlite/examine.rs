@@ -3,11 +3,13 @@
 
 use super::open::{self, Format};
 use super::schema;
-use super::sql::Db;
-use super::{anchors, audit, born};
+use super::sql::{Db, explain};
+use super::{anchors, audit, born, directory};
 use crate::audit::AuditReport;
 use crate::chain::{Anchor, Chain};
+use crate::daemon::{AgentRow, Lifecycle};
 use crate::error::{Result, StoreError};
+use crate::files;
 use crate::key::AuditKey;
 use insula_domain::id::AgentId;
 use rusqlite::Connection;
@@ -41,6 +43,14 @@ impl Examiner {
         Ok((Self { key: key.clone(), daemon: db }, report))
     }
 
+    /// The agents that the daemon knows and that are not deleted, with a database or without one.
+    pub fn agents(&self) -> Result<Vec<AgentId>> {
+        let rows = self.daemon.read(directory::all)?;
+        let is_there =
+            |row: &AgentRow| !matches!(row.state, Lifecycle::Deleting | Lifecycle::Deleted);
+        Ok(rows.into_iter().filter(is_there).map(|row| row.id).collect())
+    }
+
     /// Examines the database of an agent.
     pub fn agent(&self, agent: &AgentId, copy: CopyOf<'_>) -> Result<AuditReport> {
         let db = opened(copy, &schema::AGENT)?;
@@ -54,6 +64,29 @@ impl Examiner {
 /// Examines the database of a board: its pages, its format, and whether its rows fit each other.
 pub fn examine_board(copy: CopyOf<'_>) -> Result<()> {
     whole(&opened(copy, &schema::BOARD)?)
+}
+
+/// Whether the database of an agent of this home is whole, page by page; fine where there is none.
+/// Others may work with it meanwhile. Blocks.
+pub fn inspect(home: &Path, agent: &AgentId) -> Result<()> {
+    let file = home.join("agents").join(agent.as_str()).join("agent.db");
+    if !files::exists(&file)? {
+        return Ok(());
+    }
+    quick(&open::connect_to_look(&file, &schema::AGENT)?, &file)
+}
+
+/// Looks at all pages of a database, and not at whether rows fit each other.
+pub(super) fn quick(sql: &Connection, file: &Path) -> Result<()> {
+    let said = sql.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
+    match said.map_err(|error| explain(file, &error))? {
+        said if said == "ok" => Ok(()),
+        // One line, and no dots behind it: it stands in a sentence.
+        said => {
+            let what = said.lines().map(|line| line.trim_matches(['*', ' '])).collect::<Vec<_>>();
+            Err(StoreError::Damaged { file: file.to_owned(), what: what.join(", ") })
+        }
+    }
 }
 
 /// Opens a copy and brings it to the latest version, as a daemon would.

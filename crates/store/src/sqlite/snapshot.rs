@@ -10,9 +10,10 @@
 //! for one database after another, since an erasure waits for whoever still looks.
 
 use super::boards;
+use super::examine;
 use super::open;
 use super::schema;
-use super::sql::explain;
+use super::sql::{explain, log_of};
 use crate::error::{Result, StoreError};
 use crate::files;
 use insula_domain::BoardName;
@@ -37,8 +38,19 @@ pub(crate) const ANCHOR: &str = "audit.anchor";
 
 /// The databases of a home, held at one moment until they are copied.
 pub struct HomeSnapshot {
+    home: PathBuf,
     held: Vec<Held>,
+    /// Those that can't be held at any moment.
+    damaged: Vec<DamagedCopy>,
     anchor: Option<Vec<u8>>,
+}
+
+/// A database that is damaged, and was copied as it is.
+#[derive(Debug)]
+pub struct DamagedCopy {
+    /// Where it is in the home.
+    pub name: PathBuf,
+    pub why: StoreError,
 }
 
 /// One database at that moment.
@@ -58,57 +70,76 @@ struct Ready {
     writer: Connection,
     /// Sees the moment, and keeps seeing it.
     reader: Connection,
+    /// What was found to be wrong with it.
+    damage: Option<StoreError>,
 }
 
 impl HomeSnapshot {
-    /// Takes one. Databases that a newer version made are refused.
+    /// Takes one. Databases that a newer version made are refused. The damaged one of an agent or a
+    /// board keeps nobody else's from being copied.
     ///
     /// Blocks; a daemon that runs in the home waits for the locks, a few milliseconds.
     pub fn take(home: &Path, elapsed: &dyn Fn() -> Duration) -> Result<Self> {
-        let mut ready = Vec::new();
+        let (mut ready, mut damaged) = (Vec::new(), Vec::new());
+        let mut open = |name: PathBuf, format| -> Result<()> {
+            match Ready::open(home, name.clone(), format) {
+                Err(why) if is_bearable(&name, &why) => damaged.push(DamagedCopy { name, why }),
+                opened => ready.extend(opened?),
+            }
+            Ok(())
+        };
         for agent in files::names_in(&home.join("agents"))? {
             // What is no agent's folder is one that is being made or deleted.
             if AgentId::new(&agent).is_ok() {
                 let name = Path::new("agents").join(&agent).join("agent.db");
-                ready.extend(Ready::open(home, name, &schema::AGENT)?);
+                open(name, &schema::AGENT)?;
             }
         }
         for board in files::names_in(&home.join(boards::FOLDER))? {
             if board_of(&board).is_some() {
                 let name = Path::new(boards::FOLDER).join(&board);
-                ready.extend(Ready::open(home, name, &schema::BOARD)?);
+                open(name, &schema::BOARD)?;
             }
         }
         // Last, so that whoever wrote to an agent's can still write what follows from it.
-        ready.extend(Ready::open(home, DAEMON_DB.into(), &schema::DAEMON)?);
+        open(DAEMON_DB.into(), &schema::DAEMON)?;
         let start = elapsed();
-        let seen = ready.iter().try_for_each(|it| {
-            it.lock()?;
+        let seen = ready.iter_mut().try_for_each(|it| {
+            it.bear(it.lock())?;
             if elapsed() - start > HELD_MAX {
                 return Err(StoreError::Busy { file: it.file.clone() });
             }
             Ok(())
         });
         let anchor = seen.and_then(|()| {
-            ready.iter().try_for_each(Ready::look)?;
+            ready.iter_mut().try_for_each(|it| it.bear(it.look()))?;
             Ok(files::read_small(&home.join(ANCHOR))?.map(|(bytes, _)| bytes))
         });
         // Also where something failed: nobody waits any longer than they must.
         let mut held = Vec::new();
         for it in ready {
-            held.push(it.let_go()?);
+            let name = it.name.clone();
+            match it.let_go() {
+                Err(why) if is_bearable(&name, &why) => damaged.push(DamagedCopy { name, why }),
+                let_go => held.push(let_go?),
+            }
         }
-        Ok(Self { held, anchor: anchor? })
+        Ok(Self { home: home.to_owned(), held, damaged, anchor: anchor? })
     }
 
     /// How many databases there are, and how many bytes all of them have.
     pub fn size(&self) -> (usize, u64) {
-        (self.held.len(), self.held.iter().map(|it| it.bytes).sum())
+        (self.held.len() + self.damaged.len(), self.held.iter().map(|it| it.bytes).sum())
     }
 
     /// Copies all of it into a folder, by the names they have in the home, and tells how many
-    /// bytes were copied each time some were. Blocks.
-    pub fn copy_into(self, folder: &Path, mut copied: impl FnMut(u64)) -> Result<()> {
+    /// bytes were copied each time some were. Those that are damaged are copied as they are; what
+    /// is wrong with each. Blocks.
+    pub fn copy_into(self, folder: &Path, mut copied: impl FnMut(u64)) -> Result<Vec<DamagedCopy>> {
+        let mut damaged = self.damaged;
+        for DamagedCopy { name, .. } in &damaged {
+            copy_as_it_is(&self.home, name, folder)?;
+        }
         if let Some(anchor) = &self.anchor {
             files::write_atomically(&folder.join(ANCHOR), anchor)?;
         }
@@ -118,9 +149,22 @@ impl HomeSnapshot {
                 files::create_folder(parent)?;
             }
             files::create_file(&target)?;
-            copy(&held, &target, &mut copied)?;
+            let whole = examine::quick(&held.sql, &held.file);
+            let is_copied = match copy(&held, &target, &mut copied) {
+                Err(why) if is_bearable(&held.name, &why) => {
+                    copy_as_it_is(&self.home, &held.name, folder)?;
+                    Err(why)
+                }
+                copied => Ok(copied?),
+            };
+            match whole.and(is_copied) {
+                Err(why) if is_bearable(&held.name, &why) => {
+                    damaged.push(DamagedCopy { name: held.name, why });
+                }
+                whole => whole?,
+            }
         }
-        Ok(())
+        Ok(damaged)
     }
 }
 
@@ -134,7 +178,16 @@ impl Ready {
         let connect = || open::connect_to_look(&file, format);
         let (writer, reader) = (connect()?, connect()?);
         writer.busy_timeout(LOCK_TIMEOUT).map_err(|error| explain(&file, &error))?;
-        Ok(Some(Self { name, file, writer, reader }))
+        Ok(Some(Self { name, file, writer, reader, damage: None }))
+    }
+
+    /// Goes on where one database alone is damaged.
+    fn bear(&mut self, done: Result<()>) -> Result<()> {
+        match done {
+            Err(why) if is_bearable(&self.name, &why) => self.damage = Some(why),
+            done => done?,
+        }
+        Ok(())
     }
 
     fn lock(&self) -> Result<()> {
@@ -154,8 +207,11 @@ impl Ready {
         if !self.writer.is_autocommit() {
             self.run(&self.writer, "ROLLBACK")?;
         }
-        let Self { name, file, writer, reader } = self;
+        let Self { name, file, writer, reader, damage } = self;
         drop(writer);
+        if let Some(why) = damage {
+            return Err(why);
+        }
         let number = |pragma: &str| {
             reader.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get::<_, i64>(0))
         };
@@ -167,6 +223,22 @@ impl Ready {
     fn run(&self, sql: &Connection, statement: &str) -> Result<()> {
         sql.execute_batch(statement).map_err(|error| explain(&self.file, &error))
     }
+}
+
+/// Whether what is wrong is the trouble of one agent or one board alone.
+fn is_bearable(name: &Path, why: &StoreError) -> bool {
+    matches!(why, StoreError::Damaged { .. }) && name != Path::new(DAEMON_DB)
+}
+
+/// Copies the file of a database and its log, whatever is in them.
+fn copy_as_it_is(home: &Path, name: &Path, folder: &Path) -> Result<()> {
+    let (file, target) = (home.join(name), folder.join(name));
+    if let Some(parent) = target.parent() {
+        files::create_folder(parent)?;
+    }
+    files::copy(&file, &target)?;
+    files::copy(&log_of(&file), &log_of(&target))?;
+    Ok(())
 }
 
 /// The board whose database a file is, by its name.
