@@ -54,7 +54,7 @@ pub struct JobShown {
     overlap: &'static str,
     /// What else it was given, by the keys of its settings: `timeout`, `budget`, `tools` and such.
     settings: BTreeMap<&'static str, String>,
-    /// The next moments, in its own time.
+    /// When it runs next, jitter included, in its own time.
     next: Vec<String>,
     /// The same moments, in RFC 3339.
     next_at: Vec<String>,
@@ -66,9 +66,10 @@ pub struct RunShown {
     job: String,
     /// The moment it is for.
     scheduled_at: String,
+    /// When it began; while it waits, since when it does.
     began_at: String,
-    /// How many milliseconds late it began, not counting its jitter.
-    late_ms: i64,
+    /// How many milliseconds late it began, not counting its jitter; none while it waits.
+    late_ms: Option<i64>,
     ended_at: Option<String>,
     /// `done`, `silent`, `empty`, `failed`, `timeout`, `stopped`, `budget`, `denied`,
     /// `refused`, `undelivered`, `interrupted`, `overlap` or `missed`; none while it runs.
@@ -112,7 +113,7 @@ pub(crate) fn shown(view: &JobView, now: Timestamp) -> JobShown {
             JobOrigin::Config => "config",
             JobOrigin::Added => "added",
         },
-        state: if job.is_enabled { row.state.as_str() } else { "disabled" },
+        state: view.state(),
         why: row.why.clone(),
         schedule: match &view.plan {
             Some(plan) => plan.schedule.to_string(),
@@ -143,12 +144,13 @@ pub(crate) fn run_shown(agent: &AgentContext, view: &JobView, run: JobRun) -> Ru
         Some(plan) if plan.next(meant.saturating_sub(1)) == Some(meant) => plan.moved(meant),
         _ => meant,
     };
+    let waits = run.ended_at.is_none() && run.outcome.is_none() && run.turn.is_none();
     RunShown {
         job: run.job.into(),
         scheduled_at: run.scheduled_at.to_string(),
         began_at: run.began_at.to_string(),
-        late_ms: run.began_at.as_millis() - meant,
-        waits: run.ended_at.is_none() && run.outcome.is_none() && run.turn.is_none(),
+        late_ms: (!waits).then(|| run.began_at.as_millis() - meant),
+        waits,
         outcome: run.ended_at.and(run.outcome).map(Into::into),
         ended_at: run.ended_at.map(|at| at.to_string()),
         why: run.why,

@@ -56,7 +56,6 @@ fn read(
         script,
         bounds,
         overlap: text("overlap").and_then(Overlap::parse).unwrap_or_default(),
-        is_enabled: node.get("enabled").and_then(Node::bool).unwrap_or(true),
         ..job
     })
 }
@@ -100,7 +99,7 @@ fn common(
             .and_then(Node::integer)
             .and_then(|it| u32::try_from(it).ok())
             .unwrap_or(PAUSE_AFTER),
-        is_enabled: true,
+        is_enabled: node.get("enabled").and_then(Node::bool).unwrap_or(true),
     }
 }
 

@@ -144,16 +144,30 @@ impl Plan {
         at_ms.saturating_add(jitter_ms(self.seed, at_ms, self.bounds.jitter_ms))
     }
 
-    /// The next moments, as people are told them.
+    /// When it runs next, as people are told it: jitter included.
     pub fn ahead(&self, progress: Progress, after_ms: i64, count: usize) -> Vec<i64> {
-        let mut at = after_ms.max(progress.handled_ms);
+        let jitter = self.bounds.jitter_ms.max(0);
+        // A moment that has passed may be moved to one that has not.
+        let mut at = after_ms.saturating_sub(jitter).max(progress.handled_ms);
         let left =
             self.bounds.count.map_or(usize::MAX, |all| all.saturating_sub(progress.runs) as usize);
+        let most = count.min(left);
         let mut found = Vec::new();
-        while found.len() < count.min(left) {
+        let mut last = after_ms;
+        for _ in 0..OUTSIDE_MAX.saturating_add(most) {
+            if found.len() == most {
+                break;
+            }
             let Some(next) = self.next(at) else { break };
-            found.push(next);
             at = next;
+            // One waits for those before it, and what comes at once is one run, unless each is made
+            // up for.
+            let moved = self.moved(next);
+            let is_own = moved > last || self.bounds.missed == Missed::All && !found.is_empty();
+            last = last.max(moved);
+            if is_own {
+                found.push(last);
+            }
         }
         found
     }

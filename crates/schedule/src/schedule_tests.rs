@@ -297,6 +297,36 @@ fn it_ends_at_its_end_and_after_its_count_and_keeps_its_hours() {
 }
 
 #[test]
+fn what_is_told_ahead_is_when_it_runs() {
+    let noon = ms("2026-11-18T12:00:00Z");
+    let jittered = |schedule, minutes, missed| {
+        plan(schedule, Bounds { jitter_ms: minutes * MINUTE, missed, ..Bounds::default() })
+    };
+    let hourly = jittered("0 * * * *", 30, Missed::Once);
+    let progress = Progress { handled_ms: noon - 1, runs: 0 };
+    let moved = [noon, noon + HOUR].map(|at| hourly.moved(at));
+    assert!(moved[0] > noon + 1, "{moved:?}");
+    assert_eq!(hourly.ahead(progress, noon - 1, 2), moved);
+    assert_eq!(hourly.ahead(progress, moved[0] - 1, 2), moved, "it is still to come");
+    assert_eq!(hourly.ahead(progress, moved[0], 1), moved[1..]);
+    let handled = Progress { handled_ms: noon, runs: 1 };
+    assert_eq!(hourly.ahead(handled, noon, 1), moved[1..], "it ran");
+    // Moved beyond the next ones, a run has those wait: what is told is what comes due.
+    for missed in [Missed::Once, Missed::All] {
+        let crowded = jittered("* * * * *", 5, missed);
+        let told = crowded.ahead(progress, noon, 20);
+        let (mut now, mut progress, mut began) = (noon, progress, Vec::new());
+        while began.len() < 20 {
+            now = crowded.due(progress, now).next_ms.unwrap();
+            let due = crowded.due(progress, now);
+            began.extend(due.runs.iter().map(|_| now));
+            progress.handled_ms = due.handled_ms.unwrap();
+        }
+        assert_eq!(told, began[..20], "{missed:?}");
+    }
+}
+
+#[test]
 fn one_run_at_a_time_and_one_that_waits() {
     let table = [
         (Overlap::Skip, [Start::Now, Start::LeaveOut, Start::LeaveOut]),

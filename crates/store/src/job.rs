@@ -63,6 +63,7 @@ pub struct JobRun {
     pub job: Box<str>,
     /// The moment it is for.
     pub scheduled_at: Timestamp,
+    /// When it began, or was noted where it waits.
     pub began_at: Timestamp,
     /// `None` while it is under way.
     pub ended_at: Option<Timestamp>,
@@ -85,14 +86,15 @@ pub enum JobCommand {
     },
     /// Notes a run. One of the same moment that is there stays as it is.
     Begin(JobRun),
-    /// Says which turn a run is.
-    Turn { job: Box<str>, scheduled_at: Timestamp, turn: TurnId },
-    /// Says how far a run that is under way has come.
-    Mark { job: Box<str>, scheduled_at: Timestamp, outcome: Box<str> },
+    /// Says which turn a run is, and when it began.
+    Turn { job: Box<str>, scheduled_at: Timestamp, began_at: Timestamp, turn: TurnId },
+    /// Says how far a run that is under way has come, and when it began.
+    Mark { job: Box<str>, scheduled_at: Timestamp, began_at: Timestamp, outcome: Box<str> },
     /// Ends a run that is under way.
     End {
         job: Box<str>,
         scheduled_at: Timestamp,
+        began_at: Timestamp,
         outcome: Box<str>,
         why: Option<String>,
         at: Timestamp,

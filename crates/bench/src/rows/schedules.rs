@@ -68,7 +68,8 @@ impl Seen {
             *minutes.entry(meant).or_insert(0_i64) += 1;
             let outcome = run["outcome"].as_str().unwrap_or("under way");
             *self.outcomes.entry(outcome.to_owned()).or_default() += 1;
-            let late = run["late_ms"].as_i64().context("a run without its lateness")?;
+            // One that waits has not begun.
+            let Some(late) = run["late_ms"].as_i64() else { continue };
             self.late_ms.push(late);
             if let (Some(began), Some(ended)) = (moment("began_at"), moment("ended_at")) {
                 self.over_ms.push(late + ended - began);

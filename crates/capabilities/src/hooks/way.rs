@@ -3,7 +3,7 @@
 
 use super::Occasion;
 use crate::Capabilities;
-use crate::programs::HookProgram;
+use crate::programs::{HookProgram, Prints};
 use insula_config::hook::{Hook, HookOwner};
 use insula_store::{About, SessionId};
 use serde_json::{Map, Value};
@@ -46,6 +46,7 @@ pub(super) async fn command(
         command,
         timeout: hook.timeout,
         answer_max: crate::programs::ANSWER_BYTES_MAX,
+        prints: Prints::Answer,
     };
     program.run(caps, text(payload)).await
 }

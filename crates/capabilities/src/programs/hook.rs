@@ -17,7 +17,7 @@ use std::time::Duration;
 
 /// Longest answer, in bytes.
 pub(crate) const ANSWER_BYTES_MAX: usize = 512 * 1024;
-/// How much of what a program complains about is kept, in bytes.
+/// How much of what a program that failed said is told, in bytes of each of its streams.
 const COMPLAINT_BYTES_MAX: usize = 300;
 
 /// A program that answers for a hook.
@@ -32,6 +32,16 @@ pub(crate) struct HookProgram<'h> {
     pub(crate) timeout: Duration,
     /// Longest answer, in bytes.
     pub(crate) answer_max: usize,
+    pub(crate) prints: Prints,
+}
+
+/// What a program prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Prints {
+    /// An answer that is none where it fails.
+    Answer,
+    /// Words, which say what went wrong as well.
+    Words,
 }
 
 impl HookProgram<'_> {
@@ -54,27 +64,48 @@ impl HookProgram<'_> {
         let finished = child.finish().await;
         drop(proxy);
         let Finished { exit, stdout, stderr } = finished.map_err(|error| error.to_string())?;
+        let printed = match self.prints {
+            Prints::Words => end_of(&stdout.bytes()),
+            Prints::Answer => String::new(),
+        };
+        let said = said(&end_of(&stderr.bytes()), &printed);
         match exit.outcome {
             ExitOutcome::Exited(0) if stdout.total > self.answer_max as u64 => {
                 Err(format!("the answer has more than {} bytes", self.answer_max))
             }
             ExitOutcome::Exited(0) => Ok(stdout.bytes()),
             ExitOutcome::Exited(status) => {
-                let said = String::from_utf8_lossy(&stderr.bytes()).trim().to_owned();
-                let said = match &said[..said.floor_char_boundary(COMPLAINT_BYTES_MAX)] {
-                    "" => " and said nothing".to_owned(),
-                    said => format!(": {said}"),
-                };
+                let said = said.unwrap_or_else(|| " and said nothing".to_owned());
                 Err(format!("the program ended with {status}{said}"))
             }
             ExitOutcome::Signaled(signal) => {
-                Err(format!("the program was ended by signal {signal}"))
+                let said = said.unwrap_or_default();
+                Err(format!("the program was ended by signal {signal}{said}"))
             }
             ExitOutcome::Ended(Limit::WallClock) => {
-                Err(format!("the program took longer than its {:?}", self.timeout))
+                let said = said.unwrap_or_default();
+                Err(format!("the program took longer than its {:?}{said}", self.timeout))
             }
             ExitOutcome::Killed | ExitOutcome::Ended(_) => Err("the program was ended".to_owned()),
         }
+    }
+}
+
+/// The end of what a program said: what went wrong stands there.
+fn end_of(said: &[u8]) -> String {
+    let said = String::from_utf8_lossy(said);
+    let said = said.trim();
+    let from = said.ceil_char_boundary(said.len().saturating_sub(COMPLAINT_BYTES_MAX));
+    format!("{}{}", if from > 0 { "…" } else { "" }, &said[from..])
+}
+
+/// What a program complained about and what it printed, behind how it ended.
+fn said(complaint: &str, printed: &str) -> Option<String> {
+    match (complaint, printed) {
+        ("", "") => None,
+        (complaint, "") => Some(format!(": {complaint}")),
+        ("", printed) => Some(format!(" and printed: {printed}")),
+        (complaint, printed) => Some(format!(": {complaint}; it printed: {printed}")),
     }
 }
 
@@ -97,6 +128,7 @@ impl Capabilities {
             command,
             timeout,
             answer_max: ANSWER_BYTES_MAX,
+            prints: Prints::Words,
         };
         program.run(self, Vec::new()).await
     }
@@ -119,6 +151,7 @@ impl Capabilities {
             command,
             timeout,
             answer_max,
+            prints: Prints::Answer,
         };
         program.run(self, input).await
     }
@@ -157,4 +190,21 @@ pub(crate) async fn post(
         return Err(format!("the server answered {}", response.status.as_u16()));
     }
     response.bytes().await.map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_what_a_program_said_is_told() {
+        assert_eq!(said(&end_of(b" \n"), &end_of(b"")), None);
+        assert_eq!(said("", &end_of(b"IMPORTANT\n")).unwrap(), " and printed: IMPORTANT");
+        let both = said(&end_of(b"no such file\n"), &end_of(b"step 1")).unwrap();
+        assert_eq!(both, ": no such file; it printed: step 1");
+        let long = format!("{}the cause", "\u{e9}".repeat(1_000));
+        let end = end_of(long.as_bytes());
+        assert!(end.starts_with('…') && end.ends_with("the cause"), "{end}");
+        assert!(end.len() <= COMPLAINT_BYTES_MAX + '…'.len_utf8(), "{}", end.len());
+    }
 }

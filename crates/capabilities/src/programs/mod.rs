@@ -33,7 +33,7 @@ pub use here::refused_here;
 pub(crate) use here::starts_programs;
 pub(crate) use hint::hints;
 pub use hint::tells_of_walls;
-pub(crate) use hook::{ANSWER_BYTES_MAX, HookProgram, post};
+pub(crate) use hook::{ANSWER_BYTES_MAX, HookProgram, Prints, post};
 pub use live::{Alive, LiveProgram, ProgramReach};
 pub(crate) use outfit::{PATH, outfit};
 pub use rights::Rights;

@@ -35,6 +35,22 @@ fn the_status_tells_whose_jobs_come_next() {
 }
 
 #[test]
+fn a_script_that_fails_says_what_it_printed() {
+    let home = configured("agents: {a: {}}\n");
+    let _daemon = start_still(&home);
+    let script = "echo IMPORTANT; exit 4";
+    let job = ["cron", "add", "a", "every 2h", "Look", "--name", "look", "--script", script];
+    insula(&home, &job).ok();
+    insula(&home, &["cron", "run", "a", "look"]).ok();
+    let why = eventually("it failed", || {
+        let runs = json(&home, &["cron", "history", "a", "look"]);
+        runs[0]["outcome"].as_str()?;
+        Some(runs[0]["why"].as_str().unwrap().to_owned())
+    });
+    assert!(why.contains("ended with 4 and printed: IMPORTANT"), "{why}");
+}
+
+#[test]
 fn a_turn_says_what_began_it() {
     let config = "agents: {a: {tools: {also_allow: [notify]}, links: [{to: c, as: notify}]}, b: {}, c: {}}\nboards: {work: {agents: {b: work}}}\n";
     let home = configured(config);

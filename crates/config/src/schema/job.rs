@@ -37,6 +37,7 @@ const PAUSE_AFTER: Field = Field::new(
     "How many failures in a row pause it.",
 )
 .default("5");
+const ENABLED: Field = Field::new("enabled", Bool, "Whether it runs.").default("true");
 
 /// A job, in `cron.<name>`, and what is added while the daemon runs.
 pub static JOB: Object = Object {
@@ -83,7 +84,7 @@ pub static JOB: Object = Object {
         Field::new("count", Integer { min: 1, max: 1_000_000 }, "How often it runs."),
         ACTIVE_HOURS,
         PAUSE_AFTER,
-        Field::new("enabled", Bool, "Whether it runs.").default("true"),
+        ENABLED,
     ],
 };
 
@@ -102,11 +103,22 @@ pub static HEARTBEAT: Object = Object {
         APPROVALS,
         TIMEOUT,
         PAUSE_AFTER,
+        ENABLED,
     ],
 };
 
 /// `boot`.
 pub static BOOT: Object = Object {
     required: &["prompt"],
-    fields: &[PROMPT, DELIVER.default("`none`"), SCOPE, TOOLS, BUDGET, MODEL, APPROVALS, TIMEOUT],
+    fields: &[
+        PROMPT,
+        DELIVER.default("`none`"),
+        SCOPE,
+        TOOLS,
+        BUDGET,
+        MODEL,
+        APPROVALS,
+        TIMEOUT,
+        ENABLED,
+    ],
 };

@@ -60,10 +60,10 @@ agents:
         assert_eq!(tools.without_effects, [Effect::AskUser, Effect::Schedule]);
     }
     let plan = morning.plan(&AgentId::new("a").unwrap(), 0).unwrap().unwrap();
-    // A Wednesday in winter: half past eight in Berlin.
-    let now = 1_763_424_000_000;
+    // A Wednesday in winter: half past eight in Berlin, and its jitter.
+    let (now, half_past) = (1_763_424_000_000, 1_763_451_000_000);
     let next = plan.ahead(Progress { handled_ms: now, runs: 0 }, now, 1);
-    assert_eq!(next, [1_763_451_000_000]);
+    assert_eq!((plan.next(now), next), (Some(half_past), vec![plan.moved(half_past)]));
 }
 
 fn zone(name: &str) -> Zone {
@@ -84,6 +84,10 @@ fn a_heartbeat_and_a_beginning_are_jobs_and_a_file_says_the_latter_too() {
     assert_eq!((&*heartbeat.name, heartbeat.bounds.missed), ("heartbeat", Missed::Skip));
     assert!(heartbeat.bounds.within.is_some() && heartbeat.prompt.contains("[SILENT]"));
     assert_eq!((&*boot.prompt, &boot.time), ("Hello", &JobTime::AtStart));
+    assert!(heartbeat.is_enabled && boot.is_enabled);
+    let neither = "agents: {a: {heartbeat: {every: 30m, enabled: false}, boot: {prompt: Hello, enabled: false}}}\n";
+    let written = jobs_of(&[("config.yaml", neither), ("agents/a/BOOT.md", "not this")]);
+    assert!(written.len() == 2 && written.iter().all(|job| !job.is_enabled), "{written:?}");
     let file =
         jobs_of(&[("config.yaml", "agents: {a: {}}\n"), ("agents/a/BOOT.md", "From a file")]);
     assert_eq!((&*file[0].prompt, &file[0].time), ("From a file", &JobTime::AtStart));

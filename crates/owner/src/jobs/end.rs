@@ -180,6 +180,7 @@ impl Clockwork {
         let end = JobCommand::End {
             job: run.job.clone(),
             scheduled_at: run.scheduled_at,
+            began_at: run.began_at,
             outcome: ended.outcome.into(),
             why: why.clone(),
             at: now,

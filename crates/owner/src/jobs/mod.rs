@@ -10,6 +10,7 @@ mod run;
 
 use crate::delivery::Relay;
 use insula_capabilities::{Capabilities, Opened};
+use insula_config::job::{Job, JobTime};
 use insula_domain::AgentId;
 use insula_registry::access::Access;
 use insula_registry::context::AgentContext;
@@ -210,11 +211,19 @@ impl Clockwork {
     async fn learn(self: &Arc<Self>) {
         let mut new = Vec::new();
         let snapshot = self.registry.snapshot();
+        // Who has none any more had some that nobody missed since.
+        let had = match self.jobs.with_jobs().await {
+            Ok(had) => had,
+            Err(error) => {
+                tracing::error!(%error, "whose jobs were known can't be read");
+                BTreeSet::new()
+            }
+        };
         for (id, entry) in &snapshot.agents {
             match &entry.state {
                 AgentState::Ready(agent) => {
                     let before = self.known().insert(id.clone(), agent.generation.0);
-                    let has_none = agent.jobs.is_empty() && before.is_none();
+                    let has_none = agent.jobs.is_empty() && before.is_none() && !had.contains(id);
                     if before != Some(agent.generation.0) && !has_none {
                         new.push((agent.clone(), before));
                     }
@@ -251,7 +260,8 @@ impl Clockwork {
     }
 
     async fn begin_at_start(self: &Arc<Self>, agent: &Arc<AgentContext>) -> Result<(), StoreError> {
-        let Some(job) = agent.jobs.iter().find(|job| job.plan(&agent.id, 0) == Ok(None)) else {
+        let is_at_start = |job: &&Arc<Job>| job.is_enabled && job.time == JobTime::AtStart;
+        let Some(job) = agent.jobs.iter().find(is_at_start) else {
             return Ok(());
         };
         let begin = JobCommand::Begin(self.new_run(&job.name, self.now_ms()));
@@ -393,7 +403,8 @@ impl Clockwork {
             }
         }
         view.row.handled_at = Timestamp::from_millis(handled);
-        if due.next_ms.is_none() {
+        // What was left out counts for nothing, so there may be runs left.
+        if due.next_ms.is_none() && plan.ahead(view.progress(), handled, 1).is_empty() {
             view.row.state = JobState::Over;
         }
         let put = JobCommand::Put(JobRow { retry_at: None, ..view.row.clone() });

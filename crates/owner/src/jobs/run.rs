@@ -46,6 +46,7 @@ impl Clockwork {
         view: Option<&JobView>,
         run: JobRun,
     ) -> Result<Option<JoinHandle<()>>, StoreError> {
+        let run = self.begun(run);
         let name = (agent.id.clone(), run.job.clone(), run.scheduled_at.as_millis());
         if !self.attended().insert(name.clone()) {
             return Ok(None);
@@ -80,6 +81,13 @@ impl Clockwork {
         Ok(Some(seen_to))
     }
 
+    /// A run, which begins now unless it did before: until then it waited.
+    fn begun(&self, run: JobRun) -> JobRun {
+        let began_before = run.turn.is_some() || run.outcome.is_some();
+        let began_at = if began_before { run.began_at } else { self.world.clock.now() };
+        JobRun { began_at, ..run }
+    }
+
     /// Whether runs of an agent are written down and not over: they may wait for one that is.
     async fn others_wait(&self, agent: &AgentContext) -> bool {
         // Where that can't be read it is looked again.
@@ -104,8 +112,9 @@ impl Clockwork {
             Begun::Turn(handle) => {
                 let turn = handle.turn;
                 if run.turn.is_none() {
-                    let (job, scheduled_at) = (run.job.clone(), run.scheduled_at);
-                    let noted = JobCommand::Turn { job, scheduled_at, turn };
+                    let (job, began_at) = (run.job.clone(), run.began_at);
+                    let scheduled_at = run.scheduled_at;
+                    let noted = JobCommand::Turn { job, scheduled_at, began_at, turn };
                     agent.store.commit(vec![AgentCommand::Job(Box::new(noted))]).await?;
                     self.registry.hub.tell(&agent.id, || {
                         let (job, scheduled_at) = (run.job.clone(), run.scheduled_at);
@@ -291,19 +300,21 @@ impl Clockwork {
         script: (&str, Duration),
         run: &JobRun,
     ) -> Result<Result<String, String>, StoreError> {
-        let (job, scheduled_at) = (run.job.clone(), run.scheduled_at);
-        let mark = JobCommand::Mark { job, scheduled_at, outcome: SCRIPT.into() };
+        let JobRun { job, scheduled_at, began_at, .. } = run.clone();
+        let mark = JobCommand::Mark { job, scheduled_at, began_at, outcome: SCRIPT.into() };
         agent.store.commit(vec![AgentCommand::Job(Box::new(mark))]).await?;
         let session = self.engine.open_session(inbound).await?;
         let seals = agent.store.seals();
         let files = agent.workspace.files(&inbound.session, session, &seals, &self.world);
         let who = (&inbound.principal, session);
         let printed = self.caps.script(agent, who, &files, script).await;
-        Ok(printed.map(|printed| {
+        let printed = printed.map(|printed| {
             let text = String::from_utf8_lossy(&printed);
             let text = self.engine.told(agent, text.into_owned());
             text[..text.floor_char_boundary(OUTPUT_BYTES_MAX)].to_owned()
-        }))
+        });
+        // Why it failed has words of it too.
+        Ok(printed.map_err(|why| self.engine.told(agent, why)))
     }
 
     /// Watches a turn to its end or the end of its time; how it ended where that is not told by

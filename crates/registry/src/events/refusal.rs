@@ -67,6 +67,8 @@ impl Dimension {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BudgetRefusal {
     pub level: BudgetLevel,
+    /// The job whose it is, as ``job `agent/name` ``, where it is that of one.
+    pub job: Option<Box<str>>,
     /// Which part of it.
     pub dimension: Dimension,
     /// The limit: tokens, turns, or millionths of a dollar.
@@ -120,7 +122,8 @@ impl BudgetRefusal {
     pub fn in_error(error: &str) -> Option<String> {
         let is_its =
             |level: &BudgetLevel| error.contains(&format!("{}'s {NO_ROOM}", level.as_str()));
-        let level = BudgetLevel::ALL.into_iter().find(is_its)?;
+        let of_job = || error.contains(&format!("`'s {NO_ROOM}")).then_some(BudgetLevel::Way);
+        let level = BudgetLevel::ALL.into_iter().find(is_its).or_else(of_job)?;
         let why = if error.contains(UNTIL_MIDNIGHT) { USED_UP } else { NOTHING_LEFT };
         Some(format!("I could not finish this: {} {why}.", level.to_people()))
     }
@@ -144,8 +147,11 @@ const NOTHING_LEFT: &str = "does not allow it; whoever runs me can change that";
 
 impl fmt::Display for BudgetRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (level, dimension) = (self.level.as_str(), self.dimension.as_str());
-        write!(f, "the {level}'s {NO_ROOM}: `{dimension}` is ")?;
+        let dimension = self.dimension.as_str();
+        match &self.job {
+            Some(job) => write!(f, "{job}'s {NO_ROOM}: `{dimension}` is ")?,
+            None => write!(f, "the {}'s {NO_ROOM}: `{dimension}` is ", self.level.as_str())?,
+        }
         match self.dimension {
             Dimension::UsdPerDay => write!(f, "{}", self.limit as f64 / 1e6)?,
             Dimension::TokensPerDay | Dimension::TurnsPerMinute => write!(f, "{}", self.limit)?,
@@ -180,12 +186,17 @@ mod tests {
             ] {
                 let resets = resets.map(Timestamp::from_millis);
                 let now = Timestamp::from_millis(0);
-                let refusal =
-                    BudgetRefusal { level, dimension, limit: 7_777, used: 8_888, resets, now };
+                let (limit, used, job) = (7_777, 8_888, None);
+                let refusal = BudgetRefusal { level, job, dimension, limit, used, resets, now };
                 let told = refusal.to_people();
                 assert!(told.contains(level.to_people()), "{told}");
                 assert!(!told.contains("7777") && !told.contains("8888"), "{told}");
                 let later = BudgetRefusal::in_error(&refusal.to_string()).unwrap();
+                assert!(later.contains(level.to_people()), "{later}");
+                let (level, job) = (BudgetLevel::Way, Some("job `a/report`".into()));
+                let text = BudgetRefusal { level, job, ..refusal }.to_string();
+                assert!(text.starts_with("job `a/report`'s budget leaves no room"), "{text}");
+                let later = BudgetRefusal::in_error(&text).unwrap();
                 assert!(later.contains(level.to_people()), "{later}");
             }
         }

@@ -4,6 +4,7 @@
 //! Running them is the owner's. Here is what there is to run, and the one place that changes it.
 
 mod change;
+mod known;
 mod told;
 mod view;
 
@@ -17,12 +18,13 @@ use crate::trail::Trail;
 use insula_domain::AgentId;
 use insula_store::{DaemonCommand, JobRow, JobState, LeaseHolder, StoreError};
 use insula_world::{Timestamp, World};
-use std::collections::BTreeMap;
+use known::Known;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Notify;
 
 /// What the name of a value begins with that says which jobs of an agent's configuration are
-/// known, and since when.
+/// known, and since when each is.
 const KNOWN: &str = "jobs:";
 
 /// How many wake times one commit writes where the jobs of many agents are taken up.
@@ -110,14 +112,14 @@ impl Jobs {
         done.map(drop)
     }
 
-    /// Takes up the jobs of configurations. Where an agent's are others than before, they are so
-    /// since now, and it is woken when the first of them is due. Its database stays closed.
+    /// Takes up the jobs of configurations. One that is another than before is so since now, and its
+    /// agent is woken when the first of them is due. The agent's database stays closed.
     pub async fn take_up(&self, agents: &[Arc<AgentContext>]) -> Result<(), StoreError> {
         let mut new = Vec::new();
         for agent in agents {
-            let known = self.known_since(agent).await?;
-            let is_new = match known {
-                Some((_, is_same)) => is_same == IsSame::No,
+            let known = self.known(&agent.id).await?;
+            let is_new = match &known {
+                Some(known) => !known.is_of(&agent.jobs),
                 None => !agent.jobs.is_empty(),
             };
             if is_new {
@@ -127,36 +129,37 @@ impl Jobs {
         for some in new.chunks(TAKEN_UP_AT_ONCE) {
             let now = self.world.clock.now();
             let batch = some.iter().flat_map(|(agent, known)| {
-                let value = format!("{} {}", now.as_millis(), digest(agent));
                 // Whoever looks finds what is due; where jobs were others before, rows of them
                 // may be.
                 let first = match known {
                     Some(_) => Some(now),
                     None => self.first(agent, now),
                 };
-                let id = &agent.id;
+                let (id, key) = (&agent.id, key(&agent.id));
+                let keep = match known.clone().unwrap_or_default().with(&agent.jobs, now) {
+                    Some(known) => DaemonCommand::PutValue { key, value: known.to_string() },
+                    None => DaemonCommand::DropValue { key },
+                };
                 let wake =
                     first.map(|at| DaemonCommand::SetWake { agent: id.clone(), at: Some(at) });
-                [DaemonCommand::PutValue { key: key(id), value }].into_iter().chain(wake)
+                [keep].into_iter().chain(wake)
             });
             self.owner.daemon().commit(batch.collect()).await?;
         }
         Ok(())
     }
 
-    /// Since when the jobs that are known of an agent's configuration are, and whether they are
-    /// those that it has.
-    async fn known_since(
-        &self,
-        agent: &AgentContext,
-    ) -> Result<Option<(Timestamp, IsSame)>, StoreError> {
-        let known = self.owner.store().daemon().value(&key(&agent.id)).await?;
-        let digest = digest(agent);
-        Ok(known.as_deref().and_then(|known| {
-            let (at, of) = known.split_once(' ')?;
-            let is_same = if of == digest { IsSame::Yes } else { IsSame::No };
-            Some((Timestamp::from_millis(at.parse().ok()?), is_same))
-        }))
+    /// Since when the jobs that are known of an agent's configuration are.
+    async fn known(&self, agent: &AgentId) -> Result<Option<Known>, StoreError> {
+        let known = self.owner.store().daemon().value(&key(agent)).await?;
+        Ok(known.as_deref().map(Known::read))
+    }
+
+    /// The agents of which jobs of a configuration are known, deleted ones too.
+    pub async fn with_jobs(&self) -> Result<BTreeSet<AgentId>, StoreError> {
+        let known = self.owner.store().daemon().values_under(KNOWN).await?;
+        let ids = known.iter().filter_map(|(key, _)| key.strip_prefix(KNOWN));
+        Ok(ids.filter_map(|id| AgentId::new(id).ok()).collect())
     }
 
     /// Forgets since when: an agent that is made anew under the same name has jobs of its own.
@@ -177,16 +180,16 @@ impl Jobs {
 
     /// Every job of an agent, by name.
     pub async fn all(&self, agent: &AgentContext) -> Result<Vec<JobView>, StoreError> {
-        let since = match self.known_since(agent).await? {
-            Some((since, _)) => since,
-            None => self.world.clock.now(),
-        };
+        let known = self.known(&agent.id).await?.unwrap_or_default();
+        let now = self.world.clock.now();
         let mut rows: BTreeMap<Box<str>, JobRow> =
             agent.store.jobs().await?.into_iter().map(|row| (row.name.clone(), row)).collect();
         let mut all = Vec::new();
         for job in agent.jobs.iter() {
             // What somebody added under the same name before has lost it to the configuration.
             let row = rows.remove(&job.name).filter(|row| row.spec.is_none());
+            // One that nobody took up yet is not looked back for.
+            let since = known.since(job).unwrap_or(now);
             all.push(JobView::of_config(agent, job, row, since));
         }
         all.extend(rows.into_values().filter_map(|row| JobView::of_row(agent, row)));
@@ -195,24 +198,8 @@ impl Jobs {
     }
 }
 
-/// Whether what is known of jobs is what they are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum IsSame {
-    Yes,
-    No,
-}
-
 pub(crate) fn key(agent: &AgentId) -> Box<str> {
     format!("{KNOWN}{agent}").into()
-}
-
-/// Tells the jobs of two configurations apart.
-fn digest(agent: &AgentContext) -> String {
-    let mut hasher = blake3::Hasher::new();
-    for job in agent.jobs.iter() {
-        hasher.update(format!("{job:?}\n").as_bytes());
-    }
-    hasher.finalize().to_hex()[..16].to_owned()
 }
 
 /// The first row of a job.

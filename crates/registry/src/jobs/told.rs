@@ -4,6 +4,7 @@ use super::{JobError, JobView, Jobs, NewJob};
 use crate::context::AgentContext;
 use insula_domain::{Actor, Address};
 use insula_schedule::TOLD_AHEAD;
+use insula_store::JobState;
 use serde_json::{Map, Value};
 
 /// What somebody wants of a job of theirs.
@@ -29,7 +30,10 @@ impl Jobs {
                 (true, None) if view.plan.is_none() => "whenever the daemon starts".to_owned(),
                 (true, Some(next)) => format!("next {}", view.job.zone.describe(*next)),
                 (true, None) => "does not run again".to_owned(),
-                (false, _) => view.row.why.clone().unwrap_or_else(|| "paused".to_owned()),
+                (false, _) => match &view.row.why {
+                    Some(why) if view.row.state == JobState::Paused => why.clone(),
+                    _ => view.state().to_owned(),
+                },
             };
             format!("{}: {when}; {next}", view.job.name)
         };

@@ -4,7 +4,7 @@ use super::first_row;
 use crate::context::{AgentContext, kept_place};
 use insula_config::job::{Deliver, Job, of_text};
 use insula_domain::{Actor, Address, AgentId};
-use insula_schedule::{Plan, Progress};
+use insula_schedule::{Missed, ON_TIME_MS, Plan, Progress};
 use insula_store::{JobRow, JobState};
 use insula_world::Timestamp;
 use std::sync::Arc;
@@ -45,7 +45,19 @@ impl JobView {
         // The configuration was read: what it says can be planned.
         let plan = job.plan(&agent.id, 0).ok().flatten();
         let (agent, job) = (agent.id.clone(), job.clone());
-        Self { agent, job, origin: JobOrigin::Config, row, place: None, plan }
+        let mut view = Self { agent, job, origin: JobOrigin::Config, row, place: None, plan };
+        if view.row.state == JobState::Over && view.has_more() {
+            // It was over as it was before.
+            view.row.state = JobState::Active;
+        }
+        view
+    }
+
+    /// Whether its schedule has a moment left.
+    fn has_more(&self) -> bool {
+        let progress = self.progress();
+        let has_more = |plan: &Plan| !plan.ahead(progress, progress.handled_ms, 1).is_empty();
+        self.plan.as_ref().is_some_and(has_more)
     }
 
     /// One that was added; `None` for what no version of ours wrote.
@@ -86,12 +98,32 @@ impl JobView {
         Progress { handled_ms: self.row.handled_at.as_millis(), runs: self.row.runs }
     }
 
-    /// Its next moments, as people are told them.
+    /// When it runs next, as people are told it.
     pub fn ahead(&self, now_ms: i64, count: usize) -> Vec<i64> {
-        match &self.plan {
-            Some(plan) if self.is_active() => plan.ahead(self.progress(), now_ms, count),
-            _ => Vec::new(),
+        let Some(plan) = self.plan.as_ref().filter(|_| self.is_active()) else {
+            return Vec::new();
+        };
+        let progress = self.progress();
+        let retry = self.row.retry_at.map_or(i64::MIN, Timestamp::as_millis);
+        if retry <= now_ms || count == 0 {
+            return plan.ahead(progress, now_ms, count);
         }
+        // It failed, and is put off: what is due until then is made up for then, as it says.
+        let since = match plan.bounds.missed {
+            Missed::Skip => retry.saturating_sub(ON_TIME_MS).saturating_sub(1),
+            Missed::Once | Missed::All => progress.handled_ms,
+        };
+        let first = plan.ahead(progress, since, 1).first().copied();
+        let mut found: Vec<i64> =
+            first.filter(|at| *at <= retry).map(|_| retry).into_iter().collect();
+        let runs = progress.runs.saturating_add(u32::from(!found.is_empty()));
+        found.extend(plan.ahead(Progress { runs, ..progress }, retry, count - found.len()));
+        found
+    }
+
+    /// What is said of it in place of its next moment where it has none: `paused`, `over` and such.
+    pub fn state(&self) -> &'static str {
+        if self.job.is_enabled { self.row.state.as_str() } else { "disabled" }
     }
 
     /// When there is something to do about it.

@@ -76,22 +76,33 @@ async fn a_moment_is_run_for_once(opener: &dyn Opener) {
     let owner = store.claim("suite").await.unwrap();
     let a = owner.agent(&agent("a"));
     let begin = |run: JobRun| command(JobCommand::Begin(run));
-    let turn = JobCommand::Turn { job: "x".into(), scheduled_at: at(10), turn: TurnId(7) };
+    let turn = JobCommand::Turn {
+        job: "x".into(),
+        scheduled_at: at(10),
+        began_at: at(12),
+        turn: TurnId(7),
+    };
     a.commit(vec![begin(begun("x", 10)), begin(begun("y", 10)), command(turn)]).await.unwrap();
     let again = JobRun { began_at: at(99), ..begun("x", 10) };
     a.commit(vec![begin(again)]).await.unwrap();
-    let with_turn = JobRun { turn: Some(TurnId(7)), ..begun("x", 10) };
+    let with_turn = JobRun { began_at: at(12), turn: Some(TurnId(7)), ..begun("x", 10) };
     assert_eq!(a.job_runs_open().await.unwrap(), [with_turn.clone(), begun("y", 10)]);
     let busy = store.daemon().busy().await.unwrap();
     assert_eq!(busy, [agent("a")], "a run that is under way is found after a crash");
 
     let end = |outcome: &str| {
-        let (job, scheduled_at) = ("x".into(), at(10));
-        let why = Some("because".into());
-        command(JobCommand::End { job, scheduled_at, outcome: outcome.into(), why, at: at(20) })
+        command(JobCommand::End {
+            job: "x".into(),
+            scheduled_at: at(10),
+            began_at: at(13),
+            outcome: outcome.into(),
+            why: Some("because".into()),
+            at: at(20),
+        })
     };
     a.commit(vec![end("done"), end("failed")]).await.unwrap();
     let over = JobRun {
+        began_at: at(13),
         ended_at: Some(at(20)),
         outcome: Some("done".into()),
         why: Some("because".into()),

@@ -34,6 +34,11 @@ impl DaemonStore {
         self.backend.value(key).await
     }
 
+    /// The named values whose names begin with `prefix`, by name.
+    pub async fn values_under(&self, prefix: &str) -> Result<Vec<(String, String)>> {
+        self.backend.values_under(prefix).await
+    }
+
     /// Agents whose wake time is `now` or earlier, the most overdue first, at most `limit`.
     pub async fn due(&self, now: Timestamp, limit: usize) -> Result<Vec<Due>> {
         self.backend.due(now, limit).await

@@ -305,9 +305,11 @@ mod tests {
         assert!(flushes(&[accept(Flush::Now), accept(Flush::Later)]));
         let job = |command| AgentCommand::Job(Box::new(command));
         let (name, at): (Box<str>, Timestamp) = ("j".into(), sample::at(1));
-        let turn = JobCommand::Turn { job: name.clone(), scheduled_at: at, turn: TurnId(1) };
+        let turn =
+            JobCommand::Turn { job: name.clone(), scheduled_at: at, began_at: at, turn: TurnId(1) };
         assert!(!flushes(&[job(turn)]), "it is found again by the key of its turn");
-        let mark = JobCommand::Mark { job: name, scheduled_at: at, outcome: "script".into() };
+        let outcome = "script".into();
+        let mark = JobCommand::Mark { job: name, scheduled_at: at, began_at: at, outcome };
         assert!(flushes(&[job(mark)]), "a script that ran may not run again");
     }
 }

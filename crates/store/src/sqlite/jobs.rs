@@ -33,25 +33,31 @@ pub(crate) fn apply(sql: &Connection, command: &JobCommand) -> rusqlite::Result<
             sql.prepare_cached("DELETE FROM job WHERE name = ?1")?.execute([name])?;
         }
         JobCommand::Begin(run) => begin(sql, run)?,
-        JobCommand::Turn { job, scheduled_at, turn } => {
+        JobCommand::Turn { job, scheduled_at, began_at, turn } => {
             sql.prepare_cached(
-                "UPDATE job_run SET turn = ?3 WHERE job = ?1 AND scheduled_at = ?2",
+                "UPDATE job_run SET began_at = ?3, turn = ?4 WHERE job = ?1 AND scheduled_at = ?2",
             )?
-            .execute((job, scheduled_at.as_millis(), turn.0))?;
+            .execute((job, scheduled_at.as_millis(), began_at.as_millis(), turn.0))?;
         }
-        JobCommand::Mark { job, scheduled_at, outcome } => {
+        JobCommand::Mark { job, scheduled_at, began_at, outcome } => {
             sql.prepare_cached(
-                "UPDATE job_run SET outcome = ?3
+                "UPDATE job_run SET began_at = ?3, outcome = ?4
                  WHERE job = ?1 AND scheduled_at = ?2 AND ended_at IS NULL",
             )?
-            .execute((job, scheduled_at.as_millis(), outcome))?;
+            .execute((
+                job,
+                scheduled_at.as_millis(),
+                began_at.as_millis(),
+                outcome,
+            ))?;
         }
-        JobCommand::End { job, scheduled_at, outcome, why, at } => {
+        JobCommand::End { job, scheduled_at, began_at, outcome, why, at } => {
+            let moments = [scheduled_at, began_at, at].map(|it| it.as_millis());
             sql.prepare_cached(
-                "UPDATE job_run SET ended_at = ?3, outcome = ?4, why = ?5
+                "UPDATE job_run SET began_at = ?3, ended_at = ?4, outcome = ?5, why = ?6
                  WHERE job = ?1 AND scheduled_at = ?2 AND ended_at IS NULL",
             )?
-            .execute((job, scheduled_at.as_millis(), at.as_millis(), outcome, why))?;
+            .execute((job, moments[0], moments[1], moments[2], outcome, why))?;
         }
     }
     Ok(())

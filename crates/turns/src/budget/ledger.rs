@@ -50,6 +50,14 @@ impl Key {
             Self::Way(_) => BudgetLevel::Way,
         }
     }
+
+    /// The job whose it is: the only way in that whoever reads of a refusal knows by name.
+    fn job(&self) -> Option<Box<str>> {
+        match self {
+            Self::Way(name) => name.starts_with("job `").then(|| name.clone()),
+            _ => None,
+        }
+    }
 }
 
 /// Tokens and money.
@@ -185,6 +193,7 @@ impl Ledger {
                 let free = minute.front().map(|(at, _)| at.saturating_add(MINUTE_SECONDS));
                 return Err(BudgetRefusal {
                     level: key.level(),
+                    job: key.job(),
                     dimension: Dimension::TurnsPerMinute,
                     limit: u64::from(most),
                     used: taken,
@@ -221,6 +230,7 @@ impl Ledger {
             account.roll(now);
             let refusal = |dimension, limit, used| BudgetRefusal {
                 level: key.level(),
+                job: key.job(),
                 dimension,
                 limit,
                 used,

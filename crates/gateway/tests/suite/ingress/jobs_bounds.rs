@@ -3,7 +3,7 @@
 
 use super::jobs::{HOUR, config, outcomes, over, pass, wind};
 use crate::ingress::support::{again, calls, dm, echo, open_fixture, process, says, shown, with};
-use insula_store::JobState;
+use insula_store::{JobRun, JobState};
 use insula_testkit::upstream::{Seen, Step};
 use insula_world::Clock as _;
 use std::time::Duration;
@@ -36,7 +36,8 @@ async fn a_job_spends_no_more_than_its_own_budget_and_the_agent_goes_on() {
     pass(&fixture, HOUR).await;
     let runs = over(&fixture, "report", 2).await;
     assert_eq!(outcomes(&runs), ["budget", "budget"], "{runs:?}");
-    assert!(runs[0].why.as_deref().unwrap().contains("`tokens_per_day` is 1"), "{runs:?}");
+    let why = runs[0].why.as_deref().unwrap();
+    assert!(why.starts_with("job `a/report`'s budget") && why.contains("is 1"), "{why}");
     assert_eq!(fixture.asked(), 0);
     let row = &fixture.agent("a").store.jobs().await.unwrap()[0];
     assert_eq!((row.failures, row.state), (0, JobState::Active), "no fault of the job");
@@ -83,8 +84,8 @@ fn runs_that_were_missed_are_left_out_or_made_up_for_as_the_job_says() {
     assert_eq!(away_for_three_hours("all"), ["done"; 4]);
 }
 
-/// How the runs of a job end whose first run takes longer than the way to the third.
-async fn overlapping(overlap: &str) -> Vec<String> {
+/// The runs of a job, the oldest first, whose first takes longer than the way to the third.
+async fn overlapping(overlap: &str) -> Vec<JobRun> {
     let first_hangs = |seen: &Seen, nth| match nth {
         0 => vec![Step::Hang],
         nth => echo(seen, nth),
@@ -95,17 +96,21 @@ async fn overlapping(overlap: &str) -> Vec<String> {
     let _stop = wind(&fixture).drop_guard();
     // Due after one, two and three minutes; the first is stopped after three and a half.
     pass(&fixture, Duration::from_secs(215)).await;
-    let runs = over(&fixture, "report", 3).await;
-    let mut told: Vec<_> = outcomes(&runs).into_iter().map(str::to_owned).collect();
-    told.reverse();
-    told
+    let mut runs = over(&fixture, "report", 3).await;
+    runs.reverse();
+    runs
 }
 
 #[tokio::test]
 async fn a_run_that_is_due_while_another_runs_is_left_out_or_waits() {
-    assert_eq!(overlapping("skip").await, ["timeout", "overlap", "overlap"]);
+    let skipped = overlapping("skip").await;
+    assert_eq!(outcomes(&skipped), ["timeout", "overlap", "overlap"]);
     let queued = overlapping("queue").await;
-    assert_eq!(queued[..2], ["timeout", "done"], "{queued:?}");
+    assert_eq!(outcomes(&queued)[..2], ["timeout", "done"], "{queued:?}");
+    // Due a minute after the first, which took two and a half.
+    assert!(queued[1].began_at >= queued[0].ended_at.unwrap(), "{queued:?}");
+    let late = queued[1].began_at.as_millis() - queued[1].scheduled_at.as_millis();
+    assert!(late >= 60_000, "{late} ms");
 }
 
 #[tokio::test]

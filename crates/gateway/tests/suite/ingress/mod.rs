@@ -23,6 +23,7 @@ mod handoffs;
 mod home_chat;
 mod jobs;
 mod jobs_bounds;
+mod jobs_known;
 mod pairing;
 mod reactions;
 mod repeats;
