@@ -1,5 +1,5 @@
-//! What happens to all agents of whoever asks, in one stream: what began and ended, and not the
-//! words in between, which each agent's own stream has.
+//! What happens to all agents of whoever asks, in one stream: what began and how it ended, and not
+//! the words as they come, which each agent's own stream has.
 
 use crate::Api;
 use crate::caller::{Caller, Lost};
@@ -30,7 +30,7 @@ enum Heard {
     Lost,
 }
 
-/// Everything that happens to the agents of whoever asks, from now on, without the words.
+/// Everything that happens to the agents of whoever asks, from now on, without the words as they come.
 #[utoipa::path(get, path = "/api/events",
     responses((status = 200, body = String, content_type = "text/event-stream"), (status = 401, body = ErrorBody)),
     security(("token" = [])))]

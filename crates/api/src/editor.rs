@@ -6,12 +6,11 @@ use crate::caller::Caller;
 use crate::error::{ApiError, ErrorBody};
 use crate::id::{Id, ready};
 use crate::messages::Asked;
-use crate::terms::{AskedFolder, UNFIT};
+use crate::terms::AskedFolder;
 use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use axum::http::StatusCode;
-use insula_registry::context::GrantedBy;
 use insula_registry::tokens::Verb;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -66,15 +65,7 @@ pub async fn open(
 ) -> Result<Json<Offered>, ApiError> {
     let agent = ready(&api, &id)?;
     let Json(wanted) = body?;
-    let (path, mode, by) = wanted.folder.granted(&caller, &agent)?;
-    // Whatever an editor indexes or runs in its folder would meet the home there.
-    if by == GrantedBy::Operator && agent.workspace.place().is_around_home(&path) {
-        let message = format!(
-            "the folder can't be granted: `{}` has the home of the daemon in it",
-            path.display()
-        );
-        return Err(ApiError::new(StatusCode::BAD_REQUEST, UNFIT, message));
-    }
+    let (_, mode, _) = wanted.folder.granted(&caller, &agent)?;
     let address = caller.address("editor".to_owned());
     let address = address.map_err(|error| ApiError::invalid(error.to_string()))?;
     let served = api.access.through(&agent, &address);

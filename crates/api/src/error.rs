@@ -197,6 +197,7 @@ impl From<RuntimeError> for ApiError {
             RuntimeError::Configuration(_) => (StatusCode::UNPROCESSABLE_ENTITY, "configuration"),
             RuntimeError::HomeInUse(_) => (StatusCode::CONFLICT, "home_in_use"),
             RuntimeError::File { .. } => (StatusCode::INTERNAL_SERVER_ERROR, "file"),
+            RuntimeError::Store(StoreError::TooLong { .. }) => (StatusCode::BAD_REQUEST, "invalid"),
             RuntimeError::Store(_) => (StatusCode::INTERNAL_SERVER_ERROR, "store"),
             RuntimeError::Vault(
                 VaultError::Empty { .. } | VaultError::TooLong { .. } | VaultError::TooMany { .. },
@@ -222,6 +223,7 @@ impl From<SubmitError> for ApiError {
             SubmitError::Store(StoreError::OtherRequest) => {
                 (StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key_reused")
             }
+            SubmitError::Store(StoreError::TooLong { .. }) => (StatusCode::BAD_REQUEST, "invalid"),
             SubmitError::Store(_) => (StatusCode::INTERNAL_SERVER_ERROR, "store"),
         };
         Self::new(status, code, error.to_string())

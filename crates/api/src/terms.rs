@@ -18,7 +18,7 @@ use utoipa::ToSchema;
 /// Calls that can be agreed to beforehand.
 const ALLOWED_MAX: usize = 64;
 /// The word for a folder that can't be granted.
-pub(crate) const UNFIT: &str = "unfit_folder";
+const UNFIT: &str = "unfit_folder";
 /// Most dollars that a limit can say: beyond that it is none.
 const USD_MAX: f64 = 1_000_000.0;
 
@@ -91,6 +91,15 @@ impl AskedFolder {
         }
         match (share, caller) {
             (Some(mode), Caller::Local) => match agent.workspace.place().unfit(&path) {
+                // Whatever an editor indexes there, or a program reads, would meet the home; and no
+                // program is shown a folder that has it.
+                None if agent.workspace.place().is_around_home(&path) => {
+                    let why = format!(
+                        "the folder can't be granted: `{shown}` has the home of the daemon in it; \
+                         keep the home elsewhere (`--home`)"
+                    );
+                    Err(ApiError::new(StatusCode::BAD_REQUEST, UNFIT, why))
+                }
                 None => Ok((path, mode, GrantedBy::Operator)),
                 Some(why) => {
                     let why = format!("the folder can't be granted: {why}");

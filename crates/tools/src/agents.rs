@@ -8,6 +8,15 @@ use async_trait::async_trait;
 pub const MESSAGE_CHARS_MAX: usize = 20_000;
 
 /// Other agents, as far as links lead to them.
+/// A conversation that was handed over, or back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Handed {
+    /// Who answers from now on.
+    pub name: String,
+    /// Whether they were told the summary.
+    pub is_told: bool,
+}
+
 #[async_trait]
 pub trait Agents: Send + Sync {
     /// Those that the tool of this name reaches.
@@ -21,5 +30,5 @@ pub trait Agents: Send + Sync {
 
     /// Hands the conversation to one, with a summary and nothing else; back to where it came from
     /// where none is named. Who answers from now on.
-    async fn hand_over(&self, agent: Option<&str>, summary: &str) -> Result<String, ToolError>;
+    async fn hand_over(&self, agent: Option<&str>, summary: &str) -> Result<Handed, ToolError>;
 }

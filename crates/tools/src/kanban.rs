@@ -2,6 +2,7 @@
 //! done with them, is decided by whoever made the hand.
 
 use crate::boards::{CardDraft, CardWish};
+use crate::mend::Habits;
 use crate::{Cleared, Course, Hands, Output, SUBJECT_CHARS_MAX, Tool, ToolError, arguments};
 use async_trait::async_trait;
 use serde::{Deserialize, Deserializer};
@@ -81,6 +82,20 @@ macro_rules! tool {
 
             fn subject(&self, arguments: &Value) -> Option<String> {
                 subject(arguments)
+            }
+
+            /// A card that is named by another name must not become the worker's own.
+            fn habits(&self) -> Habits {
+                Habits {
+                    also_called: &[
+                        ("card", "task_id"),
+                        ("card_id", "task_id"),
+                        ("task", "task_id"),
+                        ("id", "task_id"),
+                    ],
+                    is_exact: true,
+                    ..Habits::default()
+                }
             }
 
             fn course(&self) -> Course {

@@ -2,7 +2,8 @@
 //! `handoff` hands it the conversation. Whether a link leads there is decided by whoever made the
 //! hand.
 
-use crate::agents::MESSAGE_CHARS_MAX;
+use crate::agents::{Handed, MESSAGE_CHARS_MAX};
+use crate::mend::Habits;
 use crate::{Cleared, Course, Hands, Output, Piece, SUBJECT_CHARS_MAX, Tool, ToolError, arguments};
 use async_trait::async_trait;
 use insula_domain::{Source, SourceKind};
@@ -154,6 +155,15 @@ impl Tool for Handoff {
         subject(arguments)
     }
 
+    /// Without the name of the other it would be handed back.
+    fn habits(&self) -> Habits {
+        Habits {
+            also_called: &[("to", "agent"), ("name", "agent")],
+            is_exact: true,
+            ..Habits::default()
+        }
+    }
+
     /// Where the conversation leads is kept: made again after a crash, nothing changes.
     fn course(&self) -> Course {
         Course::Journalled
@@ -164,7 +174,17 @@ impl Tool for Handoff {
         let HandoffArguments { agent, summary } = arguments(value)?;
         let summary = words("summary", summary)?;
         let agent = agent.filter(|it| !it.is_empty());
-        let name = agents.hand_over(agent.as_deref(), &summary).await?;
-        Ok(Output::Text(format!("{name} answers here from the next message on")))
+        let Handed { name, is_told } = agents.hand_over(agent.as_deref(), &summary).await?;
+        if agent.is_some() {
+            return Ok(Output::Text(format!("{name} answers here from the next message on")));
+        }
+        // Who handed it back may say nothing more here.
+        let text = match is_told {
+            true => "handed back".to_owned(),
+            false => {
+                "handed back; your summary was not told, because others hear it there".to_owned()
+            }
+        };
+        Ok(Output::Last { text, said: format!("{name} answers here again.") })
     }
 }

@@ -17,7 +17,9 @@ pub enum Output {
         /// Answers to choose from; none for an open question.
         choices: Vec<String>,
     },
-    /// The same, asked by somebody else than the model: their words, which name them. What was
+    /// What the turn ends with: `text` is the result, and people read what is `said`.
+    Last { text: String, said: String },
+    /// A question as [`Self::Ask`], asked by somebody else than the model: their words, which name them. What was
     /// called goes on with the answer.
     AskFor { question: String },
 }

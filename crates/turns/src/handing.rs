@@ -11,6 +11,7 @@ use insula_store::{
     About, AgentCommand, DeliveryDestination, Enqueue, Lane, NewMessage, OpenSession,
     OutboxCommand, Part, Role, SessionRef, StoreError,
 };
+use insula_tools::agents::Handed;
 use insula_tools::{HandError, ToolError};
 use serde_json::json;
 use std::sync::Arc;
@@ -69,7 +70,7 @@ impl<'c> Handing<'c> {
     }
 
     /// Hands it back; who answers then. What the other may not hear is left behind.
-    pub(super) async fn back(&self, summary: &str) -> Result<String, ToolError> {
+    pub(super) async fn back(&self, summary: &str) -> Result<Handed, ToolError> {
         let (shop, cx) = (self.shop, self.cx);
         let Some(from) = self.from() else {
             let why = "nobody handed this conversation to you; name an agent to hand it to";
@@ -82,14 +83,9 @@ impl<'c> Handing<'c> {
         if is_told {
             self.tell(&from, summary, "link.back").await?;
         }
-        let said = vec![self.line(&format!("{name} answers here again."))];
-        cx.agent.store.commit(said).await.map_err(store)?;
         let conversation = from.session_key(&cx.from.address);
         shop.handoffs.end(&conversation).await.map_err(store)?;
-        Ok(match is_told {
-            true => name,
-            false => format!("{name}, who was not told your summary because others hear it there,"),
-        })
+        Ok(Handed { name, is_told })
     }
 
     /// Puts the summary into the other agent's conversation at this place.

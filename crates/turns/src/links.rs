@@ -16,6 +16,7 @@ use insula_registry::context::{AgentContext, LinkTurn};
 use insula_registry::events::turn::{TurnEnd, TurnEvent};
 use insula_registry::events::{AgentEvent, WorkEvent};
 use insula_store::{About, AgentCommand, IdempotencyKey, MessageSeq, Part, StoreError, TurnId};
+use insula_tools::agents::Handed;
 use insula_tools::{Agents, HandError, ToolError};
 use serde_json::json;
 use std::sync::Arc;
@@ -250,15 +251,15 @@ impl Agents for TurnLinks<'_> {
         self.begin(&link, message).await.map(drop)
     }
 
-    async fn hand_over(&self, agent: Option<&str>, summary: &str) -> Result<String, ToolError> {
+    async fn hand_over(&self, agent: Option<&str>, summary: &str) -> Result<Handed, ToolError> {
         let handing = Handing::new(self.shop, self.cx)?;
         match agent {
             Some(name) => {
                 let link = self.link(LinkKind::Handoff, name)?;
-                let told = handing.over(&link, summary).await?;
+                let name = handing.over(&link, summary).await?;
                 self.tell_taken(&link, None);
                 self.record(&link).await?;
-                Ok(told)
+                Ok(Handed { name, is_told: true })
             }
             None => handing.back(summary).await,
         }

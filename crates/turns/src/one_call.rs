@@ -270,6 +270,7 @@ impl Turn<'_> {
                 let text = "the user was asked; their answer is the next message, and the call goes on with it".to_owned();
                 (text, false, Some(question))
             }
+            Ok(Output::Last { text, said }) => (text, false, Some(said)),
             Ok(Output::Ask { question, choices }) => {
                 let text = "the user was asked; their answer is the next message".to_owned();
                 (text, false, Some(asked(&question, &choices)))

@@ -79,7 +79,8 @@ fn decide(subject: &Subject<'_>, access: Access, Named { board, card, .. }: &Nam
         Access::Write => (BoardRight::Add, "kanban_comment", "add"),
     };
     let what = match card {
-        Some(card) => format!("card {card} is on board `{name}`"),
+        // Whether there is such a card is not looked at.
+        Some(card) => format!("a card {card} would be on board `{name}`"),
         None => format!("`{name}` is a board"),
     };
     let rights = board.rights_of(&agent.id);

@@ -12,9 +12,10 @@ pub(super) fn call(subject: &Subject<'_>, name: &str) -> Finding {
     if let ToolVerdict::Out(why) = &verdict {
         let finding = Finding::no(rule);
         return match why {
-            Rule::Denied(selector) => {
-                finding.by(["tools"]).change(format!("take `{selector}` out of `tools.deny`"))
-            }
+            // What else may keep it out is not looked at where it is denied.
+            Rule::Denied(selector) => finding.by(["tools"]).change(format!(
+                "take `{selector}` out of `tools.deny`, and ask again: it may not be in the profile either"
+            )),
             Rule::NeedsGrant | Rule::NotInProfile(_) => {
                 finding.by(["tools"]).change(format!("name it: `tools: {{also_allow: [{name}]}}`"))
             }

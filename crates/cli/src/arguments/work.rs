@@ -34,7 +34,7 @@ pub struct Run {
     #[arg(long)]
     pub agent: Option<String>,
     /// At most so many dollars
-    #[arg(long, value_name = "USD")]
+    #[arg(long, value_name = "USD", value_parser = dollars)]
     pub max_usd: Option<f64>,
     /// Agree to what needs an approval: a tool, or TOOL:COMMAND for one command to the letter
     #[arg(long, value_name = "CALL")]
@@ -64,6 +64,12 @@ the task does, connected to no platform. What is piped in follows the task.
 Exit codes: 0 done, 1 failed, 2 wrong use or invalid configuration, 3 done but something needed an
 approval and was refused, 4 no budget left, 5 out of time, 130 stopped by a signal.
 See docs/ci.md.";
+
+/// What is no number is no limit either, and must not pass for one.
+fn dollars(text: &str) -> Result<f64, String> {
+    let found = text.parse::<f64>().ok().filter(|it| it.is_finite());
+    found.ok_or_else(|| "a limit is a number of dollars, such as 0.50".to_owned())
+}
 
 fn time(text: &str) -> Result<Duration, String> {
     let found = insula_config::rules::duration(text).filter(|it| !it.is_zero());

@@ -134,7 +134,9 @@ fn show(job: &Value) {
     for key in keys {
         let value = text(job, key);
         if !value.is_empty() && value != "-" {
-            output::line(&format!("{key:<13} {value}"));
+            // One that somebody asked for counts nowhere.
+            let label = if key == "runs" { "runs when due" } else { key };
+            output::line(&format!("{label:<13} {value}"));
         }
     }
     for (key, value) in job["settings"].as_object().into_iter().flatten() {

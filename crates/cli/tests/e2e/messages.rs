@@ -123,6 +123,10 @@ fn what_can_not_be_said_is_refused_with_the_reason() {
         let message = answer.json()["error"]["message"].as_str().unwrap().to_owned();
         assert!(answer.status == 400 && message.contains(expected), "{body}: {answer:?}");
     }
+    let long = json!({ "session": "x", "text": "a".repeat(1_100_000) }).to_string();
+    let answer = call(&daemon, &home, "POST", "/api/agents/a/messages", &long);
+    let message = answer.json()["error"]["message"].as_str().unwrap().to_owned();
+    assert!(answer.status == 400 && message.contains("at most 1048576"), "{answer:?}");
     let missing =
         call(&daemon, &home, "POST", "/api/agents/zz/messages", r#"{"session":"x","text":"a"}"#);
     assert_eq!(missing.status, 404);

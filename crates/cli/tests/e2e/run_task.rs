@@ -103,7 +103,13 @@ fn each_outcome_has_its_code() {
     let nothing = run_with_input(INSULA, home.path(), &["run"], " ");
     assert_eq!(nothing.code, Some(2), "{nothing:?}");
     assert_eq!(insula(&home, &["run", "--timeout", "soon", "x"]).code, Some(2));
-    assert_eq!(insula(&home, &["run", "--max-usd", "0", "x"]).code, Some(2));
+    for usd in ["0", "nan", "inf", "-1"] {
+        assert_eq!(
+            insula(&home, &["run", &format!("--max-usd={usd}"), "x"]).code,
+            Some(2),
+            "{usd}"
+        );
+    }
     assert_eq!(insula(&home, &["run", "--model", "x/y", "x"]).code, Some(2));
     assert_eq!(insula(&home, &["run", "--agent", "nobody", "x"]).code, Some(1));
     assert_eq!(
@@ -152,6 +158,7 @@ fn a_folder_that_can_not_be_granted_is_refused_before_anything_is_asked() {
         (whole.join("config.yaml"), "is not a folder"),
         (whole.clone(), "is the home of the daemon"),
         (whole.join("agents"), "is in the home of the daemon"),
+        (whole.parent().unwrap().to_owned(), "has the home of the daemon in it"),
     ] {
         let output = insula(&home, &["run", "--folder", folder.to_str().unwrap(), "hello"]);
         assert!(output.code == Some(2) && output.stderr.contains(why), "{output:?}");

@@ -1,5 +1,6 @@
 //! Values made to fit the schema they were meant for, where there is one way to do so.
 
+use super::Habits;
 use super::note::Notes;
 use super::schema::{Schema, Type};
 use insula_models::text_calls::lenient;
@@ -28,14 +29,14 @@ pub fn wrapped(schema: &Schema<'_>, value: Value, notes: &mut Notes) -> Option<M
 
 pub struct Fitting<'n> {
     notes: &'n mut Notes,
-    /// What is taken as it is written.
-    by_the_letter: &'n [&'n str],
+    /// What models write about the tool's arguments.
+    habits: &'n Habits,
     depth: usize,
 }
 
 impl<'n> Fitting<'n> {
-    pub fn new(notes: &'n mut Notes, by_the_letter: &'n [&'n str]) -> Self {
-        Self { notes, by_the_letter, depth: 0 }
+    pub fn new(notes: &'n mut Notes, habits: &'n Habits) -> Self {
+        Self { notes, habits, depth: 0 }
     }
 
     /// The fields of an object that stands at `path`.
@@ -48,7 +49,7 @@ impl<'n> Fitting<'n> {
         let mut fitting = Map::new();
         for (name, value) in fields {
             let Some(property) = schema.property(&name) else {
-                if schema.is_closed() && !is_reservation(&name) {
+                if schema.is_closed() && !self.habits.is_exact && !is_reservation(&name) {
                     // Its name is the model's own word, and no word of ours.
                     self.notes.note_all("an unknown field was left out");
                 } else {
@@ -56,7 +57,7 @@ impl<'n> Fitting<'n> {
                 }
                 continue;
             };
-            if self.by_the_letter.contains(&name.as_str()) {
+            if self.habits.by_the_letter.contains(&name.as_str()) {
                 fitting.insert(name, value);
                 continue;
             }

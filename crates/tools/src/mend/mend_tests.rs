@@ -158,6 +158,18 @@ fn what_has_one_meaning_by_the_schema_is_mended_and_said() {
             "`mode` was left out",
         ),
         (
+            "kanban_complete",
+            r#"{"card": 3, "result": "x"}"#,
+            json!({"task_id": "3", "result": "x"}),
+            "`task_id` was called otherwise; `task_id` was no text",
+        ),
+        (
+            "handoff",
+            r#"{"to": "coder", "summary": "x"}"#,
+            json!({"agent": "coder", "summary": "x"}),
+            "`agent` was called otherwise",
+        ),
+        (
             "delegate_task",
             r#"{"task": "count"}"#,
             json!({"goal": "count"}),

@@ -30,6 +30,9 @@ pub struct Habits {
     /// Arguments that say nothing where they are empty, or a place to be filled in: small models
     /// write down all there are.
     pub blank_is_nothing: &'static [&'static str],
+    /// Whether an unknown field stays, and is refused: where what it may have named has a default,
+    /// the call would do something else without it.
+    pub is_exact: bool,
     /// The argument that a text or a list is meant for where the arguments should be.
     pub alone: Option<&'static str>,
 }
@@ -68,7 +71,7 @@ pub fn mend(
     };
     renamed(&mut fields, &schema, habits.also_called, &mut notes);
     blanked(&mut fields, &schema, habits.blank_is_nothing, &mut notes);
-    let mut fields = Fitting::new(&mut notes, habits.by_the_letter).object(&schema, fields, "");
+    let mut fields = Fitting::new(&mut notes, habits).object(&schema, fields, "");
     for (name, meant) in left_out(&fields) {
         if !fields.contains_key(name) && schema.property(name).is_some() {
             fields.insert(name.to_owned(), Value::from(meant));

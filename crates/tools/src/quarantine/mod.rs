@@ -131,7 +131,7 @@ impl Tool for Quarantined {
                 let why = "it asks something, which is not shown in quarantine";
                 return Err(ToolError::Refused(why.to_owned()));
             }
-            Ok(ask @ Output::Ask { .. }) => return Ok(ask),
+            Ok(ask @ (Output::Ask { .. } | Output::Last { .. })) => return Ok(ask),
             // Where a page leads is refused by the name that the page gave it.
             Err(ToolError::Pieces(_) | ToolError::Hand(_) | ToolError::Refused(_)) => {
                 let why = "it failed, and what it said of that is not shown in quarantine";

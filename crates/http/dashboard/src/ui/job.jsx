@@ -108,7 +108,7 @@ export function JobWindow({ job, onClose, onChange }) {
             ["Kind", KINDS[job.kind]],
             ["Where runs were missed", MISSED.find(([key]) => key === job.missed)?.[1]],
             ["Where one still runs", OVERLAP.find(([key]) => key === job.overlap)?.[1]],
-            ["Has run", many(job.runs, "time")],
+            ["Has run when it was due", many(job.runs, "time")],
             ["Failed", job.failures > 0 ? `${job.failures} times in a row` : null],
           ]}
         />
