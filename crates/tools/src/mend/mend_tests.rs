@@ -161,7 +161,7 @@ fn what_has_one_meaning_by_the_schema_is_mended_and_said() {
             "kanban_complete",
             r#"{"card": 3, "result": "x"}"#,
             json!({"task_id": "3", "result": "x"}),
-            "`task_id` was called otherwise; `task_id` was no text",
+            "`task_id` was called otherwise; `task_id` was a number",
         ),
         (
             "handoff",
