@@ -363,6 +363,26 @@ if (wants("browser")) {
     await page.context().close();
   });
 
+  await check("a member has a conversation open twice, and what is said in one tab stands in the other", async () => {
+    const { token } = daemon.json("token", "create", "--agent", "main", "--verb", "chat");
+    const page = await open();
+    await signIn(page, daemon, token, "/chat");
+    await page.goto(`${daemon.url}/chat#/chat/main/twice`);
+    await page.getByText("Say something to main.").waitFor();
+    const other = await page.context().newPage();
+    await other.goto(page.url());
+    await other.getByText("Say something to main.").waitFor();
+    for (const [from, to, text] of [[page, other, "said first"], [other, page, "said second"]]) {
+      await say(from, text);
+      for (const one of [from, to]) {
+        await one.locator(".theirs .markdown strong", { hasText: text }).waitFor();
+        assert.equal(await one.locator(".own", { hasText: text }).count(), 1);
+      }
+    }
+    assert.deepEqual(quiet(page), []);
+    await page.context().close();
+  });
+
   await check("a cookie alone, from another site, or a wrong key opens nothing", async () => {
     const page = await open();
     await byLink(page, daemon);

@@ -245,7 +245,7 @@ export async function pages3({ check, open, byLink, signIn, quiet, axeOf, provid
       await page.getByText("No run can be started here.").waitFor();
       return;
     }
-    for (const id of ["A", "B", "C", "D", "H", "I"]) await page.getByRole("checkbox", { name: id, exact: true }).uncheck();
+    for (const id of ["A", "B", "C", "D", "H", "I"]) await page.getByRole("checkbox", { name: new RegExp(`^${id}( |$)`) }).uncheck();
     await page.getByRole("button", { name: "Run 1 section" }).click();
     await page.locator(".state", { hasText: "M running" }).waitFor();
     await page.getByRole("button", { name: "Stop it" }).click();

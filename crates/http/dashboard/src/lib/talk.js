@@ -1,6 +1,7 @@
 // Turns that this page began: what is said, what is heard of it, and going on after a break.
 import { signal } from "@preact/signals";
 import { api, at } from "./api.js";
+import { tellTabs } from "./tabs.js";
 import { heard, isOver, unheard } from "./talk_state.js";
 
 /** Turns under way by `agent/session`, each a signal. */
@@ -64,8 +65,11 @@ async function hear(agent, session, route, body, headers, kept) {
         (told) => {
           const was = now.value.turn;
           now.value = heard(now.value, told);
-          // After a reload it is known which of the transcript's turns it is.
-          if (kept && now.value.turn !== was) keep(name(agent, session), { ...kept, turn: now.value.turn });
+          if (now.value.turn !== was) {
+            // After a reload it is known which of the transcript's turns it is.
+            if (kept) keep(name(agent, session), { ...kept, turn: now.value.turn });
+            tellTabs(agent, session);
+          }
           if (told.event === "turn.ended" || told.event === "error") over = true;
         },
         { headers },
@@ -85,6 +89,7 @@ async function hear(agent, session, route, body, headers, kept) {
   }
   keep(name(agent, session), null);
   ended.value += 1;
+  tellTabs(agent, session);
 }
 
 /** Turns that were begun elsewhere and are followed here, or were. */

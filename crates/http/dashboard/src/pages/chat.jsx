@@ -5,6 +5,7 @@ import { listen } from "../lib/events.js";
 import { may, me } from "../lib/me.js";
 import { useResource } from "../lib/resource.js";
 import { go, route, to } from "../lib/router.js";
+import { hearTabs } from "../lib/tabs.js";
 import { ended, follow, leave, talk } from "../lib/talk.js";
 import { isOver, placeOf } from "../lib/talk_state.js";
 import { byTurn, titleOf } from "../lib/transcript.js";
@@ -117,6 +118,16 @@ function Conversation({ agent, name, known, onTold }) {
         if (own !== null && !own.elsewhere) return;
         if (id === undefined) onTold();
         else of.reload();
+      }),
+    [agent, name, id],
+  );
+  // So is what another tab says, by who may only talk.
+  useEffect(
+    () =>
+      hearTabs((it) => {
+        if (it.agent !== agent || it.session !== name || may(agent, "read")) return;
+        onTold();
+        if (id !== undefined) of.reload();
       }),
     [agent, name, id],
   );
