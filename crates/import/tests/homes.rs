@@ -180,7 +180,11 @@ fn an_older_openclaw_home_has_files_in_place_of_databases() {
     assert_eq!((agent.id.as_str(), agent.soul.as_deref()), ("home-bot", Some("Me.")));
     assert_eq!(agent.sessions.len(), 1);
     assert_eq!(agent.sessions[0].address.chat.as_str(), "7");
-    assert_eq!(plan.messages(&agent.sessions[0]).unwrap().len(), 2);
+    let said = plan.messages(&agent.sessions[0]).unwrap();
+    assert_eq!(said.len(), 3);
+    assert!(format!("{:?}", said[2].parts).contains("1 event could not be read"), "{said:#?}");
+    let half = plan.rows.iter().find(|it| it.fate == Fate::Trouble && it.from.line == Some(4));
+    assert!(half.is_some_and(|it| it.from.file.ends_with("s1.jsonl")), "{:#?}", plan.rows);
     assert_eq!(agent.schedules[0].fields["schedule"], "every 60m");
     let settings = settings(&plan, "home-bot");
     assert_eq!(settings["model"], json!(["anthropic/claude", "openai/gpt"]));
@@ -324,7 +328,7 @@ fn messages_that_openclaw_packed_are_read_and_damaged_ones_are_told_of() {
     let said = plan.messages(&agent.sessions[0]).unwrap();
     let text = |message: &insula_import::MessagePlan| format!("{:?}", message.parts);
     assert!(said.iter().any(|it| text(it).contains("A long letter about the garden")), "{said:#?}");
-    assert!(text(said.last().unwrap()).contains("1 messages could not be unpacked"), "{said:#?}");
+    assert!(text(said.last().unwrap()).contains("1 event could not be read"), "{said:#?}");
 }
 
 #[test]

@@ -38,6 +38,7 @@ mod buttons;
 pub mod fuzzing;
 mod known;
 mod listening;
+mod looking_up;
 mod reading;
 #[cfg(test)]
 mod reading_tests;

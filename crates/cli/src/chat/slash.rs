@@ -194,8 +194,9 @@ pub fn read(line: &str) -> TypedLine {
     }
     let mut words = line.split_whitespace();
     let word = words.next().unwrap_or_default();
-    let is_name = word.len() > 1 && word[1..].chars().all(|c| c.is_alphanumeric() || c == '-');
-    if !word.starts_with('/') || !is_name || line.contains('\n') {
+    let name = word.strip_prefix('/').filter(|name| !name.is_empty());
+    let is_name = name.is_some_and(|it| it.chars().all(|c| c.is_alphanumeric() || c == '-'));
+    if !is_name || line.contains('\n') {
         return TypedLine::Message(line.to_owned());
     }
     let rest = Some(words.clone().collect::<Vec<_>>().join(" ")).filter(|rest| !rest.is_empty());
@@ -266,9 +267,21 @@ mod tests {
             ("/ is the root", message("/ is the root")),
             ("//help is a command", message("/help is a command")),
             ("one\\\ntwo", message("one\ntwo")),
+            ("Über uns", message("Über uns")),
+            ("我的护照在哪里?", message("我的护照在哪里?")),
+            ("👍", message("👍")),
+            ("¿Qué?", message("¿Qué?")),
             ("/new\nthings", message("/new\nthings")),
         ] {
             assert_eq!(read(line), meant, "{line:?}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_line_is_something(line in "\\PC{0,12}") {
+            let _ = read(&line);
+            let _ = read(&format!("/{line}"));
         }
     }
 

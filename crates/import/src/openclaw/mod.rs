@@ -1,6 +1,7 @@
 //! A home of OpenClaw: one configuration, and for each agent a workspace and a database. Known as
 //! its release 2026.9 writes it; older ones keep sessions and tasks in files, which are read too.
 
+mod address;
 mod channels;
 mod config;
 mod state;

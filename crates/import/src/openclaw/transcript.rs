@@ -31,26 +31,28 @@ pub(crate) fn messages(copy: &Copy, session: &SessionPlan) -> Result<Vec<Message
     let mut lost = 0;
     for row in rows.map_err(text)? {
         let (json, at, packed) = row.map_err(text)?;
-        match json.or_else(|| unpacked(&packed?)) {
-            Some(json) => events.extend(event(&json, at)),
-            None => lost += 1,
+        match json.or_else(|| unpacked(&packed?)).map(|json| event(&json, at)) {
+            Some(Ok(found)) => events.extend(found),
+            Some(Err(_)) | None => lost += 1,
         }
     }
-    let mut found = standing(&events);
-    if lost > 0 {
-        // Told where somebody reads it, since the words themselves can't be.
-        let note = format!(
-            "[{lost} messages could not be unpacked from how the other program kept them, and were not imported]"
-        );
-        let at = found.last().map_or_else(|| Timestamp::from_millis(0), |it| it.at);
-        found.push(MessagePlan {
-            voice: Voice::System,
-            parts: vec![PartPlan::Beside(note)],
-            at,
-            sender: None,
-        });
+    Ok(with_lost(standing(&events), lost))
+}
+
+/// Says beside the messages how many are not among them: where somebody reads it, since the words
+/// themselves can't be.
+fn with_lost(mut found: Vec<MessagePlan>, lost: usize) -> Vec<MessagePlan> {
+    if lost == 0 {
+        return found;
     }
-    Ok(found)
+    let which = if lost == 1 { "1 event" } else { &format!("{lost} events") };
+    let note = format!(
+        "[{which} could not be read as the other program kept them, and did not come over]"
+    );
+    let at = found.last().map_or_else(|| Timestamp::from_millis(0), |it| it.at);
+    let parts = vec![PartPlan::Beside(note)];
+    found.push(MessagePlan { voice: Voice::System, parts, at, sender: None });
+    found
 }
 
 /// Largest event that the other program packs, in bytes.
@@ -67,15 +69,40 @@ fn unpacked(packed: &[u8]) -> Option<String> {
 
 /// The messages of a file of lines.
 pub(crate) fn messages_of_lines(file: &Path) -> Result<Vec<MessagePlan>, String> {
-    let text = lines_of(file)?;
-    let events: Vec<Event> = text.lines().filter_map(|line| event(line, 0)).collect();
-    Ok(standing(&events))
+    let Lines { events, lost } = lines(&lines_of(file)?);
+    Ok(with_lost(standing(&events), lost.len()))
 }
 
-/// How many messages a file of lines has, and when the first was.
-pub(crate) fn count_of_lines(file: &Path) -> Result<(usize, Option<Timestamp>), String> {
-    let found = messages_of_lines(file)?;
-    Ok((found.len(), found.first().map(|it| it.at)))
+/// What a file of lines has.
+pub(crate) struct Counted {
+    pub(crate) messages: usize,
+    /// When the first was.
+    pub(crate) first: Option<Timestamp>,
+    /// The lines that can't be read, counted from one: the last is half a line where the other
+    /// program was ended while it wrote.
+    pub(crate) lost: Vec<usize>,
+}
+
+pub(crate) fn count_of_lines(file: &Path) -> Result<Counted, String> {
+    let Lines { events, lost } = lines(&lines_of(file)?);
+    let found = with_lost(standing(&events), lost.len());
+    Ok(Counted { messages: found.len(), first: found.first().map(|it| it.at), lost })
+}
+
+struct Lines {
+    events: Vec<Event>,
+    lost: Vec<usize>,
+}
+
+fn lines(text: &str) -> Lines {
+    let mut found = Lines { events: Vec::new(), lost: Vec::new() };
+    for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        match event(line, 0) {
+            Ok(event) => found.events.extend(event),
+            Err(_) => found.lost.push(at + 1),
+        }
+    }
+    found
 }
 
 /// One event.
@@ -85,14 +112,15 @@ struct Event {
     message: Option<MessagePlan>,
 }
 
-fn event(json: &str, created: i64) -> Option<Event> {
-    let value: Value = serde_json::from_str(json).ok()?;
+/// `None` for the head of a session, which is no link of the chain.
+fn event(json: &str, created: i64) -> serde_json::Result<Option<Event>> {
+    let value: Value = serde_json::from_str(json)?;
     let text = |key: &str| value[key].as_str().map(str::to_owned);
-    // The head of a session is no link of the chain.
     if value["type"] == "session" {
-        return None;
+        return Ok(None);
     }
-    Some(Event { id: text("id"), parent: text("parentId"), message: message(&value, created) })
+    let message = message(&value, created);
+    Ok(Some(Event { id: text("id"), parent: text("parentId"), message }))
 }
 
 fn message(event: &Value, created: i64) -> Option<MessagePlan> {
@@ -185,11 +213,12 @@ fn standing(events: &[Event]) -> Vec<MessagePlan> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test may say what it knows")]
     use super::*;
+    use serde_json::json;
 
     fn line(id: &str, parent: Option<&str>, text: &str) -> Event {
-        let value = serde_json::json!({"type": "message", "id": id, "parentId": parent,
+        let value = json!({"type": "message", "id": id, "parentId": parent,
             "timestamp": "2026-11-18T06:30:21.121Z", "message": {"role": "user", "content": text}});
-        event(&value.to_string(), 0).unwrap()
+        event(&value.to_string(), 0).unwrap().unwrap()
     }
 
     fn texts(events: &[Event]) -> Vec<String> {
@@ -213,6 +242,18 @@ mod tests {
         assert_eq!(texts(&events), ["one", "two"]);
         let round = [line("a", Some("b"), "one"), line("b", Some("a"), "two")];
         assert_eq!(texts(&round), ["one", "two"]);
+    }
+
+    #[test]
+    fn half_a_line_is_counted_and_said() {
+        let whole =
+            json!({"type": "message", "id": "a", "message": {"role": "user", "content": "one"}});
+        let Lines { events, lost } = lines(&format!("{whole}\n\n{{\"type\": \"mess"));
+        assert_eq!(lost, [3]);
+        let found = with_lost(standing(&events), lost.len());
+        assert_eq!(content::words(&found[0].parts), "one");
+        let PartPlan::Beside(note) = &found[1].parts[0] else { panic!("{:?}", found[1]) };
+        assert!(note.starts_with("[1 event could not be read"), "{note}");
     }
 
     #[test]
