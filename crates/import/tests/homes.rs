@@ -8,7 +8,7 @@
 )]
 
 use insula_domain::{BlockKind, CardStatus};
-use insula_import::{Fate, ImportError, PartPlan, Plan, Voice, hermes, openclaw};
+use insula_import::{Fate, ImportError, PartPlan, Plan, Row, Voice, hermes, openclaw};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
@@ -208,8 +208,8 @@ fn an_older_openclaw_home_has_files_in_place_of_databases() {
     ] {
         assert_eq!(fate(&plan, what), Some(expected), "{what}");
     }
-    let dropped = plan.rows.iter().find(|row| row.fate == Fate::Trouble).unwrap();
-    assert_eq!((dropped.what.as_str(), dropped.from.line), ("binding", Some(4)));
+    let dropped = |row: &&Row| row.fate == Fate::Trouble && row.what == "binding";
+    assert_eq!(plan.rows.iter().find(dropped).unwrap().from.line, Some(4));
     let odd = plan.rows.iter().find(|row| row.what == "provider odd").unwrap();
     assert_eq!(odd.from.to_string(), "./more.json5:1");
 }
