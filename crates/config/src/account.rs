@@ -250,7 +250,7 @@ impl Reader<'_> {
         let is_said = keys.identity.iter().any(|key| account.values.contains_key(*key));
         let is_same = |other: &&Account| {
             // What neither says is the same for both.
-            let same = |key: &&str| other.values.get(*key) == account.values.get(*key);
+            let same = |key: &&str| bare(other.values.get(*key)) == bare(account.values.get(*key));
             other.enabled && other.platform == account.platform && keys.identity.iter().all(same)
         };
         let Some(other) = others.iter().filter(|_| is_said).find(is_same) else { return };
@@ -322,6 +322,12 @@ impl Reader<'_> {
             Reference::Env(_) => {}
         }
     }
+}
+
+/// A setting as it is compared: an address is the same with a slash at its end.
+fn bare(value: Option<&AccountValue>) -> Option<&str> {
+    let AccountValue::Text(text) = value? else { return None };
+    Some(text.trim_end_matches('/'))
 }
 
 fn value(node: &Node) -> Option<AccountValue> {

@@ -128,6 +128,14 @@ fn one_token_makes_one_account() {
         ));
         assert!(found.iter().all(|it| it.problem.is_none()));
     }
+    // An address with a slash at its end is the same server.
+    for (other, has_problem) in [("https://a.example/", true), ("https://b.example", false)] {
+        let of = |url: &str| format!("{{token: \"${{secret:T}}\", base_url: \"{url}\"}}");
+        let (one, other) = (of("https://a.example"), of(other));
+        let (_, found) =
+            accounts(&format!("  mattermost: {{accounts: {{a: {one}, b: {other}}}}}\n"));
+        assert_eq!(found[1].problem.is_some(), has_problem, "{found:?}");
+    }
     // A Slack app may be in several workspaces; each gives it a token.
     let of = |token: &str| format!("{{token: \"{token}\", app_token: \"${{secret:A}}\"}}");
     for (other, has_problem) in [("${secret:U}", false), ("${secret:T}", true)] {

@@ -217,6 +217,37 @@ async fn one_token_under_two_names_connects_once() {
 }
 
 #[tokio::test]
+async fn who_is_one_on_the_platform_connects_once_whatever_they_are_called() {
+    let scene = Scene::open(&config("b: {token: '2'}, c: {token: '3'}")).await;
+    for name in ["a", "b"] {
+        scene.theatre.is_really(name, "4711");
+    }
+    scene.settle().await;
+    assert_eq!(scene.state("b").0, Connection::Connected);
+    // The one that comes first by its name has it, also when it comes later.
+    scene.edit(&config("a: {token: '1'}, b: {token: '2'}, c: {token: '3'}")).await;
+    scene.pass(3 * SECOND).await;
+    assert_eq!(scene.state("a").0, Connection::Connected);
+    let (state, reason) = scene.state("b");
+    assert_eq!(state, Connection::Refused);
+    assert!(reason.unwrap().contains("it is puppet (4711), as `telegram.a` is"));
+    assert_eq!(scene.theatre.listened("b"), 1);
+    scene.pass(600 * SECOND).await;
+    assert_eq!(scene.theatre.listened("b"), 1, "it is tried again and is told the same");
+    // Once that one is gone, nobody waits for the next try.
+    scene.edit(&config("b: {token: '2'}, c: {token: '3'}")).await;
+    scene.pass(3 * SECOND).await;
+    assert_eq!(scene.state("b").0, Connection::Connected);
+    assert_eq!(scene.theatre.made("c"), 1);
+    // Another server knows other people under the same number.
+    scene
+        .edit(&config("a: {token: '1', base_url: 'https://other.example'}, b: {token: '2'}"))
+        .await;
+    scene.pass(3 * SECOND).await;
+    assert_eq!([scene.state("a").0, scene.state("b").0], [Connection::Connected; 2]);
+}
+
+#[tokio::test]
 async fn a_change_touches_the_account_it_is_about_and_no_other() {
     let scene = Scene::open(&config("a: {token: '1'}, b: {token: '2'}, c: {token: '3'}")).await;
     scene.settle().await;

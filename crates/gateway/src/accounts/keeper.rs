@@ -2,6 +2,7 @@
 //! wrong in it, a panic included, is this account's alone.
 
 use super::AccountConnection;
+use super::claims::{Taken, Who};
 use super::inbox::{AccountInbox, Takes};
 use super::pause::pause;
 use super::state::Connection;
@@ -33,6 +34,10 @@ enum Ended {
     Stopped,
     /// It failed.
     Failed(ConnectFault),
+    /// Another account is the same on the platform.
+    Twice(Taken, BotIdentity),
+    /// Another account that is the same came, and goes before.
+    Displaced,
 }
 
 /// Keeps one account connected until it is told to stop.
@@ -48,9 +53,11 @@ pub(super) async fn keep(
     loop {
         connection.health.set(Connection::Connecting, None);
         let ended = attempt(&connection, &settings, &*factory, &sink, &world).await;
-        let fault = match ended {
+        let (fault, other_ended) = match ended {
             Ended::Stopped => break,
-            Ended::Failed(fault) => fault,
+            Ended::Displaced => continue,
+            Ended::Failed(fault) => (fault, CancellationToken::new()),
+            Ended::Twice(taken, us) => (twice(&connection, &taken, &us), taken.ended),
         };
         let was_steady = connection.health.connected_for().is_some_and(|time| time >= STEADY);
         failures = if was_steady { 1 } else { failures.saturating_add(1) };
@@ -61,6 +68,7 @@ pub(super) async fn keep(
         connection.failed(&fault, wait);
         tokio::select! {
             () = connection.stop.cancelled() => break,
+            () = other_ended.cancelled() => {}
             () = world.clock.sleep(wait) => {}
         }
     }
@@ -88,17 +96,28 @@ async fn attempt(
         () = connection.stop.cancelled() => return Ended::Stopped,
         identity = identify(&*adapter, world) => identity,
     };
-    match identity {
-        Ok(identity) => {
-            connection.notes.identify(&identity.id);
-            let lacks = identity.missing.join("; ");
-            connection.health.lacks((!lacks.is_empty()).then_some(lacks));
-        }
+    let identity = match identity {
+        Ok(identity) => identity,
         Err(fault) => return Ended::Failed(fault),
-    }
+    };
+    let who = Who::new(settings, &identity);
+    let displaced = match connection.claims.claim(who, &connection.name, &connection.ended) {
+        Ok(displaced) => displaced,
+        Err(taken) => return Ended::Twice(taken, identity),
+    };
+    connection.notes.identify(&identity.id);
+    let lacks = identity.missing.join("; ");
+    connection.health.lacks((!lacks.is_empty()).then_some(lacks));
     offer_commands(connection, adapter.clone());
     let inbox = AccountInbox::new(connection.clone(), sink.clone(), connection.lanes.clone());
-    listen(connection, &*adapter, &inbox, world).await
+    listen(connection, (&*adapter, &inbox), &displaced, world).await
+}
+
+fn twice(connection: &AccountConnection, taken: &Taken, us: &BotIdentity) -> ConnectFault {
+    let (platform, other) = (connection.platform, &taken.by);
+    let why =
+        format!("it is {} ({}), as `{platform}.{other}` is; keep one of them", us.name, us.id);
+    ConnectFault::Refused(why.into())
 }
 
 /// Tells people who type which commands there are. Nobody waits for that, and a menu that is
@@ -142,8 +161,8 @@ pub(super) async fn identify(
 
 async fn listen(
     connection: &Arc<AccountConnection>,
-    adapter: &dyn Adapter,
-    inbox: &AccountInbox,
+    (adapter, inbox): (&dyn Adapter, &AccountInbox),
+    displaced: &CancellationToken,
     world: &World,
 ) -> Ended {
     let silence_max = adapter.features().silence_max;
@@ -155,6 +174,7 @@ async fn listen(
         tokio::select! {
             biased;
             () = connection.stop.cancelled() => break Ended::Stopped,
+            () = displaced.cancelled() => break Ended::Displaced,
             done = &mut listening => {
                 return Ended::Failed(match done {
                     Ok(Ok(())) => broken("the connection ended"),

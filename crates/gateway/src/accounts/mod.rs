@@ -3,6 +3,7 @@
 
 #[cfg(test)]
 mod accounts_tests;
+mod claims;
 mod cursor;
 mod examine;
 mod inbox;
@@ -22,6 +23,7 @@ pub(crate) use inbox::Takes;
 pub use state::{AccountState, Connection};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
+use claims::Claims;
 use cursor::Notes;
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
@@ -65,6 +67,7 @@ pub(crate) struct AccountConnection {
     ended: CancellationToken,
     /// Whether its present trouble was told.
     troubled: AtomicBool,
+    claims: Arc<Claims>,
     /// What people may type, for the menus of platforms.
     commands: Commands,
     front: Front,
@@ -112,13 +115,15 @@ pub struct Connections {
     /// Accounts that were removed or turned off, while their tasks end.
     leaving: Mutex<Vec<Arc<AccountConnection>>>,
     pacing: Arc<Pacing>,
+    claims: Arc<Claims>,
 }
 
 impl Connections {
     pub fn new(front: Front, factory: Arc<dyn AdapterFactory>) -> Arc<Self> {
         let (connections, counts, leaving) =
             (ArcSwap::default(), Mutex::default(), Mutex::default());
-        Arc::new(Self { front, factory, connections, counts, leaving, pacing: Arc::default() })
+        let (pacing, claims) = Default::default();
+        Arc::new(Self { front, factory, connections, counts, leaving, pacing, claims })
     }
 
     /// Brings the accounts in line with the configuration and the secrets as they are now. An
@@ -179,6 +184,7 @@ impl Connections {
             stop: CancellationToken::new(),
             ended: CancellationToken::new(),
             troubled: AtomicBool::new(false),
+            claims: self.claims.clone(),
             commands,
             front: self.front.clone(),
             wanted: wanted.clone(),

@@ -43,11 +43,21 @@ pub(super) struct Theatre {
     pub(super) acts: Mutex<HashMap<String, Act>>,
     pub(super) made: Mutex<Vec<(String, String)>>,
     pub(super) listened: Mutex<HashMap<String, usize>>,
+    ids: Mutex<HashMap<String, String>>,
 }
 
 impl Theatre {
     pub(super) fn act(&self, name: &str, act: Act) {
         self.acts.lock().unwrap().insert(name.to_owned(), act);
+    }
+
+    /// Says who an account turns out to be, where that is not its name.
+    pub(super) fn is_really(&self, name: &str, id: &str) {
+        self.ids.lock().unwrap().insert(name.to_owned(), id.to_owned());
+    }
+
+    fn id_of(&self, name: &str) -> String {
+        self.ids.lock().unwrap().get(name).cloned().unwrap_or_else(|| name.to_owned())
     }
 
     pub(super) fn made(&self, name: &str) -> usize {
@@ -90,7 +100,7 @@ impl Adapter for Puppet {
             Act::Hang => std::future::pending().await,
             Act::Refuse => Err(ConnectFault::Refused("the token hunter2-hunter2 is wrong".into())),
             _ => Ok(BotIdentity {
-                id: self.name.as_str().into(),
+                id: self.theatre.id_of(&self.name).into(),
                 name: "puppet".into(),
                 missing: match self.has_listened.load(Ordering::Relaxed) {
                     true => vec!["a room that it can't read".to_owned()],

@@ -52,10 +52,15 @@ impl AccountPlan {
         let (Self::On(one), Self::On(other)) = (self, other) else { return false };
         let identity = AccountKeys::of(one.platform.as_str()).map_or(&[][..], |keys| keys.identity);
         // What neither says is the same for both.
-        let same = |key: &&str| one.get(key) == other.get(key);
+        let same = |key: &&str| one.get(key).map(bare) == other.get(key).map(bare);
         let is_said = identity.iter().any(|key| one.get(key).is_some());
         one.platform == other.platform && is_said && identity.iter().all(same)
     }
+}
+
+/// An address is the same with a slash at its end; nothing else that tells accounts apart has one.
+fn bare(value: &str) -> &str {
+    value.trim_end_matches('/')
 }
 
 /// What there is to do about an account as it stands in the configuration now.
