@@ -36,6 +36,12 @@ const WAIT_MAX: Duration = Duration::from_secs(300);
 const REFUSED_WAIT: Duration = Duration::from_secs(300);
 /// How often it is tried to send something: for about a day. Whoever waited has gone by then.
 const TRIES_MAX: u32 = 300;
+/// How often something is said again that may have arrived each time before. Whoever reads it has
+/// been told so by then, and a platform that takes everything and answers nothing would show it all.
+const REPETITIONS_MAX: u32 = 4;
+/// Each wait between two repetitions is so many doublings longer than the one before: few of them
+/// outlast what a platform needs to come back.
+const REPETITION_DOUBLINGS: u32 = 3;
 /// How long what is over stays known.
 const KEPT_FOR: Duration = Duration::from_secs(7 * 24 * 3_600);
 /// How often it is looked for what has been over for longer.
@@ -367,7 +373,8 @@ impl Relay {
         on: OnUncertain,
     ) -> Result<Then, StoreError> {
         let Sending { agent, delivery, .. } = *sending;
-        let (then, became, kind) = match on {
+        let is_enough = delivery.doubts >= REPETITIONS_MAX;
+        let (then, became, kind) = match if is_enough { OnUncertain::Hold } else { on } {
             OnUncertain::Resend => (Doubt::Resend, Became::Repeated, "delivery.uncertain"),
             OnUncertain::Hold => (Doubt::Hold, Became::Held, "delivery.held"),
         };
@@ -382,7 +389,8 @@ impl Relay {
         // Not in a circle with a platform that answers nothing.
         if then == Doubt::Resend && delivery.doubts > 0 {
             let why = "the platform did not say whether it arrived";
-            let doubted = Delivery { attempts: delivery.doubts, ..delivery.clone() };
+            let attempts = delivery.doubts * REPETITION_DOUBLINGS;
+            let doubted = Delivery { attempts, ..delivery.clone() };
             let tried = Tried::AsBefore(None);
             self.put_off(agent, &doubted, (why, tried), Duration::ZERO).await?;
         }

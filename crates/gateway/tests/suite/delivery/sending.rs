@@ -1,7 +1,7 @@
 //! What goes out, in which order, and what becomes of what does not.
 
 use crate::delivery::platform::{Act, Fake, forgetful, mindful};
-use crate::delivery::support::{Life, home, in_a_life, long_reply, place, reply};
+use crate::delivery::support::{Life, home, in_a_life, long_reply, place, repetition, reply};
 use insula_channel::Body;
 use insula_registry::Actor;
 use insula_registry::outbox::Became;
@@ -294,6 +294,26 @@ fn what_may_have_arrived_is_sent_again_and_says_so() {
         assert!(texts[1].starts_with("(This may be a repetition"), "{texts:?}");
         assert!(texts[1].ends_with("re: one"));
         assert_eq!(life.records("a", "delivery.uncertain").await.len(), 1);
+        life.end().await;
+    });
+}
+
+#[test]
+fn what_may_have_arrived_each_time_is_said_again_a_few_times_and_then_held() {
+    let (files, fake) = (home(), Fake::new(forgetful()));
+    in_a_life(async {
+        let life = Life::begin(&files, &fake).await;
+        fake.will_in("c1", vec![Act::ArrivesUnsaid; 12]);
+        life.say("a", "c1", "say one").await;
+        life.sleep(3_600).await;
+        life.quiet("a").await;
+        let texts = fake.texts("c1");
+        assert_eq!(texts.len(), 5, "{texts:?}");
+        assert!(texts[1..].iter().all(|it| *it == repetition("re: one")), "{texts:?}");
+        let held = life.unsent("a").await;
+        assert_eq!((held.len(), held[0].state), (1, DeliveryState::Held));
+        assert_eq!(life.records("a", "delivery.uncertain").await.len(), 4);
+        assert_eq!(life.records("a", "delivery.held").await.len(), 1);
         life.end().await;
     });
 }
