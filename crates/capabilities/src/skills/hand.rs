@@ -289,6 +289,15 @@ fn hands_on(name: &str) -> bool {
     tool::find(name).is_some_and(|tool| tool.effects.contains(&Effect::Delegate))
 }
 
+/// A path as files are listed: skills link to them as `./path` too.
+fn without_dots(path: &str) -> String {
+    if path.starts_with('/') {
+        return path.to_owned();
+    }
+    let parts: Vec<&str> = path.split('/').filter(|it| !matches!(*it, "" | ".")).collect();
+    parts.join("/")
+}
+
 /// What is said of a path that leads to no file of a skill.
 fn none_such(skill: &Skill) -> String {
     format!("skill `{}` has no file of that path", skill.name)
@@ -311,6 +320,8 @@ impl Skills for AgentSkills<'_> {
 
     async fn view(&self, name: &str, file: Option<&str>, from: u64) -> Result<String, ToolError> {
         let skill = self.found(name)?;
+        let file = file.map(without_dots);
+        let file = file.as_deref();
         self.admit(skill, file.filter(|file| !file.is_empty()).unwrap_or(DOCUMENT)).await?;
         let has = |path: &str| skill.files.iter().any(|file| *file.path == *path);
         match file {

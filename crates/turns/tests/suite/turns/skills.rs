@@ -91,8 +91,11 @@ async fn a_view_shows_the_skill_and_its_files() {
     let said = fixture.say("a", "one", &view("deploy")).await;
     assert!(said.contains("Push the button.") && said.contains("references/how.md"), "{said}");
     assert!(!said.contains("name: deploy"), "{said}");
-    let file = json!({ "name": "deploy", "file_path": "references/how.md" });
-    assert_eq!(fixture.say("a", "one", &format!("skill_view {file}")).await, "Slowly.\n");
+    for path in ["references/how.md", "./references/how.md", "references//./how.md"] {
+        let file = json!({ "name": "deploy", "file_path": path });
+        let said = fixture.say("a", "one", &format!("skill_view {file}")).await;
+        assert_eq!(said, "Slowly.\n", "{path}");
+    }
     for path in ["../narrow/SKILL.md", "/etc/passwd", "references/../../narrow/SKILL.md"] {
         let file = json!({ "name": "deploy", "file_path": path });
         let said = fixture.say("a", "one", &format!("skill_view {file}")).await;
