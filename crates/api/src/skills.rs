@@ -67,6 +67,8 @@ pub struct SkillPage {
     secrets: Vec<NeededSecret>,
     /// The programs and packages that it needs on the machine.
     requires: Vec<String>,
+    /// What it says that it needs and that is not understood, each with what may have been meant.
+    unread: Vec<String>,
 }
 
 /// A file of a skill.
@@ -209,7 +211,7 @@ pub async fn show(
     path: Result<Path<(String, String)>, PathRejection>,
 ) -> Result<Json<SkillPage>, ApiError> {
     let (id, name) = both(path)?;
-    let SkillView { state, text, files, allowed_tools, variables, requires } =
+    let SkillView { state, text, files, allowed_tools, variables, requires, unread } =
         api.capabilities.skill(&id, &name).await?;
     Ok(Json(SkillPage {
         row: state.into(),
@@ -221,6 +223,7 @@ pub async fn show(
             .map(|(name, granted)| NeededSecret { name, granted })
             .collect(),
         requires,
+        unread,
     }))
 }
 

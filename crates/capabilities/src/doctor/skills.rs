@@ -65,6 +65,12 @@ pub(super) async fn examine(caps: &Capabilities) -> Vec<DoctorFinding> {
         (Vec::new(), BTreeMap::new(), 0_usize, 0_usize);
     for (id, entry) in &snapshot.agents {
         let Some(agent) = entry.state.context() else { continue };
+        let unread = agent.skills.skills.iter().filter_map(|skill| {
+            let what = skill.unread.first()?;
+            let detail = format!("skill `{}`: {what}", skill.name);
+            Some(finding(&format!("skills of agent `{id}`"), Status::Notice, detail))
+        });
+        findings.extend(unread);
         let skills = agent.skills.skills.iter().filter(|skill| !skill.requires.is_empty());
         let skills: Vec<_> = skills.collect();
         if skills.is_empty() || !starts_programs(agent.tools()) {

@@ -53,6 +53,8 @@ pub struct SkillView {
     pub variables: Vec<(String, bool)>,
     /// The programs and packages it needs.
     pub requires: Vec<String>,
+    /// What it says that it needs and that is not understood.
+    pub unread: Vec<String>,
 }
 
 /// What an installation did.
@@ -176,6 +178,8 @@ impl Capabilities {
                 let packages = skill.requires.packages.iter().map(|package| &package.name);
                 skill.requires.programs.iter().chain(packages).map(ToString::to_string).collect()
             }),
+            unread: skill
+                .map_or_else(Vec::new, |it| it.unread.iter().map(ToString::to_string).collect()),
             state,
         })
     }

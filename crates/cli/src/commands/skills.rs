@@ -230,6 +230,7 @@ fn show(skill: &Value) {
         ("allowed tools", allowed),
         ("secrets", secrets.join(", ")),
         ("requires", list(&skill["requires"])),
+        ("not read", list(&skill["unread"])),
         ("accepted", list(&skill["accepted"])),
         ("files", files.join(", ")),
     ]);

@@ -245,3 +245,15 @@ fn the_doctor_says_what_skills_of_each_agent_need_and_what_to_do() {
         assert!(!text.contains("program `sh`"), "{text}");
     }
 }
+
+#[test]
+fn a_need_that_is_misspelt_is_named() {
+    let home = configured(CONFIG);
+    let front = "requires: {programs: [sh], package: [pypdf]}\n";
+    home.write("agents/a/skills/look/SKILL.md", skill("look", front)).unwrap();
+    let meant = "`package` of `requires` is not read; did you mean `packages`?";
+    for command in [&["check"][..], &["skills", "show", "a", "look"], &["doctor", "--json"]] {
+        let said = insula(&home, command).stdout;
+        assert!(said.contains(meant), "{command:?}: {said}");
+    }
+}

@@ -1,7 +1,9 @@
 //! One `SKILL.md`: YAML between two lines of dashes, then Markdown. Pure.
 
 use super::{DESCRIPTION_CHARS_MAX, NAME_CHARS_MAX, is_name};
+use crate::shape::{quoted, shorten};
 use crate::source::Sources;
+use crate::suggest::nearest;
 use crate::yaml::{self, Node, Value};
 
 /// Longest front matter, in bytes.
@@ -10,6 +12,8 @@ pub const FRONT_BYTES_MAX: usize = 16 * 1024;
 const FRONT_VALUES_MAX: usize = 4_000;
 /// Longest of the lists in it.
 const LIST_MAX: usize = 64;
+/// What `requires` may have.
+const NEEDS: [&str; 2] = ["programs", "packages"];
 
 /// What a `SKILL.md` says about its skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +40,8 @@ pub struct Document {
     pub variables: Vec<Variable>,
     /// What has to be on the machine for its programs.
     pub requires: Requires,
+    /// What `requires` says that means nothing here, and what may have been meant.
+    pub unread: Vec<Box<str>>,
     /// The tools that are enough for it; `None` when it does not say.
     pub allowed_tools: Option<Vec<Box<str>>>,
     /// The byte where the Markdown begins.
@@ -146,6 +152,7 @@ pub fn parse(text: &str) -> Result<Document, SkillFault> {
         platforms: fields.list("platforms")?,
         variables: fields.variables()?,
         requires: fields.requires()?,
+        unread: fields.unread(),
         allowed_tools: fields.allowed_tools()?,
         body_at,
     })
@@ -261,6 +268,20 @@ impl<F: Fn(u32, String) -> SkillFault> Fields<'_, F> {
             .map(|text| package(text).ok_or_else(|| wrong("package", text)))
             .collect();
         Ok(Requires { programs, packages: packages? })
+    }
+
+    /// The keys of `requires` that are none: a slip there would take away a need without a word.
+    fn unread(&self) -> Vec<Box<str>> {
+        let entries = self.node.get("requires").map(Node::entries).unwrap_or_default();
+        let unknown = entries.iter().filter(|entry| !NEEDS.contains(&&*entry.key));
+        let told = unknown.take(LIST_MAX).map(|entry| {
+            let meant = match nearest(&entry.key, NEEDS) {
+                Some(name) => format!("did you mean `{name}`?"),
+                None => format!("it has {}", quoted(&NEEDS)),
+            };
+            format!("`{}` of `requires` is not read; {meant}", shorten(&entry.key)).into()
+        });
+        told.collect()
     }
 
     fn allowed_tools(&self) -> Result<Option<Vec<Box<str>>>, SkillFault> {

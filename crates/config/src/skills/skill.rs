@@ -27,6 +27,8 @@ pub struct Skill {
     pub variables: Box<[Variable]>,
     /// What has to be on the machine for its programs.
     pub requires: Requires,
+    /// What `requires` says that means nothing here, and what may have been meant.
+    pub unread: Box<[Box<str>]>,
     /// The files beside its `SKILL.md`.
     pub files: Box<[SkillFile]>,
     /// The findings in its files that an operator accepted, by their hashes.

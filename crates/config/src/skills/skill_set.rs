@@ -194,6 +194,7 @@ fn made(
         unknown_tools: unknown.into(),
         variables: document.variables.into(),
         requires: document.requires,
+        unread: document.unread.into(),
         files: files.files.clone().into(),
         accepted,
     }
@@ -342,6 +343,11 @@ impl Telling<'_> {
                     "skill `{}` allows `{unknown}`, which names no tool here and so gives none while the skill is in use",
                     skill.name
                 );
+                let span = span(self);
+                self.report.push(Diagnostic::warning(&mine, span, message));
+            }
+            for unread in &skill.unread {
+                let message = format!("skill `{}`: {unread}", skill.name);
                 let span = span(self);
                 self.report.push(Diagnostic::warning(&mine, span, message));
             }

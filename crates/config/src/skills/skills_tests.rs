@@ -57,6 +57,15 @@ fn what_a_skill_requires_is_programs_and_packages() {
             ],
         }
     );
+    let unread = |front: &str| good(&format!("name: a\ndescription: b\n{front}")).unread;
+    assert_eq!(
+        unread("requires: {programs: git, package: [x], else: 1}"),
+        [
+            "`package` of `requires` is not read; did you mean `packages`?".into(),
+            "`else` of `requires` is not read; it has `programs`, `packages`".into(),
+        ]
+    );
+    assert!(unread("requires: [git]").is_empty() && unread("").is_empty());
     for (front, why) in [
         ("requires: ['a b']", "`a b` is no name of a program"),
         ("requires: [../sh]", "`../sh` is no name of a program"),
