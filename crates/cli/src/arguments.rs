@@ -33,7 +33,7 @@ use work::{ACP_HELP, RUN_HELP};
 pub use work::{Acp, Run};
 
 use crate::setting::Answer;
-use clap::builder::RangedU64ValueParser;
+use clap::builder::{OsStringValueParser, RangedU64ValueParser, TypedValueParser as _};
 use clap::{Args, Parser, Subcommand};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -52,7 +52,9 @@ fn at_least_one() -> RangedU64ValueParser<usize> {
 )]
 pub struct Arguments {
     /// The home folder
-    #[arg(long, global = true, value_name = "DIR", env = "INSULA_HOME")]
+    // An empty variable is none; the parser of paths would refuse it.
+    #[arg(long, global = true, value_name = "DIR", env = "INSULA_HOME",
+        value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub home: Option<PathBuf>,
 
     /// Print JSON instead of text

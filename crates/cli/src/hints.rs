@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// The home that a command works in which is told of none.
 pub fn bare_home(variables: &BTreeMap<String, String>) -> Option<PathBuf> {
-    match variables.get("INSULA_HOME") {
+    match variables.get("INSULA_HOME").filter(|named| !named.is_empty()) {
         Some(named) => Some(PathBuf::from(named)),
         None => {
             let home = variables.get("HOME").filter(|home| !home.is_empty())?;
@@ -122,6 +122,7 @@ mod tests {
         assert_eq!(told("/srv/y", &named), "");
         assert_eq!(told("/srv/x", &named), " --home /srv/x");
         assert_eq!(told("/u/.insula", &named), " --home /u/.insula");
+        assert_eq!(told("/u/.insula", &[("HOME", "/u"), ("INSULA_HOME", "")]), "");
         assert_eq!(told("/srv/x", &[]), " --home /srv/x");
     }
 }

@@ -6,6 +6,7 @@
 )]
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// The environment the process was started with.
@@ -35,6 +36,14 @@ pub fn arguments() -> impl Iterator<Item = std::ffi::OsString> {
 /// Whether an answer for programs is asked for, in words that can't be understood otherwise.
 pub fn asks_for_json() -> bool {
     arguments().take_while(|word| word != "--").any(|word| word == "--json")
+}
+
+/// Whether somebody typed which home it is, and not the environment alone says so.
+pub fn names_home() -> bool {
+    let is_home = |word: &OsStr| {
+        word == "--home" || word.to_str().is_some_and(|word| word.starts_with("--home="))
+    };
+    arguments().take_while(|word| word != "--").any(|word| is_home(&word))
 }
 
 /// A path that stays the same wherever the process goes.

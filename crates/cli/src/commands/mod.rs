@@ -53,7 +53,7 @@ use crate::daemon::{self, Ended, Follow, Options};
 use crate::failure::Failure;
 use crate::hints::bare_home;
 use crate::output;
-use crate::process::{Environment, absolute, begin_anew, make_folder};
+use crate::process::{Environment, absolute, begin_anew, make_folder, names_home};
 use crate::reach::Reach;
 use crate::setting::Setting;
 use clap::CommandFactory as _;
@@ -250,11 +250,13 @@ async fn over(reach: &Reach, command: Command, setting: &Setting) -> Result<u8, 
 }
 
 fn home(arguments: &Arguments, environment: &Environment) -> Result<PathBuf, Failure> {
-    if let Some(home) = &arguments.home {
-        if home.as_os_str().is_empty() {
+    match &arguments.home {
+        Some(home) if !home.as_os_str().is_empty() => return Ok(home.clone()),
+        // Such as by a variable of a script that was never set.
+        Some(_) if names_home() => {
             return Err(Failure::WrongUse("the home folder has an empty name".to_owned()));
         }
-        return Ok(home.clone());
+        _ => {}
     }
     bare_home(&environment.variables)
         .ok_or_else(|| Failure::WrongUse("there is no HOME; say where with --home".to_owned()))

@@ -135,3 +135,19 @@ fn a_conversation_without_a_name_is_refused_in_its_own_words() {
     assert_eq!(answer.status, 400);
     assert!(answer.body.contains("`session` is empty"), "{answer:?}");
 }
+
+#[test]
+fn an_empty_variable_for_the_home_is_none() {
+    let home = configured(CONFIG);
+    let path = home.path().display().to_string();
+    let empty = ("INSULA_HOME", "");
+    run_bare(INSULA, &[empty], &["--home", &path, "agents", "list"]).ok();
+    // Without a flag it is the usual home, which is not there.
+    let user = ("HOME", path.as_str());
+    let usual = run_bare(INSULA, &[empty, user], &["check"]);
+    assert!(usual.stderr.contains(&format!("{path}/.insula")), "{usual:?}");
+    // What is typed is meant, and names none.
+    let typed = run_bare(INSULA, &[user], &["--home", "", "check"]);
+    assert_eq!(typed.code, Some(2), "{typed:?}");
+    assert!(typed.stderr.contains("empty name"), "{typed:?}");
+}

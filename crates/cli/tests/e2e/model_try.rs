@@ -284,6 +284,25 @@ fn a_file_that_is_written_in_another_way_is_left_to_the_person() {
 }
 
 #[test]
+fn agents_that_name_a_model_themselves_are_told_of() {
+    let mut machine = Machine::new(&[], "small:1b");
+    let _ollama = machine.serves("ollama");
+    let config = "agents:\n  a: {default: true, model: rehearsal/rehearsal}\n  b: {}\n";
+    machine.home.write("config.yaml", config).unwrap();
+    let output = machine.tries(&["--yes"]).ok();
+    let told = "agent `a` names its own model, rehearsal/rehearsal, and keeps it: change or remove `model` at config.yaml:";
+    assert!(output.stdout.contains(told), "{output:?}");
+    assert!(!output.stdout.contains("`insula chat` talks to it"), "{output:?}");
+    assert!(!output.stdout.contains("agent `b`"), "{output:?}");
+    // Where it is another agent's, the one that answers is the new model.
+    let config = "agents:\n  a: {default: true}\n  b: {model: rehearsal/rehearsal}\n";
+    machine.home.write("config.yaml", config).unwrap();
+    let told = machine.tries(&["--yes", "--json"]).ok().json();
+    assert_eq!(told["others"][0]["agent"], "b", "{told}");
+    assert_eq!(told["others"].as_array().map(Vec::len), Some(1), "{told}");
+}
+
+#[test]
 fn a_person_at_a_terminal_is_asked() {
     for (typed, is_written) in [("no\r", false), ("yes\r", true)] {
         let machine = Machine::new(&[], "small:1b");

@@ -2,6 +2,7 @@
 //! where the person agrees.
 
 mod found;
+mod others;
 mod telling;
 mod trial;
 
@@ -19,6 +20,7 @@ use insula_config::load;
 use insula_models::local::{LocalKind, LocalServer, look, pull};
 use insula_models::{Kind, ProviderSpec, Transport};
 use insula_registry::home::FileMode;
+use others::Others;
 use serde_json::{Value, json};
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::time::Duration;
@@ -101,7 +103,10 @@ pub async fn run(setting: &Setting, wish: &ModelTry) -> Result<u8, Failure> {
         true => Some(write(setting, &choice)),
         false => None,
     };
-    answer["changed"] = json!(matches!(written, Some(Ok(()))));
+    answer["changed"] = json!(matches!(written, Some(Ok(_))));
+    if let Some(Ok(others)) = &written {
+        answer["others"] = others.json();
+    }
     answer["model"] = json!(choice.model);
     if setting.answer == Answer::Text {
         telling::trial(&trial, &choice.model);
@@ -116,9 +121,9 @@ pub async fn run(setting: &Setting, wish: &ModelTry) -> Result<u8, Failure> {
             "config.yaml is as it was: {why}; to use the model, write into it:\n{}",
             choice.lines().trim_end()
         ))),
-        Some(Ok(())) => {
+        Some(Ok(others)) => {
             if setting.answer == Answer::Text {
-                telling::written(&choice);
+                telling::written(&choice, &others);
             }
             Ok(0)
         }
@@ -293,8 +298,9 @@ fn called(kind: LocalKind, model: &str) -> &str {
     }
 }
 
-/// Writes the choice, if the configuration is as good with it as without.
-fn write(setting: &Setting, choice: &ModelChoice) -> Result<(), String> {
+/// Writes the choice, if the configuration is as good with it as without; the agents that go on
+/// with models of their own.
+fn write(setting: &Setting, choice: &ModelChoice) -> Result<Others, String> {
     let home = &setting.home;
     let told = |error: insula_registry::RuntimeError| error.to_string();
     home.prepare().map_err(told)?;
@@ -303,16 +309,16 @@ fn write(setting: &Setting, choice: &ModelChoice) -> Result<(), String> {
     let before = home.read(&home.config()).map_err(told)?.unwrap_or_default();
     let after = choose(&before, choice).map_err(|why| why.to_string())?;
     let mut snapshot = FilesSnapshot::read(home.root()).map_err(|error| error.to_string())?;
-    let errors = |snapshot: &FilesSnapshot| {
-        load(snapshot, &setting.environment.variables).0.errors().count()
-    };
-    let had = errors(&snapshot);
+    let variables = &setting.environment.variables;
+    let had = load(&snapshot, variables).0.errors().count();
     snapshot.config = FileState::Text(after.as_str().into());
-    if errors(&snapshot) > had {
+    let (report, loaded) = load(&snapshot, variables);
+    if report.errors().count() > had {
         return Err("with this model in it, it would have errors".to_owned());
     }
     let path = real(&home.config());
-    home.write(&path, after.as_bytes(), FileMode::Private).map_err(told)
+    home.write(&path, after.as_bytes(), FileMode::Private).map_err(told)?;
+    Ok(loaded.map_or_else(Others::default, |loaded| Others::new(&loaded, &choice.model)))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! What `insula model try` says, to people and to programs.
 
 use super::found::{Found, MODEL_GB, Plan, Program};
+use super::others::Others;
 use super::trial::{CallForm, Called, Trial, Words};
 use crate::arguments::ModelTry;
 use crate::output;
@@ -197,13 +198,17 @@ fn seconds(time: Duration) -> String {
     format!("{:.1} s", time.as_secs_f64())
 }
 
-/// What was written, and what to do now.
-pub fn written(choice: &ModelChoice) {
+/// What was written, who does not use it, and what to do now.
+pub fn written(choice: &ModelChoice, others: &Others) {
     output::line("\nconfig.yaml now has:\n");
     for line in choice.lines().lines() {
         output::line(&format!("  {line}"));
     }
-    output::line("\na daemon that runs takes it up as the file changes; `insula chat` talks to it");
+    output::line("\na daemon that runs takes it up as the file changes");
+    others.lines().iter().for_each(|line| output::line(line));
+    if !others.has_default {
+        output::line("`insula chat` talks to it");
+    }
 }
 
 #[cfg(test)]
