@@ -187,7 +187,7 @@ impl Reader<'_> {
             node = Node::empty_map(entry.value.span);
         }
         if let Some(keys) = keys {
-            self.fit(&subject, keys, &node, entry.key_span);
+            self.fit(&subject, keys, (&node, &entry.value), entry.key_span);
         }
         for setting in node.entries().iter().filter(|setting| &*setting.key != "metadata") {
             self.check_references(&setting.value);
@@ -222,8 +222,15 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether the platform takes these keys, and has all it needs.
-    fn fit(&mut self, subject: &str, keys: &AccountKeys, node: &Node, place: Span) {
+    /// Whether the platform takes these keys, and has all it needs. `written` has also what is of a
+    /// wrong shape: that was told, and is not missing.
+    fn fit(
+        &mut self,
+        subject: &str,
+        keys: &AccountKeys,
+        (node, written): (&Node, &Node),
+        place: Span,
+    ) {
         let takes = |key: &str| {
             EVERY_ACCOUNT.contains(&key)
                 || keys.required.contains(&key)
@@ -237,9 +244,15 @@ impl Reader<'_> {
             self.report.push(found.help(format!("its keys are {}", quoted(&known))));
         }
         let is_off = node.get("enabled").and_then(Node::bool) == Some(false);
-        for key in keys.required.iter().filter(|key| !is_off && node.get(key).is_none()) {
+        for key in keys.required.iter().filter(|key| !is_off && written.get(key).is_none()) {
             let message = format!("{subject} needs `{key}`");
             self.report.push(Diagnostic::error(&self.owner, place, message));
+        }
+        let called = node.get("public_url").filter(|_| keys.calls_by_https);
+        if let Some(found) = called.filter(|it| it.text().is_some_and(is_open_http)) {
+            let message = format!("`public_url` of {subject} has to begin with `https://`");
+            let help = format!("{} calls no other address", keys.platform);
+            self.report.push(Diagnostic::error(&self.owner, found.span, message).help(help));
         }
     }
 
@@ -328,6 +341,18 @@ impl Reader<'_> {
 fn bare(value: Option<&AccountValue>) -> Option<&str> {
     let AccountValue::Text(text) = value? else { return None };
     Some(text.trim_end_matches('/'))
+}
+
+/// Whether an address is one without TLS that leads elsewhere than to this machine.
+fn is_open_http(url: &str) -> bool {
+    let Some(rest) = url.strip_prefix("http://") else { return false };
+    let place = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = match place.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => place.split(':').next().unwrap_or_default(),
+    };
+    let is_here = host.parse().is_ok_and(|it: std::net::IpAddr| it.is_loopback());
+    !is_here && host != "localhost"
 }
 
 fn value(node: &Node) -> Option<AccountValue> {

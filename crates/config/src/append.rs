@@ -16,8 +16,13 @@ pub fn with_entry(text: &str, path: &[&'static str], key: &str, value: &str) -> 
     let (mut map, mut known) = (&root, 0);
     while let Some(name) = path.get(known) {
         let Some(entry) = entry(map, name) else { break };
-        map = block(text, entry, name)?;
         known += 1;
+        if is_empty(&entry.value) {
+            let lines = below(path.get(known..).unwrap_or_default(), key, value);
+            let done = filled(text, entry, &lines).ok_or(Unwritten::Unusual(name))?;
+            return checked(done, (path, key), name);
+        }
+        map = block(text, entry, name)?;
     }
     let missing = path.get(known..).unwrap_or_default();
     let name = missing.first().copied().unwrap_or(last);
@@ -28,12 +33,63 @@ pub fn with_entry(text: &str, path: &[&'static str], key: &str, value: &str) -> 
         }
         _ => return Err(Unwritten::Unusual(name)),
     };
+    let lines = indented(&below(missing, key, value), indent);
+    checked(inserted(text, at, &lines, known == 0), (path, key), name)
+}
+
+/// The entry as it is written by hand, with the maps that it stands in.
+pub fn entry_lines(path: &[&str], key: &str, value: &str) -> String {
+    below(path, key, value)
+}
+
+/// An entry in lines, below the maps of these names.
+fn below(path: &[&str], key: &str, value: &str) -> String {
     let mut lines = String::new();
-    for (depth, step) in missing.iter().copied().chain([key]).enumerate() {
-        let value = if depth == missing.len() { format!(" {value}") } else { String::new() };
-        lines.push_str(&format!("{}{step}:{value}\n", " ".repeat(indent + 2 * depth)));
+    for (depth, step) in path.iter().enumerate() {
+        lines.push_str(&format!("{}{step}:\n", " ".repeat(2 * depth)));
     }
-    let done = inserted(text, at, &lines, known == 0);
+    lines + &format!("{}{key}: {value}\n", " ".repeat(2 * path.len()))
+}
+
+fn indented(lines: &str, columns: usize) -> String {
+    lines.lines().map(|line| format!("{}{line}\n", " ".repeat(columns))).collect()
+}
+
+/// Whether nothing stands there, or a map that has nothing in it.
+fn is_empty(node: &Node) -> bool {
+    node.is_null() || matches!(&node.value, Value::Map(entries) if entries.is_empty())
+}
+
+/// The text with these lines as the value of an entry that has none: in place of its brackets.
+/// What else stands in its line stays, such as a comment.
+fn filled(text: &str, entry: &MapEntry, lines: &str) -> Option<String> {
+    let key_end = entry.key_span.end as usize;
+    let rest = text.get(key_end..line_end(text, key_end))?;
+    let colon = key_end + rest.find(':')? + 1;
+    let after = text.get(colon..line_end(text, colon))?;
+    let said = after.trim_start();
+    let nothing = ["{}", "{ }", "~", "null"].into_iter().find(|it| said.starts_with(it));
+    let cut = nothing.map_or(0, |it| after.len() - said.len() + it.len());
+    let tail = after.get(cut..)?;
+    let is_comment = tail.trim().is_empty() || tail.trim_start().starts_with('#');
+    let is_alone = text.get(..key_end)?.lines().last().is_some_and(is_key_alone);
+    if !is_comment || !is_alone {
+        return None;
+    }
+    let at = colon + after.len();
+    let lines = indented(lines, entry.key_span.column as usize + 1);
+    let (before, behind) = (text.get(..colon)?, text.get(at..)?);
+    let tail = tail.trim_end();
+    Some(format!("{before}{tail}\n{lines}{behind}"))
+}
+
+/// Whether a key stands first in its line, and not in a list or in brackets.
+fn is_key_alone(line: &str) -> bool {
+    !line.trim_start().starts_with("- ") && !line.contains(['{', '[', ','])
+}
+
+/// The text, if the entry stands in it now.
+fn checked(done: String, (path, key): (&[&str], &str), name: &'static str) -> Appended {
     let after = read(&done).map_err(|_| Unwritten::Unusual(name))?;
     let found = path.iter().try_fold(&after, |node, step| node.get(step));
     match found.and_then(|it| it.get(key)) {
@@ -123,10 +179,27 @@ mod tests {
     }
 
     #[test]
+    fn a_map_that_has_nothing_in_it_is_filled() {
+        let below = "  telegram:\n    accounts:\n      two: {token: x}\n";
+        for empty in ["channels: {}\n", "channels:\n", "channels: { }", "channels: ~\n"] {
+            assert_eq!(account(empty).unwrap(), format!("channels:\n{below}"), "{empty}");
+        }
+        assert_eq!(
+            account("# a\nchannels: {} # none yet\nmodel: a/b\n").unwrap(),
+            format!("# a\nchannels: # none yet\n{below}model: a/b\n")
+        );
+        assert_eq!(
+            account("channels:\n  telegram:\n    accounts: {}\n# end\n").unwrap(),
+            format!("channels:\n{below}# end\n")
+        );
+        assert_eq!(entry_lines(&ACCOUNT, "two", "{token: x}"), format!("channels:\n{below}"));
+    }
+
+    #[test]
     fn what_is_written_otherwise_or_there_already_is_left_to_the_person() {
         for text in [
             "channels: {telegram: {accounts: {one: {token: y}}}}\n",
-            "channels:\n",
+            "channels: &it {}\nother: *it\n",
             "channels:\n  telegram:\n    accounts:\n      two: {token: y}\n",
             "channels: [a]\n",
             "a: [\n",

@@ -29,6 +29,7 @@ mod route;
 mod secrets;
 mod serve;
 mod sign_in;
+mod standing;
 mod system;
 mod tokens;
 

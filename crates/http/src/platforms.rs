@@ -3,6 +3,7 @@
 
 use crate::Server;
 use crate::limits::read_within;
+use crate::standing::{as_the_daemon_says, as_they_are_alike};
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::{Method, StatusCode, header};
@@ -57,7 +58,10 @@ impl Platforms {
         match &self.makers {
             Some(makers) => {
                 let running = self.gateway.as_ref().map(|gateway| &**gateway.connections());
-                insula_gateway::examine(front, &**makers, running).await
+                let mut found = insula_gateway::examine(front, &**makers, running).await;
+                self.correct(&mut found);
+                as_they_are_alike(&mut found, front);
+                found
             }
             None => Vec::new(),
         }
@@ -74,7 +78,17 @@ impl Platforms {
         let is_it = |it: &&Account| it.platform.as_str() == platform && it.name.as_str() == account;
         let (account, makers) = (all.iter().find(is_it)?, self.makers.as_ref()?);
         let running = self.gateway.as_ref().map(|gateway| &**gateway.connections());
-        Some(insula_gateway::examine_one(front, &**makers, running, account).await)
+        let mut found = [insula_gateway::examine_one(front, &**makers, running, account).await];
+        self.correct(&mut found);
+        let [found] = found;
+        Some(found)
+    }
+
+    /// Where a daemon runs, its word counts for more than what a platform says of a token.
+    fn correct(&self, found: &mut [DoctorFinding]) {
+        if let Some(gateway) = &self.gateway {
+            as_the_daemon_says(found, &gateway.accounts());
+        }
     }
 }
 

@@ -52,7 +52,8 @@ pub struct AccountWords {
     /// Take the account's token or secret from this environment variable
     #[arg(long, value_name = "VARIABLE")]
     pub token_env: Option<String>,
-    /// A further setting of the account, such as homeserver=https://matrix.org
+    /// A further setting of the account, such as homeserver=https://matrix.org; secrets are kept
+    /// sealed
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub settings: Vec<String>,
 }
@@ -62,7 +63,8 @@ pub struct AccountWords {
 pub enum Channels {
     /// List the accounts, and the platforms that there could be accounts of
     List,
-    /// Add an account: writes it into config.yaml, keeps its token as a secret, and tries it
+    /// Add an account: writes it into config.yaml, keeps its token as a secret, and tries it; exit 1
+    /// when the platform refuses it
     Add(ChannelAdd),
     /// Ask each platform who we are there, and what we lack; exit 1 when one refuses
     Test {

@@ -11,7 +11,7 @@ use insula_config::authority::{Applied, ConfigChange, diff};
 use insula_config::files::{CONFIG_BYTES_MAX, FileState, FilesSnapshot, read_text};
 use insula_config::render::{self, Colour};
 use insula_config::resolved::{resolved, resolved_text};
-use insula_config::{AgentOutcome, Diagnostic, FindingOwner, LoadReport, Loaded, load};
+use insula_config::{Account, AgentOutcome, Diagnostic, FindingOwner, LoadReport, Loaded, load};
 use insula_gateway::{Misfit, misfits};
 use insula_models::Transport;
 use insula_registry::daemon::{Purpose, last_applied};
@@ -119,7 +119,7 @@ fn jobs_over(loaded: &Loaded, now_ms: i64) -> Vec<String> {
 }
 
 /// Finds the accounts that the daemon would refuse to connect.
-fn check_accounts(setting: &Setting, loaded: &Loaded, report: &mut LoadReport) {
+pub fn check_accounts(setting: &Setting, loaded: &Loaded, report: &mut LoadReport) {
     // Without TLS nothing connects, which is no fault of these files.
     let Ok(transport) = Transport::new(&setting.world, &[]) else { return };
     let makers = Makers::new(setting.world.clone(), transport);
@@ -129,6 +129,15 @@ fn check_accounts(setting: &Setting, loaded: &Loaded, report: &mut LoadReport) {
         let message = format!("account `{name}` would be refused: {why}");
         report.push(Diagnostic::error(&FindingOwner::Account(name.into()), span, message));
     }
+}
+
+/// Why the first of these accounts that is refused would be.
+pub fn refused_account(setting: &Setting, accounts: &[Account]) -> Option<String> {
+    let transport = Transport::new(&setting.world, &[]).ok()?;
+    let makers = Makers::new(setting.world.clone(), transport);
+    let found = misfits(accounts, &makers);
+    let Misfit { account, why, .. } = found.first()?;
+    Some(format!("account `{}.{}` would be refused: {why}", account.platform, account.name))
 }
 
 /// What is applied: by the daemon that runs, or by the one that ran last.

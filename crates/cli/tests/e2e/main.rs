@@ -14,6 +14,7 @@ mod begun;
 mod boards;
 mod budgets;
 mod bundle;
+mod channels;
 mod chat;
 mod check;
 mod choosing;

@@ -164,7 +164,8 @@ fn an_account_is_added_and_its_platform_is_asked() {
         "T",
     ];
     let path = home.path().display().to_string();
-    let added = run_bare(INSULA, &[("T", "1:abc")], &[&args[..], &["--home", &path]].concat()).ok();
+    let added = run_bare(INSULA, &[("T", "1:abc")], &[&args[..], &["--home", &path]].concat());
+    assert_eq!(added.code, Some(1), "{added:?}");
     assert!(added.stdout.contains("account telegram.main:"), "{}", added.stdout);
     let tested = insula(&home, &["channels", "test", "telegram"]);
     assert_eq!(tested.code, Some(1), "{tested:?}");

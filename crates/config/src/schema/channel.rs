@@ -138,6 +138,8 @@ pub struct AccountKeys {
     /// What two connections of one bot have in common: none of them is given twice, since each
     /// would take the other's events. Nothing where a platform gives several all they hear.
     pub identity: &'static [&'static str],
+    /// Whether it calls `public_url`, and by `https://` alone.
+    pub calls_by_https: bool,
 }
 
 impl AccountKeys {
@@ -156,53 +158,6 @@ impl AccountKeys {
     pub fn secrets(&self) -> impl Iterator<Item = &'static str> {
         self.required.iter().copied().filter(|key| SECRETS.contains(key))
     }
-
-    /// What is done on the platform's side before an account can be connected, in order.
-    pub fn steps(&self) -> &'static [&'static str] {
-        match self.platform {
-            "discord" => &[
-                "At discord.com/developers/applications make an application; on its page Bot, Reset Token, and copy the token it shows once.",
-                "On the same page turn on Message Content Intent, or the bot hears only what mentions it.",
-                "On the page OAuth2, URL Generator, choose `bot` and `applications.commands`, and of permissions View Channels, Send Messages, Send Messages in Threads, Read Message History, Attach Files and Add Reactions; open the address it makes and add the bot to your server.",
-            ],
-            "telegram" => &[
-                "Talk to @BotFather in Telegram, send /newbot, and copy the token it gives you.",
-                "For groups also send /setprivacy and turn it off, if the agent should hear more than commands.",
-            ],
-            "matrix" => &[
-                "Make an account for the agent on your homeserver, sign in once, and copy its access token (in Element: Settings, Help & About, Advanced).",
-                "Rooms may be encrypted: the bot keeps its keys in the home, so use the token of a session that nothing else runs on.",
-            ],
-            "mattermost" => &[
-                "Once, as the server's admin: System Console, Integrations, Bot Accounts: Enable Bot Account Creation.",
-                "Integrations, Bot Accounts, Add Bot Account (role Member), and copy the access token it shows once.",
-                "Add the bot to the team, and say `/invite @its-name` in each channel it is to hear.",
-                "For buttons: `--set public_url=https://…`, let your proxy pass `POST /hooks/mattermost/NAME` on to the daemon, and where that address is not public name it in System Console, Environment, Developer, Allow untrusted internal connections.",
-            ],
-            "signal" => &[
-                "Install signal-cli 0.14.5 or newer (it needs Java 25).",
-                "Link it to your phone with `signal-cli link -n insula` (Signal on the phone: Settings, Linked devices), or give it a number of its own: `signal-cli -a +NUMBER register`, then `signal-cli -a +NUMBER verify CODE`.",
-                "Let its daemon run on this machine: `signal-cli daemon --http 127.0.0.1:8080 --receive-mode on-connection --no-receive-stdout`.",
-            ],
-            "slack" => &[
-                "At api.slack.com/apps: Create New App, From a manifest, and paste the one of docs/platforms/slack.md: it has every scope and event. With the `:history` and `:read` ones the bot also reads what was said while it was away.",
-                "Basic Information, App-Level Tokens: make one with connections:write. That is `app_token` (xapp-…).",
-                "Install App: install it to the workspace, and copy the Bot User OAuth Token. That is `token` (xoxb-…).",
-                "Say `/invite @its-name` in each channel it is to hear.",
-                "Without Socket Mode: `--set mode=webhook`, the Signing Secret of Basic Information as `secret`, and https://YOUR_HOST/hooks/slack/ACCOUNT as request URL of Event Subscriptions, Interactivity and the slash command.",
-            ],
-            "whatsapp" => &[
-                "At developers.facebook.com make an app of type Business and add WhatsApp to it.",
-                "WhatsApp, API Setup: copy the `phone number ID` below your number (not the number).",
-                "Business settings, System users: make a token that does not expire, with whatsapp_business_messaging and whatsapp_business_management. App settings, Basic: copy the app secret.",
-                "`verify_token` is a word you choose. WhatsApp, Configuration: the callback URL is https://YOUR_HOST/hooks/whatsapp/ACCOUNT, the verify token that word; then subscribe to `messages`.",
-            ],
-            "webhook" => &[
-                "Choose a long random secret and give it to whoever posts here: requests are signed with it.",
-            ],
-            _ => &[],
-        }
-    }
 }
 
 /// What every account may have.
@@ -217,6 +172,7 @@ pub static CONNECTED: &[AccountKeys] = &[
         optional: &["base_url"],
         usual: &[],
         identity: &["token"],
+        calls_by_https: false,
     },
     AccountKeys {
         platform: "matrix",
@@ -224,6 +180,7 @@ pub static CONNECTED: &[AccountKeys] = &[
         optional: &["user", "recovery_key"],
         usual: &[],
         identity: &["token"],
+        calls_by_https: false,
     },
     AccountKeys {
         platform: "mattermost",
@@ -231,6 +188,7 @@ pub static CONNECTED: &[AccountKeys] = &[
         optional: &["secret", "public_url"],
         usual: &[],
         identity: &["token", "base_url"],
+        calls_by_https: false,
     },
     AccountKeys {
         platform: "signal",
@@ -238,13 +196,15 @@ pub static CONNECTED: &[AccountKeys] = &[
         optional: &["base_url", "profile_name"],
         usual: &[],
         identity: &["number", "base_url"],
+        calls_by_https: false,
     },
     AccountKeys {
         platform: "slack",
         required: &["token"],
-        optional: &["app_token", "mode", "secret", "base_url"],
+        optional: &["app_token", "mode", "secret", "public_url", "base_url"],
         usual: &["app_token"],
         identity: &["token"],
+        calls_by_https: true,
     },
     AccountKeys {
         platform: "telegram",
@@ -252,6 +212,7 @@ pub static CONNECTED: &[AccountKeys] = &[
         optional: &["base_url", "mode", "secret", "public_url"],
         usual: &[],
         identity: &["token"],
+        calls_by_https: true,
     },
     AccountKeys {
         platform: "web",
@@ -259,6 +220,7 @@ pub static CONNECTED: &[AccountKeys] = &[
         optional: &["origins"],
         usual: &[],
         identity: &[],
+        calls_by_https: false,
     },
     AccountKeys {
         platform: "webhook",
@@ -266,6 +228,7 @@ pub static CONNECTED: &[AccountKeys] = &[
         optional: &["template", "chat", "event", "deliver", "callback", "window"],
         usual: &[],
         identity: &[],
+        calls_by_https: false,
     },
     AccountKeys {
         platform: "whatsapp",
@@ -273,5 +236,6 @@ pub static CONNECTED: &[AccountKeys] = &[
         optional: &["base_url", "public_url", "reopen_template", "reopen_language"],
         usual: &[],
         identity: &["phone_number_id"],
+        calls_by_https: true,
     },
 ];

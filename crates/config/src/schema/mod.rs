@@ -18,6 +18,7 @@ mod policy;
 mod provider;
 mod reach;
 mod sandbox;
+mod steps;
 mod timezone;
 mod tools;
 mod voice;

@@ -1,15 +1,16 @@
 //! What is about to be written: shown as a diff, checked as a whole, and written only then.
 
+use super::super::check::{check_accounts, refused_account};
 use crate::failure::Failure;
 use crate::output;
 use crate::process::real;
 use crate::reach::{Reach, part};
 use crate::setting::Setting;
-use insula_config::append::{with_entry, with_item};
+use insula_config::append::{entry_lines, with_entry, with_item};
 use insula_config::authority::{Applied, diff};
 use insula_config::choose::{ModelChoice, Unwritten, choose};
 use insula_config::files::{FileState, FilesSnapshot};
-use insula_config::{AgentOutcome, Diagnostic, LoadReport, Loaded, load};
+use insula_config::{Account, AccountValue, AgentOutcome, Diagnostic, LoadReport, Loaded, load};
 use insula_domain::AgentId;
 use insula_registry::daemon::Purpose;
 use insula_registry::home::{FileMode, Home};
@@ -50,7 +51,7 @@ impl Draft {
     /// One more entry of a map of the configuration.
     pub fn entry(&mut self, path: &[&'static str], key: &str, value: &str) -> Result<(), Failure> {
         let wrote = with_entry(&self.config, path, key, value);
-        self.wrote(wrote, &format!("{}.{key}: {value}", path.join(".")))
+        self.wrote(wrote, &entry_lines(path, key, value))
     }
 
     /// One more item of a list of the configuration.
@@ -90,7 +91,10 @@ impl Draft {
             false => FilesSnapshot::default(),
         };
         let variables = &setting.environment.variables;
-        let before = load(&snapshot, variables);
+        let mut before = load(&snapshot, variables);
+        if let (report, Some(loaded)) = &mut before {
+            check_accounts(setting, loaded, report);
+        }
         let had = before.0.errors().count();
         snapshot.config = FileState::Text(self.config.as_str().into());
         for agent in &self.agents {
@@ -105,13 +109,22 @@ impl Draft {
             folder.config = FileState::Text(agent.config.as_str().into());
             folder.soul = FileState::Text(agent.soul.into());
         }
-        let (report, after) = load(&snapshot, variables);
+        let (mut report, after) = load(&snapshot, variables);
+        if let Some(after) = &after {
+            check_accounts(setting, after, &mut report);
+        }
         let ready = |id: &AgentId| {
             let outcome = after.as_ref().and_then(|it| it.agents.get(id));
             matches!(outcome, Some(AgentOutcome::Ready(_)))
         };
         if report.errors().count() > had || !self.agents.iter().all(|it| ready(&it.id)) {
-            return Err(Failure::WrongUse(format!("nothing was written: {}", first(&report))));
+            return Err(Failure::WrongUse(format!(
+                "nothing was written: {}",
+                first(&before.0, &report)
+            )));
+        }
+        if let Some(why) = after.as_ref().and_then(|it| self.refused_secret(setting, it)) {
+            return Err(Failure::WrongUse(format!("nothing was written: {why}")));
         }
         // Nobody misses the agent that is there because nobody wrote any.
         let before = before.1.as_ref().filter(|it| it.implicit.is_none());
@@ -120,6 +133,27 @@ impl Draft {
             changes.iter().map(|it| format!("{:<8} {it}", it.kind.as_str())).collect()
         });
         Ok(changes.unwrap_or_default())
+    }
+
+    /// Why an account would be refused for a secret that is about to be kept. `check` can't know
+    /// it: it reads none.
+    fn refused_secret(&self, setting: &Setting, after: &Loaded) -> Option<String> {
+        let filled = after.daemon.accounts.iter().filter_map(|account| self.filled(account));
+        refused_account(setting, &filled.collect::<Vec<_>>())
+    }
+
+    /// An account with the secrets that are new, if it has any of them.
+    fn filled(&self, account: &Account) -> Option<Account> {
+        let mut filled = account.clone();
+        for value in filled.values.values_mut() {
+            let AccountValue::Text(text) = value else { continue };
+            let known =
+                self.secrets.iter().find(|(name, _)| **text == *format!("${{secret:{name}}}"));
+            if let Some((_, secret)) = known {
+                *text = secret.as_str().into();
+            }
+        }
+        (filled != *account).then_some(filled)
     }
 
     /// The files, as they are to be, by their paths below the home.
@@ -223,10 +257,13 @@ fn known(loaded: Option<&Loaded>, id: &AgentId) -> bool {
     loaded.is_some_and(|it| it.agents.contains_key(id) && it.implicit.as_ref() != Some(id))
 }
 
-fn first(report: &LoadReport) -> String {
+/// The first error that was not there before, and what to do about it.
+fn first(before: &LoadReport, report: &LoadReport) -> String {
     let said = |found: &Diagnostic| match &found.help {
         Some(help) => format!("{}; {help}", found.message),
         None => found.message.clone(),
     };
-    report.errors().next().map_or_else(|| "the agent would not start".to_owned(), said)
+    let is_new = |found: &&Diagnostic| before.errors().all(|it| it.message != found.message);
+    let found = report.errors().find(is_new).or_else(|| report.errors().next());
+    found.map_or_else(|| "the agent would not start".to_owned(), said)
 }

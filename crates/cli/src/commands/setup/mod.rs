@@ -10,7 +10,7 @@ mod model;
 pub use channels::run as channels;
 
 use crate::arguments::Init;
-use crate::failure::Failure;
+use crate::failure::{FAILED, Failure};
 use crate::hints::home_flag;
 use crate::output;
 use crate::reach::Reach;
@@ -143,13 +143,17 @@ pub async fn init(setting: &Setting, wish: &Init) -> Result<u8, Failure> {
     told["missing"] = json!(missing);
     if let Some(account) = account.filter(|_| written.is_done && !wish.no_test) {
         told["account"] = channels::tried(setting, &account.called()).await?;
+        if account.lacks(&wizard).is_none() && told["account"]["status"] == "bad" {
+            told["correction"] = json!(account.correction());
+        }
     }
+    let is_bad = told["correction"].is_string();
     match setting.answer {
         Answer::Json => output::json(&told),
         Answer::Text if written.is_done => finish(setting, agent.as_ref(), &told, &missing),
         Answer::Text => {}
     }
-    Ok(0)
+    Ok(if is_bad { FAILED } else { 0 })
 }
 
 /// Runs `insula agents add ID --template NAME`.
@@ -196,6 +200,9 @@ fn finish(setting: &Setting, agent: Option<&NewAgent>, told: &Value, missing: &[
             "{}: {account}",
             told["account"]["name"].as_str().unwrap_or_default()
         ));
+    }
+    if let Some(correction) = told["correction"].as_str() {
+        output::line(correction);
     }
     missing.iter().for_each(|line| output::line(line));
     output::line(&format!("start it with `insula{home} up`"));
