@@ -9,6 +9,8 @@ mod bundle;
 mod conversation;
 mod cron;
 mod import;
+#[cfg(test)]
+mod in_docs;
 mod policies;
 mod service;
 mod setup;
