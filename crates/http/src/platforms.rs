@@ -59,8 +59,9 @@ impl Platforms {
             Some(makers) => {
                 let running = self.gateway.as_ref().map(|gateway| &**gateway.connections());
                 let mut found = insula_gateway::examine(front, &**makers, running).await;
-                self.correct(&mut found);
-                as_they_are_alike(&mut found, front);
+                let states = self.gateway.as_ref().map(|it| it.accounts()).unwrap_or_default();
+                as_the_daemon_says(&mut found, &states);
+                as_they_are_alike(&mut found, front, &states);
                 found
             }
             None => Vec::new(),
@@ -79,16 +80,11 @@ impl Platforms {
         let (account, makers) = (all.iter().find(is_it)?, self.makers.as_ref()?);
         let running = self.gateway.as_ref().map(|gateway| &**gateway.connections());
         let mut found = [insula_gateway::examine_one(front, &**makers, running, account).await];
-        self.correct(&mut found);
+        if let Some(gateway) = &self.gateway {
+            as_the_daemon_says(&mut found, &gateway.accounts());
+        }
         let [found] = found;
         Some(found)
-    }
-
-    /// Where a daemon runs, its word counts for more than what a platform says of a token.
-    fn correct(&self, found: &mut [DoctorFinding]) {
-        if let Some(gateway) = &self.gateway {
-            as_the_daemon_says(found, &gateway.accounts());
-        }
     }
 }
 

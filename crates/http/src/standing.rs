@@ -34,7 +34,8 @@ pub fn as_the_daemon_says(findings: &mut [DoctorFinding], states: &[AccountState
 }
 
 /// Corrects findings by each other: of accounts that are the same one, only the first connects.
-pub fn as_they_are_alike(findings: &mut [DoctorFinding], front: &Front) {
+/// `states` is what the daemon says, where one runs; one that has just been added is not known yet.
+pub fn as_they_are_alike(findings: &mut [DoctorFinding], front: &Front, states: &[AccountState]) {
     let accounts = front.accounts();
     let mut known: HashMap<(String, Option<String>, String), String> = HashMap::new();
     for found in findings.iter_mut().filter(|it| works(it)) {
@@ -45,12 +46,20 @@ pub fn as_they_are_alike(findings: &mut [DoctorFinding], front: &Front) {
         let key = (platform, server(account, front), us.to_owned());
         let name = format!("{}.{}", account.platform, account.name);
         let first = known.entry(key).or_insert_with(|| name.clone());
-        if *first != name {
-            found.status = Status::Bad;
-            found.detail = format!(
-                "off: {us}, and `{first}` is that already; each account needs a bot of its own"
-            );
+        if *first == name {
+            continue;
         }
+        let is_connected = states.iter().any(|it| {
+            (it.platform, &it.account) == (account.platform, &account.name)
+                && it.state == Connection::Connected
+        });
+        found.status = Status::Bad;
+        found.detail = match is_connected {
+            true => format!("{us}, and so is `{first}`: both hear everything; remove one of them"),
+            false => format!(
+                "off: {us}, and `{first}` is that already; each account needs a bot of its own"
+            ),
+        };
     }
 }
 
