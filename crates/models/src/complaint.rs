@@ -101,6 +101,12 @@ const SIGNS: &[(Complaint, &[&str])] = &[
 const PICTURES: &[&str] =
     &["image", "picture", "vision", "multimodal", "multi-modal", "mmproj", "modalit"];
 
+/// Words of a server that has nowhere to put a question.
+const NOWHERE: &[&str] = &["endpoint", "image", "picture", "multimodal", "modalit"];
+
+/// Words of a refusal that names a cause which no other form of the request would help.
+const CAUSES: &[&str] = &["api key", "api_key", "api-key", "credit balance", "billing"];
+
 /// Words of a server whose fault is in the request, though it answers as if it were its own.
 const BROKEN: &[&str] = &[
     "invalid",
@@ -123,6 +129,18 @@ pub(crate) fn complaint(message: &str, has_pictures: bool) -> Option<Complaint> 
         return Some(Complaint::Pictures);
     }
     SIGNS.iter().find(|(_, words)| says(words)).map(|(complaint, _)| *complaint)
+}
+
+/// Whether what is said not to be there may be a place that takes pictures.
+pub(crate) fn may_be_about_pictures(message: &str) -> bool {
+    let lower = message.to_lowercase();
+    NOWHERE.iter().any(|word| lower.contains(word))
+}
+
+/// Whether a refusal says that it is about something else than the form of the request.
+pub(crate) fn names_a_cause(message: &str) -> bool {
+    let lower = message.to_lowercase();
+    CAUSES.iter().any(|word| lower.contains(word))
 }
 
 /// Whether words that came with a server's own fault say that the request is at fault.

@@ -267,7 +267,7 @@ impl Endpoint {
             | ModelFault::Unpaid { message, .. }
             | ModelFault::RateLimited { message, .. }
             | ModelFault::Overloaded { message, .. }
-            | ModelFault::TooLong { message }
+            | ModelFault::TooLong { message, .. }
             | ModelFault::Missing { message, .. }
             | ModelFault::Refused { message, .. } => Some(message),
             ModelFault::Unreachable { why } => Some(why),

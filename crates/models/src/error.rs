@@ -59,8 +59,12 @@ pub enum ModelFault {
     /// The conversation does not fit the model's window. A shorter one would.
     #[error("the conversation is too long for this model{}", said(message))]
     TooLong {
+        /// The answer's status.
+        status: u16,
         /// The provider's words.
         message: String,
+        /// The window, in tokens, where the provider named it.
+        window: Option<u32>,
     },
     /// There is no such model, or nothing at that address. Another model would help.
     #[error("the provider has no such model or address ({status}){}", said(message))]
@@ -117,7 +121,7 @@ impl ModelError {
             | ModelFault::Unpaid { message, .. }
             | ModelFault::RateLimited { message, .. }
             | ModelFault::Overloaded { message, .. }
-            | ModelFault::TooLong { message }
+            | ModelFault::TooLong { message, .. }
             | ModelFault::Missing { message, .. }
             | ModelFault::Refused { message, .. } => message.clear(),
             ModelFault::Garbage { what } => "its words are left out".clone_into(what),
@@ -168,6 +172,14 @@ impl ModelFault {
             | Self::TooLong { .. }
             | Self::Refused { .. } => true,
             Self::Cancelled => false,
+        }
+    }
+
+    /// How many tokens fit the model, where the provider named it.
+    pub(crate) fn window(&self) -> Option<u32> {
+        match self {
+            Self::TooLong { window, .. } => *window,
+            _ => None,
         }
     }
 

@@ -20,6 +20,8 @@ mod event;
 mod fit;
 #[cfg(fuzzing)]
 pub mod fuzzing;
+mod learnt;
+mod limits;
 mod line_splitter;
 pub mod local;
 mod manner;

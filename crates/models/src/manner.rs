@@ -2,15 +2,23 @@
 //! that says it can't take it so. A question that was answered once has to be answerable for as
 //! long as its conversation lasts, on whatever server.
 
-use crate::complaint::{Complaint, complaint};
+use crate::complaint::{Complaint, complaint, may_be_about_pictures, names_a_cause};
 use crate::endpoint::Endpoint;
 use crate::error::{ModelError, ModelFault};
 use crate::fit::{Calls, Fit, Ids, Pictures, Turns};
+use crate::learnt::Learnt;
+use crate::limits;
 use crate::provider::Adjusted;
 use crate::request::{Part, Request};
 use bytes::Bytes;
 use insula_wire::{Body, Timeouts};
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
+
+/// Most requests that one question is put in. Each is another one, so there are few anyway.
+const MANNERS_MAX: usize = 8;
+/// Bytes of a request for one token, where it must not be more than were counted.
+const BYTES_PER_TOKEN: usize = 3;
 
 /// How a question is put.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +26,8 @@ pub(crate) struct Manner {
     pub(crate) fit: Fit,
     pub(crate) extras: Extras,
     pub(crate) length: LengthName,
+    /// The most tokens of an answer that the server takes, where it said so.
+    pub(crate) answer_max: Option<u32>,
 }
 
 /// Which members a request has besides what it needs.
@@ -37,6 +47,71 @@ pub(crate) enum LengthName {
 }
 
 impl Manner {
+    /// What is put so, with all that its dialect knows.
+    pub(crate) fn new(fit: Fit, length: LengthName) -> Self {
+        Self { fit, extras: Extras::All, length, answer_max: None }
+    }
+
+    /// The most tokens of an answer, of those that were asked for.
+    pub(crate) fn capped(&self, tokens: u32) -> u32 {
+        self.answer_max.map_or(tokens, |most| most.min(tokens))
+    }
+
+    /// How to put a question that was refused with this fault; `None` when there is no other way.
+    /// `tokens` is how long the answer was allowed to be.
+    fn after_fault(
+        self,
+        fault: &ModelFault,
+        request: &Request,
+        tokens: Option<u32>,
+    ) -> Option<Self> {
+        match fault {
+            ModelFault::Refused { status, message } => {
+                let shorter = || self.shorter(message, None, tokens);
+                let plainer = || self.plainer(*status, message, request);
+                shorter().or_else(|| self.after(message, request)).or_else(plainer)
+            }
+            ModelFault::TooLong { status, message, window } => {
+                let plainer = || self.plainer(*status, message, request);
+                self.shorter(message, *window, tokens).or_else(plainer)
+            }
+            // What forwards questions has no place for some of them, and calls that so.
+            ModelFault::Missing { message, .. } if may_be_about_pictures(message) => {
+                self.after(message, request).or_else(|| self.in_words(request))
+            }
+            _ => None,
+        }
+    }
+
+    /// The same with a shorter answer, where the server says how long it may be.
+    fn shorter(self, message: &str, window: Option<u32>, tokens: Option<u32>) -> Option<Self> {
+        if complaint(message, false) == Some(Complaint::LengthName) {
+            return None;
+        }
+        let most = limits::answer(message, window, self.capped(tokens?))?;
+        Some(Self { answer_max: Some(most), ..self })
+    }
+
+    /// The same with pictures in words, where there are any.
+    fn in_words(self, request: &Request) -> Option<Self> {
+        let shows = self.fit.pictures != Pictures::InWords && has_pictures(request);
+        shows.then_some(Self { fit: Fit { pictures: Pictures::InWords, ..self.fit }, ..self })
+    }
+
+    /// A plainer way, where a server finds a request broken and does not say why: pictures are
+    /// what most often is, then calls. A request that has neither has no plainer form.
+    fn plainer(self, status: u16, message: &str, request: &Request) -> Option<Self> {
+        if !matches!(status, 400 | 413 | 415 | 422) || names_a_cause(message) {
+            return None;
+        }
+        let flat = || {
+            let is_other = self.fit.calls != Calls::InWords;
+            let has_calls = matches!(status, 400 | 422) && is_other && has_calls(request);
+            has_calls.then(|| Self { fit: flat(self.fit), extras: Extras::None, ..self })
+        };
+        self.in_words(request).or_else(flat)
+    }
+
     /// How to put a question that was refused like this; `None` when there is no other way.
     fn after(self, message: &str, request: &Request) -> Option<Self> {
         let shows = self.fit.pictures != Pictures::InWords && has_pictures(request);
@@ -80,46 +155,76 @@ fn flat(fit: Fit) -> Fit {
     Fit { calls: Calls::InWords, turns: Turns::Alternating, ..fit }
 }
 
-fn has_pictures(request: &Request) -> bool {
-    fn is_picture(part: &Part) -> bool {
-        match part {
-            Part::Image(_) => true,
-            Part::ToolResult { content, .. } => content.iter().any(is_picture),
-            _ => false,
-        }
-    }
-    request.messages.iter().flat_map(|message| &message.parts).any(is_picture)
+fn has_calls(request: &Request) -> bool {
+    let is_of_call = |part: &Part| matches!(part, Part::ToolCall { .. } | Part::ToolResult { .. });
+    request.messages.iter().flat_map(|message| &message.parts).any(is_of_call)
 }
 
-/// Puts a question, again where the server says why it can't take it so. Each manner is tried
-/// once, and there are few of them. What comes with the answer is what was asked, as it was sent.
+/// How long the answer to a request may be, as it was sent.
+fn tokens_of(body: &[u8]) -> Option<u32> {
+    let body: Value = serde_json::from_slice(body).ok()?;
+    let own = ["max_tokens", "max_completion_tokens"].into_iter().find_map(|name| body.get(name));
+    let tokens = own.or_else(|| body.get("options")?.get("num_predict"))?.as_u64()?;
+    u32::try_from(tokens).ok()
+}
+
+/// Whether there are pictures in a request.
+pub(crate) fn has_pictures(request: &Request) -> bool {
+    request.messages.iter().flat_map(|message| &message.parts).any(Part::has_picture)
+}
+
+/// Puts a question, again where the server says why it can't take it so, or where there is a
+/// plainer way. Each manner is tried once, and there are few of them. What comes with the answer
+/// is what was asked, as it was sent. What a refusal says of the model's bounds is learnt.
 pub(crate) async fn put(
     endpoint: &Endpoint,
     request: &Request,
     first: Manner,
-    limits: &Timeouts,
+    (limits, learnt): (&Timeouts, &Learnt),
     cancel: &CancellationToken,
     encode: impl Fn(&Manner) -> Result<Vec<u8>, serde_json::Error> + Send + Sync,
 ) -> Result<(Body, Adjusted, Bytes), ModelError> {
-    let mut manner = first;
+    let model = &request.model;
+    let encode = |manner: &Manner| {
+        let unsent = |error: serde_json::Error| {
+            endpoint.error(model, ModelFault::Refused { status: 0, message: error.to_string() })
+        };
+        encode(manner).map(Bytes::from).map_err(unsent)
+    };
+    let mut manner = Manner { answer_max: learnt.answer_max(model), ..first };
+    let mut asked = encode(&manner)?;
+    if let Some(most) = learnt.room_beside(model, asked.len() / BYTES_PER_TOKEN) {
+        manner.answer_max = Some(manner.capped(most));
+        asked = encode(&manner)?;
+    }
+    // What is left beside one question is no bound of the model; what the server names as one is,
+    // once it took an answer of that length.
+    let (mut bound, mut number) = (None, 0);
     loop {
-        let body = encode(&manner).map_err(|error| {
-            let message = error.to_string();
-            endpoint.error(&request.model, ModelFault::Refused { status: 0, message })
-        })?;
-        let asked = Bytes::from(body);
+        number += 1;
         let fault = match endpoint.post(asked.clone(), limits, cancel).await {
-            Ok(body) => return Ok((body, manner.since(first), asked)),
+            Ok(body) => {
+                if let Some(bound) = bound {
+                    learnt.answer(model, bound);
+                }
+                return Ok((body, manner.since(first), asked));
+            }
             Err(fault) => fault,
         };
-        let next = match &fault {
-            ModelFault::Refused { message, .. } => manner.after(message, request),
-            _ => None,
+        let (tokens, window) = (tokens_of(&asked), fault.window());
+        if let Some(window) = window {
+            learnt.window(model, window);
+        }
+        let next = manner.after_fault(&fault, request, tokens);
+        let Some(next) = next.filter(|_| number < MANNERS_MAX) else {
+            return Err(endpoint.error(model, fault));
         };
-        let Some(next) = next else { return Err(endpoint.error(&request.model, fault)) };
-        let error = endpoint.error(&request.model, fault).without_words();
+        if window.is_none() && next.answer_max != manner.answer_max {
+            bound = next.answer_max;
+        }
+        let error = endpoint.error(model, fault).without_words();
         tracing::info!(?next, "{error}; it is asked in another manner");
-        manner = next;
+        (manner, asked) = (next, encode(&next)?);
     }
 }
 
@@ -139,6 +244,7 @@ mod tests {
         },
         extras: Extras::All,
         length: LengthName::MaxTokens,
+        answer_max: None,
     };
 
     #[test]

@@ -173,6 +173,12 @@ impl AnswerStream {
         Self { adjusted, ..self }
     }
 
+    /// The same, to a question whose pictures were put in words before it was asked.
+    pub(crate) fn without_pictures(mut self) -> Self {
+        self.adjusted.without_pictures = true;
+        self
+    }
+
     /// The same, with what was asked as it was sent.
     pub(crate) fn asked_as(self, body: Bytes) -> Self {
         Self { asked_as: Some(body), ..self }

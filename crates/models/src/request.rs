@@ -75,6 +75,17 @@ impl Request {
         }
     }
 
+    /// The same with words about its pictures in their place.
+    pub(crate) fn without_pictures(&self) -> Self {
+        let mut request = self.clone();
+        for message in &mut request.messages {
+            if message.parts.iter().any(Part::has_picture) {
+                Arc::make_mut(message).parts.iter_mut().for_each(Part::put_in_words);
+            }
+        }
+        request
+    }
+
     /// How many bytes its words are, roughly: enough to make room for them at once.
     pub(crate) fn weight(&self) -> usize {
         let system: usize = self.system.iter().map(|block| block.text.len()).sum();
@@ -194,6 +205,26 @@ pub enum Part {
         /// The provider's proof that it is its own, to be passed back unchanged.
         signature: Option<Arc<str>>,
     },
+}
+
+impl Part {
+    /// Whether it is a picture, or what a tool gave back with one.
+    pub(crate) fn has_picture(&self) -> bool {
+        match self {
+            Self::Image(_) => true,
+            Self::ToolResult { content, .. } => content.iter().any(Self::has_picture),
+            _ => false,
+        }
+    }
+
+    /// Puts words about pictures in their place.
+    pub fn put_in_words(&mut self) {
+        match self {
+            Self::Image(image) => *self = Self::Text(image.in_words().into()),
+            Self::ToolResult { content, .. } => content.iter_mut().for_each(Self::put_in_words),
+            _ => {}
+        }
+    }
 }
 
 /// A picture.

@@ -1,6 +1,7 @@
 //! Trying again, as long as nobody has seen a word of the answer.
 
 use crate::error::{ModelError, ModelFault};
+use crate::manner::has_pictures;
 use crate::provider::{AnswerStream, Provider};
 use crate::request::Request;
 use insula_wire::Timeouts;
@@ -107,7 +108,15 @@ pub(crate) async fn counting_tries(
         };
         let chance = u64::from_le_bytes(random.bytes());
         let Some(wait) = policy.wait(&error.fault, attempt, waited, chance) else {
-            return (Err(error), attempt);
+            return match without_pictures(provider, request, &error.fault).await {
+                Some(plain) => {
+                    tracing::info!("{}; it is asked without pictures", error.without_words());
+                    let asked = begin(provider, &plain, limits, cancel).await;
+                    let blind = asked.map(AnswerStream::without_pictures);
+                    (blind.map_err(|_| error), attempt + 1)
+                }
+                None => (Err(error), attempt),
+            };
         };
         tracing::debug!(attempt, wait_ms = wait.as_millis(), "{error}; trying again");
         tokio::select! {
@@ -120,6 +129,21 @@ pub(crate) async fn counting_tries(
         waited = waited.saturating_add(wait);
         attempt += 1;
     }
+}
+
+/// The same request with its pictures in words, where a server broke over it again and again and
+/// was shown some: not all of them say that they take none.
+async fn without_pictures(
+    provider: &dyn Provider,
+    request: &Request,
+    fault: &ModelFault,
+) -> Option<Request> {
+    let is_broken = matches!(fault, ModelFault::Overloaded { status: 500, after: None, .. });
+    if !is_broken || !has_pictures(request) {
+        return None;
+    }
+    let shows = provider.abilities(&request.model).await.sees_images;
+    shows.then(|| request.without_pictures())
 }
 
 async fn begin(
@@ -176,7 +200,7 @@ mod tests {
         for (fault, passing) in [
             (ModelFault::Unauthorized { status: 401, message: message() }, false),
             (ModelFault::Unpaid { status: 429, message: message() }, false),
-            (ModelFault::TooLong { message: message() }, false),
+            (ModelFault::TooLong { status: 400, message: message(), window: None }, false),
             (ModelFault::Refused { status: 400, message: message() }, false),
             (ModelFault::Garbage { what: message() }, false),
             (ModelFault::Cancelled, false),

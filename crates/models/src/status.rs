@@ -2,6 +2,7 @@
 
 use crate::complaint::blames_the_request;
 use crate::error::ModelFault;
+use crate::limits;
 use serde_json::Value;
 use std::time::Duration;
 
@@ -16,6 +17,8 @@ pub(crate) struct ProviderErrorBody {
     status: Option<u16>,
     /// How long it asks to wait.
     after: Option<Duration>,
+    /// How many tokens it says fit the model.
+    window: Option<u32>,
 }
 
 impl ProviderErrorBody {
@@ -40,17 +43,19 @@ impl ProviderErrorBody {
             error = inner;
         }
         if let Some(message) = error.as_str() {
-            return Self { message: message.to_owned(), ..Self::default() };
+            let window = limits::window(value, message);
+            return Self { message: message.to_owned(), window, ..Self::default() };
         }
         let text = |key: &str| error.get(key).and_then(Value::as_str).map(str::to_owned);
         let status = error.get("code").or_else(|| error.get("status"));
         let after = error.get("details").and_then(retry_delay);
+        let message =
+            text("message").or_else(|| text("detail")).unwrap_or_else(|| error.to_string());
         Self {
             after,
             kinds: ["type", "code", "status"].into_iter().filter_map(text).collect(),
-            message: text("message")
-                .or_else(|| text("detail"))
-                .unwrap_or_else(|| error.to_string()),
+            window: limits::window(error, &message),
+            message,
             status: status.and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok()),
         }
     }
@@ -77,13 +82,15 @@ impl ProviderErrorBody {
     }
 
     fn is_too_long(&self) -> bool {
-        const SIGNS: [&str; 10] = [
+        const SIGNS: [&str; 12] = [
             // More than the rate allows in a minute will never go through.
             "request too large",
             "context length",
             "context window",
             "context_length",
             "context size",
+            "exceed context limit",
+            "`max_new_tokens` must be <=",
             "prompt is too long",
             "input is too long",
             "too many tokens",
@@ -115,13 +122,13 @@ pub(crate) fn fault(status: u16, after: Option<Duration>, told: ProviderErrorBod
     let too_long = matches!(seen, 400 | 413 | 422 | 429 | 500) && told.is_too_long();
     let is_invalid = told.is(&["invalid_request_error", "invalid_request"]);
     let after = after.or(told.after);
-    let message = told.message;
+    let (message, window) = (told.message, told.window);
     match seen {
-        _ if too_long => ModelFault::TooLong { message },
+        _ if too_long => ModelFault::TooLong { status: seen, message, window },
         _ if unpaid => ModelFault::Unpaid { status: seen, message },
         401 | 403 => ModelFault::Unauthorized { status: seen, message },
         404 => ModelFault::Missing { status: seen, message },
-        413 => ModelFault::TooLong { message },
+        413 => ModelFault::TooLong { status: seen, message, window },
         429 => ModelFault::RateLimited { after, message },
         // A fault of its own, it says, and means the request: it would be the same next time.
         500 | 501 if is_invalid || blames_the_request(&message) => {

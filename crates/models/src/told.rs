@@ -15,7 +15,7 @@ const AGAIN_AFTER: Duration = Duration::from_secs(5 * 60);
 /// The longest wait for all that a server tells: it has it at hand, or not at all.
 const WAIT: Duration = Duration::from_secs(3);
 /// The windows that are believed, in tokens.
-const WINDOWS: std::ops::RangeInclusive<u64> = 512..=16_000_000;
+pub(crate) const WINDOWS: std::ops::RangeInclusive<u64> = 512..=16_000_000;
 
 /// What a server tells of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

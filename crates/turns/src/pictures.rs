@@ -158,7 +158,7 @@ fn not_made(error: &ModelError) -> ToolError {
         | ModelFault::Unpaid { message, .. }
         | ModelFault::RateLimited { message, .. }
         | ModelFault::Overloaded { message, .. }
-        | ModelFault::TooLong { message }
+        | ModelFault::TooLong { message, .. }
         | ModelFault::Missing { message, .. }
         | ModelFault::Refused { message, .. } => message.as_str(),
         ModelFault::Unreachable { .. }

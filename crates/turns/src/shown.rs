@@ -127,7 +127,7 @@ impl ShownHistory {
             parts = with_pictures(parts);
         }
         if self.blind.is_some() {
-            parts.iter_mut().for_each(in_words);
+            parts.iter_mut().for_each(models::Part::put_in_words);
         }
         let mut message = models::Message::new(role, parts);
         if let Some(redaction) = &self.under {
@@ -170,15 +170,6 @@ fn with_pictures(parts: Vec<models::Part>) -> Vec<models::Part> {
         }
     }
     out
-}
-
-/// Puts a picture in words, wherever it stands.
-fn in_words(part: &mut models::Part) {
-    match part {
-        models::Part::Image(image) => *part = models::Part::Text(image.in_words().into()),
-        models::Part::ToolResult { content, .. } => content.iter_mut().for_each(in_words),
-        _ => {}
-    }
 }
 
 /// What stands beside words is read with them, in one piece.

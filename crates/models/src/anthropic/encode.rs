@@ -1,12 +1,13 @@
 //! A request in the words of the Messages API.
 
 use super::REDACTED;
-use crate::fit::fitted;
+use crate::fit::{Calls, fitted};
 use crate::manner::{Extras, Manner};
 use crate::openai::SIGNED_BY_GOOGLE;
 use crate::options::{ModelOptions, with_extra};
 use crate::request::{
-    AnswerFormat, CacheHint, Effort, Image, ImageData, Message, Part, Request, Role, ToolChoice,
+    AnswerFormat, CacheHint, Effort, Image, ImageData, Message, Part, Request, Role, SystemBlock,
+    ToolChoice, ToolSchema,
 };
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -36,23 +37,30 @@ pub(super) fn body(
     let may_think = is_free && !is_thoughtless(&messages);
     let has_extras = manner.extras == Extras::All;
     let thinking = thinking_budget(request.effort).filter(|_| may_think && has_extras);
+    // A thought has to leave room for an answer.
+    let thinking = thinking.filter(|budget| manner.capped(u32::MAX) > *budget);
     let max_tokens = request.max_tokens.unwrap_or(MAX_TOKENS_DEFAULT);
     // With thinking on, the API refuses any other sampling than its own.
     let samples = thinking.is_none() && has_extras;
     let temperature = request.temperature.filter(|_| samples).map(|it| it.clamp(0.0, 1.0));
+    // In words, they stand in the first message.
+    let (tools, blocks): (&[ToolSchema], &[SystemBlock]) = match manner.fit.calls {
+        Calls::InWords => (&[], &[]),
+        Calls::Together | Calls::Single => (&request.tools, &request.system),
+    };
     let wire = Body {
         model: &request.model,
         // The thoughts come on top of what was asked for, so that there is room to answer.
-        max_tokens: match (thinking, request.max_tokens) {
+        max_tokens: manner.capped(match (thinking, request.max_tokens) {
             (Some(budget), None) => max_tokens.max(budget + ANSWER_TOKENS_MIN),
             (Some(budget), Some(asked)) => asked.saturating_add(budget),
             (None, _) => max_tokens,
-        },
+        }),
         thinking: thinking.map(|budget_tokens| Thinking { r#type: "enabled", budget_tokens }),
-        system: system(request),
+        system: system(blocks, request),
         messages,
-        tools: request.tools.iter().map(tool).collect(),
-        tool_choice: if request.tools.is_empty() { None } else { choice(request) },
+        tools: tools.iter().map(tool).collect(),
+        tool_choice: if tools.is_empty() { None } else { choice(request) },
         output_config: match &request.format {
             Some(AnswerFormat::Schema { schema, .. }) => {
                 Some(OutputConfig { format: Format { r#type: "json_schema", schema } })
@@ -224,11 +232,11 @@ fn marked(cache: CacheHint) -> usize {
     usize::from(cache == CacheHint::Breakpoint)
 }
 
-fn system(request: &Request) -> Vec<Block<'_>> {
+fn system<'a>(told: &'a [SystemBlock], request: &Request) -> Vec<Block<'a>> {
     // Breakpoints of the system prompt are the steadiest and stay as long as there is room.
     let mut room = BREAKPOINTS_MAX;
     let mut blocks = vec![];
-    for block in request.system.iter().filter(|block| !block.text.trim().is_empty()) {
+    for block in told.iter().filter(|block| !block.text.trim().is_empty()) {
         let mark = block.cache == CacheHint::Breakpoint && room > 0;
         room -= usize::from(mark);
         let cache_control = mark.then_some(EPHEMERAL);

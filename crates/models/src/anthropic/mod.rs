@@ -8,7 +8,8 @@ mod encode_tests;
 use crate::endpoint::{Endpoint, SpecError};
 use crate::error::ModelError;
 use crate::fit::{Calls, Fit, Ids, Pictures, Taken, ToolPictures, Turns};
-use crate::manner::{Extras, LengthName, Manner, put};
+use crate::learnt::Learnt;
+use crate::manner::{LengthName, Manner, put};
 use crate::options::{ModelOptions, PerModel};
 use crate::provider::{AnswerStream, Provider};
 use crate::reading::{Framing, read};
@@ -31,6 +32,8 @@ const REDACTED: &str = "redacted:";
 pub struct Anthropic {
     key_name: Option<Arc<str>>,
     models: PerModel<Model>,
+    /// What its refusals taught.
+    learnt: Learnt,
     /// Which of them begin in the middle of a thought.
     seen: SeenThinking,
 }
@@ -59,7 +62,7 @@ impl Anthropic {
             Ok(Model { endpoint, options })
         })?;
         let (key_name, seen) = (spec.key_name.clone(), SeenThinking::default());
-        Ok(Self { key_name, models, seen })
+        Ok(Self { key_name, models, learnt: Learnt::default(), seen })
     }
 }
 
@@ -77,7 +80,7 @@ fn manner(abilities: Abilities) -> Manner {
         turns: Turns::Free,
         ids: Ids::Kept,
     };
-    Manner { fit, extras: Extras::All, length: LengthName::MaxTokens }
+    Manner::new(fit, LengthName::MaxTokens)
 }
 
 #[async_trait]
@@ -91,7 +94,9 @@ impl Provider for Anthropic {
     }
 
     async fn abilities(&self, model: &str) -> Abilities {
-        self.models.of(model).options.abilities(model, Told::default())
+        let options = &self.models.of(model).options;
+        let known = options.abilities(model, Told::default());
+        self.learnt.corrected(model, known, options.context_window)
     }
 
     fn parallel_calls(&self, model: &str) -> Option<bool> {
@@ -118,7 +123,7 @@ impl Provider for Anthropic {
         let limits = options.timeouts.over(limits);
         let encode = |manner: &_| encode::body(&request, manner, options);
         let (body, adjusted, asked_as) =
-            put(endpoint, &request, first, &limits, cancel, encode).await?;
+            put(endpoint, &request, first, (&limits, &self.learnt), cancel, encode).await?;
         let parser = decode::Messages::default();
         let stream = read(endpoint, &request.model, body, Framing::Sse, parser);
         Ok(listening.to_answer(stream.adjusted(adjusted), shown, &self.seen).asked_as(asked_as))

@@ -60,7 +60,7 @@ pub(super) fn body(
             repeat_penalty: sampling.repeat_penalty,
             seed: sampling.seed,
             num_ctx: window,
-            num_predict: request.max_tokens,
+            num_predict: request.max_tokens.map(|tokens| manner.capped(tokens)),
             stop: &request.stop,
         },
     })?;

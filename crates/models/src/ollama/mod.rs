@@ -7,7 +7,8 @@ use crate::embedding::{EmbedFormat, EmbedRequest, Embedded, embed};
 use crate::endpoint::{Endpoint, SpecError};
 use crate::error::ModelError;
 use crate::fit::{Calls, Fit, Ids, Pictures, Taken, ToolPictures, Turns};
-use crate::manner::{Extras, LengthName, Manner, put};
+use crate::learnt::Learnt;
+use crate::manner::{LengthName, Manner, put};
 use crate::options::{ModelOptions, PerModel};
 use crate::provider::{AnswerStream, Provider};
 use crate::reading::{Framing, read};
@@ -36,6 +37,8 @@ pub struct Ollama {
     key_name: Option<Arc<str>>,
     models: PerModel<Model>,
     teller: Teller,
+    /// What its refusals taught.
+    learnt: Learnt,
     /// Which of them begin in the middle of a thought.
     seen: SeenThinking,
 }
@@ -61,8 +64,9 @@ impl Ollama {
             let endpoint = Endpoint::new(transport, &spec.name, base_url, "/api/chat", &headers)?;
             Ok(Model { endpoint, options })
         })?;
-        let (teller, seen) = (Teller::default(), SeenThinking::default());
-        Ok(Self { key_name: spec.key_name.clone(), models, teller, seen })
+        let (teller, learnt) = (Teller::default(), Learnt::default());
+        let seen = SeenThinking::default();
+        Ok(Self { key_name: spec.key_name.clone(), models, teller, learnt, seen })
     }
 }
 
@@ -84,7 +88,7 @@ fn manner(abilities: Abilities, options: &ModelOptions) -> Manner {
         turns: Turns::Free,
         ids: Ids::Kept,
     };
-    Manner { fit, extras: Extras::All, length: LengthName::MaxTokens }
+    Manner::new(fit, LengthName::MaxTokens)
 }
 
 #[async_trait]
@@ -108,7 +112,8 @@ impl Provider for Ollama {
             None => self.teller.of(model, endpoint.clock(), ask).await,
             Some(_) => Told::default(),
         };
-        let mut abilities = options.abilities(model, told);
+        let known = options.abilities(model, told);
+        let mut abilities = self.learnt.corrected(model, known, options.context_window);
         if options.context_window.is_none() {
             abilities.window = abilities.window.min(WINDOW_MAX);
         }
@@ -140,7 +145,7 @@ impl Provider for Ollama {
         let first = manner(abilities, options);
         let encode = |manner: &_| encode::body(&request, manner, options, Some(abilities.window));
         let (body, adjusted, asked_as) =
-            put(endpoint, &request, first, &limits, cancel, encode).await?;
+            put(endpoint, &request, first, (&limits, &self.learnt), cancel, encode).await?;
         let parser = decode::Chat::default();
         let stream = read(endpoint, &request.model, body, Framing::JsonLines, parser);
         Ok(listening.to_answer(stream.adjusted(adjusted), shown, &self.seen).asked_as(asked_as))

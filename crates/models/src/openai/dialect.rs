@@ -1,7 +1,7 @@
 //! What differs between servers of chat completions.
 
 use crate::fit::{Calls, Fit, Ids, Pictures, Taken, ToolPictures, Turns};
-use crate::manner::{Extras, LengthName, Manner};
+use crate::manner::{LengthName, Manner};
 use crate::options::ModelOptions;
 use crate::window::Abilities;
 
@@ -72,7 +72,7 @@ impl Dialect {
             _ => LengthName::MaxTokens,
         };
         let fit = Fit { pictures, tool_pictures: ToolPictures::After, calls, turns, ids };
-        Manner { fit, extras: Extras::All, length }
+        Manner::new(fit, length)
     }
 
     /// The most tokens of an answer where nobody says.

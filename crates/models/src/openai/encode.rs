@@ -32,9 +32,10 @@ pub(super) fn body(
         Dialect::Google => Tools::Google(&request.tools),
         _ => Tools::AsTheyStand(&request.tools),
     };
+    let most = request.max_tokens.map(|tokens| manner.capped(tokens));
     let (max_tokens, max_completion_tokens) = match manner.length {
-        LengthName::MaxTokens => (request.max_tokens, None),
-        LengthName::MaxCompletionTokens => (None, request.max_tokens),
+        LengthName::MaxTokens => (most, None),
+        LengthName::MaxCompletionTokens => (None, most),
     };
     // Mistral tells how much was used without being asked, and refuses to be.
     let asks_usage = has_extras && dialect != Dialect::Mistral;

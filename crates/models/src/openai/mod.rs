@@ -15,6 +15,7 @@ pub(crate) use encode::Tools;
 use crate::embedding::{EmbedFormat, EmbedRequest, Embedded, embed};
 use crate::endpoint::{Endpoint, SpecError};
 use crate::error::ModelError;
+use crate::learnt::Learnt;
 use crate::manner::put;
 use crate::options::{ModelOptions, PerModel};
 use crate::picture::{Picture, PictureRequest};
@@ -50,6 +51,8 @@ pub struct OpenAi {
     dialect: Dialect,
     models: PerModel<Model>,
     teller: Teller,
+    /// What its refusals taught.
+    learnt: Learnt,
     /// Which of them begin in the middle of a thought.
     seen: SeenThinking,
 }
@@ -84,9 +87,10 @@ impl OpenAi {
             let endpoint = Endpoint::new(transport, &spec.name, base_url, path, &headers)?;
             Ok(Model { endpoint, options })
         })?;
-        let (teller, seen) = (Teller::default(), SeenThinking::default());
+        let (teller, learnt) = (Teller::default(), Learnt::default());
+        let seen = SeenThinking::default();
         let (dialect, key_name) = (Dialect::at(base_url), spec.key_name.clone());
-        Ok(Self { key_name, dialect, models, teller, seen })
+        Ok(Self { key_name, dialect, models, teller, learnt, seen })
     }
 
     /// What the server tells of a model, if it does.
@@ -124,7 +128,8 @@ impl Provider for OpenAi {
             true => self.teller.of(model, endpoint.clock(), self.told(endpoint, model)).await,
             false => Told::default(),
         };
-        options.abilities(model, told)
+        let known = options.abilities(model, told);
+        self.learnt.corrected(model, known, options.context_window)
     }
 
     fn parallel_calls(&self, model: &str) -> Option<bool> {
@@ -153,7 +158,7 @@ impl Provider for OpenAi {
         let first = self.dialect.manner(&abilities, options);
         let encode = |manner: &_| encode::body(&request, self.dialect, manner, options);
         let (body, adjusted, asked_as) =
-            put(endpoint, &request, first, &limits, cancel, encode).await?;
+            put(endpoint, &request, first, (&limits, &self.learnt), cancel, encode).await?;
         let parser = decode::Completion::default();
         let stream = read(endpoint, &request.model, body, Framing::Sse, parser);
         Ok(listening.to_answer(stream.adjusted(adjusted), shown, &self.seen).asked_as(asked_as))

@@ -12,6 +12,7 @@ mod local;
 mod manners;
 mod ollama;
 mod openai;
+mod refusals;
 mod retrying;
 mod settings;
 mod sound;
