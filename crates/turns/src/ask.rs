@@ -131,22 +131,38 @@ impl Turn<'_> {
         redaction.system(&mut request);
         self.cx.wishes.put_into(&mut request);
         request.cache_key = Some(self.cache_key());
-        let (answer, usage) = self.listen(chain, &request, &step.to_string(), reply).await?;
-        if !says_nothing(&answer) {
-            return Ok((answer, usage));
+        let (mut rest, mut asked): (Option<Chain>, Vec<String>) = (None, Vec::new());
+        let mut purpose = step.to_string();
+        // Said once to each, and not kept: whoever thinks till the end may answer when told to.
+        let mut pressed = request.clone();
+        pressed.messages.push(Arc::new(models::Message::user(ANSWER_NOW)));
+        loop {
+            let chain = rest.as_ref().unwrap_or(chain);
+            let (answer, usage) = self.listen(chain, &request, &purpose, reply).await?;
+            if !says_nothing(&answer) {
+                return Ok((answer, usage));
+            }
+            self.in_vain(usage).await?;
+            asked.push(self.answered_by.clone());
+            let again = format!("{purpose}.again");
+            let (answer, usage) = self.listen(chain, &pressed, &again, reply).await?;
+            if !says_nothing(&answer) {
+                return Ok((answer, usage));
+            }
+            self.in_vain(usage).await?;
+            asked.push(self.answered_by.clone());
+            // Another model may find words.
+            let is_it = |link: &models::Link| link.to_string() == self.answered_by;
+            let next = chain.links().position(is_it).and_then(|at| chain.without(at + 1));
+            let Some(next) = next else {
+                let error = nothing_said(&self.answered_by, &answer);
+                return Err(ModelCallFailure::Failed(TurnFailure::said_nothing(error, asked)));
+            };
+            let agent = &self.cx.agent.id;
+            tracing::warn!(%agent, turn = %self.cx.turn, "model `{}` said nothing, twice over; asking the next", self.answered_by);
+            purpose = format!("{step}.{}", asked.len());
+            rest = Some(next);
         }
-        self.in_vain(usage).await?;
-        let mut asked = vec![self.answered_by.clone()];
-        // Said once, and not kept: whoever thinks till the end may answer when told to.
-        request.messages.push(Arc::new(models::Message::user(ANSWER_NOW)));
-        let (answer, usage) = self.listen(chain, &request, &format!("{step}.again"), reply).await?;
-        if !says_nothing(&answer) {
-            return Ok((answer, usage));
-        }
-        self.in_vain(usage).await?;
-        asked.push(self.answered_by.clone());
-        let error = nothing_said(&self.answered_by, &answer);
-        Err(ModelCallFailure::Failed(TurnFailure::said_nothing(error, asked)))
     }
 
     /// What was paid for no answer is paid all the same.

@@ -133,6 +133,18 @@ impl Turn<'_> {
         }
     }
 
+    /// Counts how often a call was refused, and ends the turn where that is too often.
+    pub(super) fn count_refusal(&mut self, name: &str, arguments: &str) -> Result<usize, Broken> {
+        let count = self.refused.entry((name.to_owned(), arguments.to_owned())).or_default();
+        *count += 1;
+        match *count {
+            ..=REFUSALS_MAX => Ok(*count),
+            _ => Err(in_circles(format!(
+                "the same refused call of `{name}` was made again and again"
+            ))),
+        }
+    }
+
     pub(super) async fn refuse(
         &mut self,
         id: &str,
@@ -140,14 +152,8 @@ impl Turn<'_> {
         arguments: &str,
         denial: Denial,
     ) -> Result<Called, Broken> {
-        let count = self.refused.entry((name.to_owned(), arguments.to_owned())).or_default();
-        *count += 1;
-        if *count > REFUSALS_MAX {
-            return Err(in_circles(format!(
-                "the same refused call of `{name}` was made again and again"
-            )));
-        }
-        let denial = if *count > 1 { Denial::Repeated { name: name.to_owned() } } else { denial };
+        let count = self.count_refusal(name, arguments)?;
+        let denial = if count > 1 { Denial::Repeated { name: name.to_owned() } } else { denial };
         self.cx.live.voice.say(TurnEvent::ToolDone { name: name.to_owned(), is_error: true });
         // Which rule of the operator's it was, by its name.
         let by = match &denial {

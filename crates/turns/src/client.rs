@@ -95,9 +95,14 @@ impl Wishes {
 
     /// Whether a tool is the caller's, beside these of the agent's.
     fn has(&self, name: &str, own: &[ToolSchema]) -> bool {
-        self.choice != ToolChoice::None
-            && self.tools.iter().any(|tool| *tool.name == *name)
-            && !own.iter().any(|tool| *tool.name == *name)
+        self.find(name, own).is_some()
+    }
+
+    /// A tool of the caller's, beside these of the agent's.
+    pub(crate) fn find(&self, name: &str, own: &[ToolSchema]) -> Option<&ToolSchema> {
+        let is_shown =
+            self.choice != ToolChoice::None && !own.iter().any(|tool| *tool.name == *name);
+        self.tools.iter().find(|tool| is_shown && *tool.name == *name)
     }
 
     /// The parts of an answer apart: what the agent does itself, and what is the caller's to do.

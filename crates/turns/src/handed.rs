@@ -7,6 +7,7 @@ use crate::turn::{Broken, Turn};
 use insula_models::Answer;
 use insula_registry::events::turn::{ClientCall, TurnEnd, TurnEvent};
 use insula_store::{Message, NewMessage, NewStep, Part, Role, TurnOutcome, Usage};
+use insula_tools::mend::missing;
 use serde_json::Value;
 
 impl Turn<'_> {
@@ -18,8 +19,8 @@ impl Turn<'_> {
         (answer, usage): (&Answer, Usage),
         history: &mut Vec<Message>,
     ) -> Result<Option<TurnEnd>, Broken> {
-        if let Some(name) = malformed(&message.parts) {
-            self.send_back(message, usage, &name, history).await?;
+        if let Some(what) = self.malformed(&message.parts) {
+            self.send_back(message, usage, &what, history).await?;
             return Ok(None);
         }
         let mut text = text_of(&message.parts);
@@ -64,14 +65,18 @@ impl Turn<'_> {
         &mut self,
         message: NewMessage,
         usage: Usage,
-        name: &str,
+        what: &str,
         history: &mut Vec<Message>,
     ) -> Result<(), Broken> {
+        for call in calls_of(&message.parts) {
+            let name = call.name.to_string();
+            self.count_refusal(&name, &call.arguments)?;
+        }
         let step = NewStep::Answered { message: message.clone(), usage };
         let seq = self.journal(step, None).await?;
         history.push(self.placed(&message, seq));
         let text = format!(
-            "nothing was called: the arguments of `{name}` are not a JSON object; call again with arguments as the tool describes them"
+            "nothing was called: {what}; call again with arguments as the tool describes them"
         );
         for call in calls_of(&message.parts) {
             let result = self.result(&call.id, text.clone(), true);
@@ -83,11 +88,18 @@ impl Turn<'_> {
         }
         Ok(())
     }
-}
 
-/// The first of a caller's tools that is called with what is no JSON object.
-fn malformed(parts: &[Part]) -> Option<Box<str>> {
-    let is_object = |text: &str| matches!(serde_json::from_str(text), Ok(Value::Object(_)));
-    let calls = calls_of(parts).into_iter();
-    calls.filter(|call| !is_object(&call.arguments)).map(|call| call.name).next()
+    /// What is wrong with the first call of a caller's tool whose arguments can't be meant.
+    fn malformed(&self, parts: &[Part]) -> Option<String> {
+        calls_of(parts).into_iter().find_map(|ClientCall { name, arguments, .. }| {
+            let Ok(Value::Object(given)) = serde_json::from_str(&arguments) else {
+                return Some(format!("the arguments of `{name}` are not a JSON object"));
+            };
+            let tool = self.cx.wishes.tools.iter().find(|tool| *tool.name == *name)?;
+            let missing = missing(tool.parameters.get(), &given);
+            let names: Vec<String> = missing.iter().map(|name| format!("`{name}`")).collect();
+            (!names.is_empty())
+                .then(|| format!("the arguments of `{name}` lack {}", names.join(", ")))
+        })
+    }
 }

@@ -40,6 +40,7 @@ mod hooked;
 mod host;
 mod hosted;
 mod lanes;
+mod less;
 mod linking;
 mod links;
 pub(crate) mod live;

@@ -3,10 +3,11 @@
 
 use crate::prompt::SKILL_VIEW;
 use crate::turn::Turn;
+use insula_models::ToolSchema;
 use insula_models::text_calls::text_call;
 use insula_store::Part;
 use insula_tools::mend::mend;
-use insula_tools::{ToolRef, nearest};
+use insula_tools::{Habits, ToolRef, nearest};
 use serde_json::{Map, Value, json};
 
 /// Names of tools that a refusal lists.
@@ -23,7 +24,8 @@ pub struct Instead {
 
 impl Turn<'_> {
     /// The parts of an answer, with the arguments of its calls as they are meant.
-    pub(super) fn mended(&mut self, mut parts: Vec<Part>) -> Vec<Part> {
+    /// `own` are the tools of the agent's that the model was shown.
+    pub(super) fn mended(&mut self, mut parts: Vec<Part>, own: &[ToolSchema]) -> Vec<Part> {
         for part in &mut parts {
             let Part::ToolCall { id, name, arguments } = part else { continue };
             if self.is_skill(name) {
@@ -32,11 +34,19 @@ impl Turn<'_> {
                 self.mends.insert(id.clone(), vec!["a skill was called as a tool".to_owned()]);
                 continue;
             }
-            let Some(tool) = self.tool(name) else { continue };
-            let left_out = |given: &Map<String, Value>| tool.left_out(given);
-            let Some(mended) = mend(tool.parameters(), &tool.habits(), left_out, arguments) else {
-                continue;
+            let mended = match (self.cx.wishes.find(name, own), self.tool(name)) {
+                // Of a tool of whoever asks, its schema is all that is known.
+                (Some(theirs), _) => {
+                    let nothing = |_: &Map<String, Value>| Vec::new();
+                    mend(theirs.parameters.get(), &Habits::default(), nothing, arguments)
+                }
+                (None, Some(tool)) => {
+                    let left_out = |given: &Map<String, Value>| tool.left_out(given);
+                    mend(tool.parameters(), &tool.habits(), left_out, arguments)
+                }
+                (None, None) => None,
             };
+            let Some(mended) = mended else { continue };
             *arguments = Value::Object(mended.arguments).to_string();
             let mends = mended.mends.iter().map(ToString::to_string).collect();
             self.mends.insert(id.clone(), mends);

@@ -4,10 +4,10 @@
 //! crash cut off goes on from its last completed step. A glance and the answer that asked for it
 //! are one step (`pending_step.rs`).
 
-use crate::ask::ModelCallFailure;
 use crate::budget::BudgetRefusal;
 use crate::course::TurnFailure;
 use crate::history::Window;
+use crate::less::Room;
 use crate::pending_step::place;
 use crate::redaction::Redaction;
 use crate::shop::Shop;
@@ -82,6 +82,7 @@ impl Turn<'_> {
         let mut chain = self.chain().await?;
         let tools = cx.wishes.beside(self.shop.tools(&cx.agent));
         let limit = self.shop.history_tokens(&cx.agent, &chain, &tools).await;
+        let mut room = Room { limit, may_compress: true };
         let mut history = self.remember().await?;
         cx.see(&self.shop.access, &history);
         self.recall().await?;
@@ -95,7 +96,6 @@ impl Turn<'_> {
             return Ok(end);
         }
         self.before_turn(&mut history).await?;
-        let mut may_compress = true;
         if self.make_notes_asked(&chain, &mut history).await? {
             self.recall_anew().await?;
         }
@@ -106,9 +106,9 @@ impl Turn<'_> {
             }
             self.hear(&mut history).await;
             chain = self.chain().await?;
-            if may_compress && history::is_full(&history, limit) {
-                may_compress = self.compress(&chain, &mut history, limit).await?;
-                if may_compress {
+            if room.may_compress && history::is_full(&history, room.limit) {
+                room.may_compress = self.compress(&chain, &mut history, room.limit).await?;
+                if room.may_compress {
                     self.recall_anew().await?;
                 }
             }
@@ -116,21 +116,10 @@ impl Turn<'_> {
             let own = self.shop.tools_in(&cx.agent, &history);
             cx.see_descriptions(&own);
             let tools = cx.wishes.beside(own.clone());
-            let answered = self.ask(&chain, &tools, &history, limit, step).await;
-            let (answer, usage) = match answered {
-                // The provider counts otherwise than we do: once, with half of it.
-                Err(ModelCallFailure::TooLong(_)) if may_compress && step + 1 < iterations_max => {
-                    may_compress = false;
-                    if self.compress(&chain, &mut history, limit / 2).await? {
-                        self.recall_anew().await?;
-                    }
-                    let again = self.ask(&chain, &tools, &history, limit / 2, step).await;
-                    again.map_err(Broken::from)?
-                }
-                other => other.map_err(Broken::from)?,
-            };
+            let asked = self.ask_within((&chain, &tools), &mut history, &mut room, step);
+            let (answer, usage) = asked.await?;
             self.spent += usage;
-            let parts = self.mended(prompt::answer_parts(&answer.message));
+            let parts = self.mended(prompt::answer_parts(&answer.message), &own);
             let message = self.message(Role::Assistant, parts);
             let apart = cx.wishes.apart(message.parts, &own);
             let message = NewMessage { parts: apart.own, ..message };

@@ -82,6 +82,13 @@ pub fn mend(
     (!mends.is_empty()).then_some(Mended { arguments: fields, mends })
 }
 
+/// The arguments that a tool's schema requires and that are not there.
+pub fn missing(schema: &str, given: &Map<String, Value>) -> Vec<String> {
+    let Ok(root) = serde_json::from_str(schema) else { return Vec::new() };
+    let required: Vec<&str> = Schema::root(&root).required().collect();
+    required.into_iter().filter(|name| !given.contains_key(*name)).map(str::to_owned).collect()
+}
+
 /// What was written, in JSON or almost; an object inside of a text is one all the same.
 fn read(text: &str, habits: &Habits, notes: &mut Notes) -> Option<Value> {
     let value = match serde_json::from_str(text) {
