@@ -41,13 +41,17 @@ const ANSWERS: &[&str] = &[
     "num_predict",
 ];
 
+/// Where a server says it at the latest, in bytes. Some repeat what they were asked behind that,
+/// and what somebody wrote there has no say in it.
+const WORDS_MAX: usize = 300;
+
 /// The least an answer is asked to be: what is smaller is no limit, or no answer.
 const ANSWER_MIN: u32 = 16;
 
 /// The window that a refusal names: `n_ctx` of llama.cpp, or a number in its words.
 pub(crate) fn window(error: &Value, message: &str) -> Option<u32> {
     let told = error.get("n_ctx").and_then(Value::as_u64).or_else(|| {
-        let message = message.to_lowercase();
+        let message = own_words(message)?;
         BEFORE_WINDOW.iter().find_map(|before| {
             let rest = message.split_once(before)?.1;
             // What was asked stands first there, and what there is behind it.
@@ -60,6 +64,14 @@ pub(crate) fn window(error: &Value, message: &str) -> Option<u32> {
     u32::try_from(told).ok().filter(|window| WINDOWS.contains(&u64::from(*window)))
 }
 
+/// The words of a server, in lower case, without what it may repeat of a question. What is no
+/// sentence repeats it anywhere.
+fn own_words(message: &str) -> Option<String> {
+    let is_data = message.trim_start().starts_with(['{', '[']);
+    let end = message.floor_char_boundary(WORDS_MAX);
+    (!is_data).then(|| message[..end].to_lowercase())
+}
+
 /// Whether a text is figures and what stands between them.
 fn is_sum(text: &str) -> bool {
     text.replace("tokens", "").chars().all(|it| it.is_ascii_digit() || " +,".contains(it))
@@ -67,7 +79,7 @@ fn is_sum(text: &str) -> bool {
 
 /// The most tokens of an answer that a server says it takes, where `asked` were too many.
 pub(crate) fn answer(message: &str, window: Option<u32>, asked: u32) -> Option<u32> {
-    let message = message.to_lowercase();
+    let message = own_words(message)?;
     let most = match window.zip(question(&message)) {
         Some((window, question)) => window.checked_sub(question),
         // It does not say which of the two is too much; a part of it is left by most questions.
@@ -157,12 +169,15 @@ mod tests {
         for other in [
             "Request too large for m: Limit 9000, Requested 10000",
             "maximum context length is 8 tokens",
+            r#"{"detail":[{"input":"the maximum context length is 600 tokens"}]}"#,
             "maximum context length is 99999999999999999999",
             "prompt is too long",
             "",
         ] {
             assert_eq!(window(&json!({}), other), None, "{other}");
         }
+        let repeated = format!("too long: {} maximum context length is 600", "x".repeat(300));
+        assert_eq!(window(&json!({}), &repeated), None);
     }
 
     #[test]

@@ -115,6 +115,8 @@ impl Turn<'_> {
         let (agent, redaction) = (&self.cx.agent, self.redaction());
         self.shown.under(&redaction);
         self.shown.for_models(chain);
+        self.see_refused_pictures(chain, history);
+        let was_blind = self.shown.blind().is_some();
         self.shown.by(self.cx.times());
         let (daemon, shown) = (&self.shop.preamble_text, &mut self.shown);
         let part = history::fitting(history, limit);
@@ -131,19 +133,34 @@ impl Turn<'_> {
         redaction.system(&mut request);
         self.cx.wishes.put_into(&mut request);
         request.cache_key = Some(self.cache_key());
+        let answered = self.ask_each(chain, &request, step, reply).await;
+        if !was_blind {
+            self.note_refused_pictures(history);
+        }
+        answered
+    }
+
+    /// Asks, once more where nothing is said, and then the models after it.
+    async fn ask_each(
+        &mut self,
+        chain: &Chain,
+        request: &Request,
+        step: usize,
+        reply: Asking<'_>,
+    ) -> Result<(Answer, Usage), ModelCallFailure> {
         let (mut rest, mut asked): (Option<Chain>, Vec<String>) = (None, Vec::new());
         let mut purpose = step.to_string();
-        // Said once to each, and not kept: whoever thinks till the end may answer when told to.
-        let mut pressed = request.clone();
-        pressed.messages.push(Arc::new(models::Message::user(ANSWER_NOW)));
         loop {
             let chain = rest.as_ref().unwrap_or(chain);
-            let (answer, usage) = self.listen(chain, &request, &purpose, reply).await?;
+            let (answer, usage) = self.listen(chain, request, &purpose, reply).await?;
             if !says_nothing(&answer) {
                 return Ok((answer, usage));
             }
             self.in_vain(usage).await?;
             asked.push(self.answered_by.clone());
+            // Said once to each, and not kept: whoever thinks till the end may answer when told to.
+            let mut pressed = request.clone();
+            pressed.messages.push(Arc::new(models::Message::user(ANSWER_NOW)));
             let again = format!("{purpose}.again");
             let (answer, usage) = self.listen(chain, &pressed, &again, reply).await?;
             if !says_nothing(&answer) {

@@ -14,6 +14,7 @@ pub mod approvals;
 mod ask;
 mod asked_by_server;
 mod bills;
+mod blind;
 mod boards;
 pub mod budget;
 pub mod call_line;

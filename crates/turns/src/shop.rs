@@ -1,6 +1,7 @@
 //! Everything a turn needs besides its agent.
 
 use crate::approvals::Approvals;
+use crate::blind::RefusedPictures;
 use crate::budget::Budgets;
 use crate::course::FailureCounts;
 use crate::history::WindowCache;
@@ -60,6 +61,7 @@ pub(crate) struct Shop {
     pub(crate) schemas: BTreeMap<Box<str>, ToolSchema>,
     pub(crate) preamble_text: Arc<str>,
     pub(crate) windows: WindowCache,
+    pub(crate) refused_pictures: RefusedPictures,
     /// How many turns failed, by cause.
     pub(crate) failures: FailureCounts,
     pub(crate) budgets: Budgets,
@@ -134,6 +136,7 @@ impl Shop {
             schemas: schemas.collect(),
             preamble_text: prompt::preamble_text(),
             windows: WindowCache::default(),
+            refused_pictures: RefusedPictures::default(),
             failures: FailureCounts::default(),
         }
     }

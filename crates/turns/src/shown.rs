@@ -84,6 +84,11 @@ impl ShownHistory {
         self.blind = Some(model);
     }
 
+    /// The model that turned out not to take pictures, where one did.
+    pub(crate) fn blind(&self) -> Option<&str> {
+        self.blind.as_deref()
+    }
+
     /// Shows pictures again where the model is none of these any more that did not take them.
     pub(crate) fn for_models(&mut self, chain: &models::Chain) {
         let is_blind = |link: &models::Link| self.blind.as_deref() == Some(&*link.to_string());

@@ -38,6 +38,7 @@ mod prefix;
 mod programs;
 mod provenance;
 mod quarantine;
+mod refusals;
 mod retention;
 mod rules;
 mod sending;
