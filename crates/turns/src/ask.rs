@@ -140,6 +140,25 @@ impl Turn<'_> {
         answered
     }
 
+    /// Shows a conversation without pictures where it has one that a model did not take.
+    fn see_refused_pictures(&mut self, chain: &Chain, history: &[Message]) {
+        if self.shown.blind().is_some() {
+            return;
+        }
+        let (agent, refused) = (&self.cx.agent, &self.shop.refused_pictures);
+        let mut models = chain.links().map(ToString::to_string);
+        if let Some(model) = models.find(|model| refused.is_among(agent, model, history)) {
+            self.shown.without_pictures_for(model.into());
+        }
+    }
+
+    /// Remembers the pictures of a conversation that a model did not take.
+    fn note_refused_pictures(&self, history: &[Message]) {
+        if let Some(model) = self.shown.blind() {
+            self.shop.refused_pictures.add(&self.cx.agent, model, history);
+        }
+    }
+
     /// Asks, once more where nothing is said, and then the models after it.
     async fn ask_each(
         &mut self,

@@ -2,8 +2,6 @@
 //! it is at hand; here it is known of the pictures, for whoever brings a conversation along anew
 //! each time, and for those that are read again.
 
-use crate::turn::Turn;
-use insula_models::Chain;
 use insula_registry::context::AgentContext;
 use insula_store::{Message, Part};
 use std::collections::VecDeque;
@@ -25,10 +23,10 @@ impl RefusedPictures {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A model did not take what may have been any of these.
-    fn add(&self, marks: impl Iterator<Item = Mark>) {
+    /// A model did not take pictures of these messages, whichever of them it was.
+    pub(crate) fn add(&self, agent: &AgentContext, model: &str, history: &[Message]) {
         let mut known = self.marks();
-        for mark in marks {
+        for mark in marks(agent, model, history) {
             if !known.contains(&mark) {
                 known.push_back(mark);
             }
@@ -37,10 +35,11 @@ impl RefusedPictures {
         known.drain(..over);
     }
 
-    fn has_any(&self, mut marks: impl Iterator<Item = Mark>) -> bool {
-        // Most never learn of any, and need no marks.
+    /// Whether a model did not take a picture of these messages.
+    pub(crate) fn is_among(&self, agent: &AgentContext, model: &str, history: &[Message]) -> bool {
         let known = self.marks();
-        !known.is_empty() && marks.any(|mark| known.contains(&mark))
+        // Most never learn of any, and need no marks.
+        !known.is_empty() && marks(agent, model, history).any(|mark| known.contains(&mark))
     }
 }
 
@@ -61,27 +60,4 @@ fn marks<'a>(
         hasher.update(source.as_bytes());
         Some(hasher.finalize().into())
     })
-}
-
-impl Turn<'_> {
-    /// Shows a conversation without pictures where it has one that a model did not take.
-    pub(super) fn see_refused_pictures(&mut self, chain: &Chain, history: &[Message]) {
-        if self.shown.blind().is_some() {
-            return;
-        }
-        let agent = &self.cx.agent;
-        let models = chain.links().map(ToString::to_string);
-        let has_refused =
-            |model: &String| self.shop.refused_pictures.has_any(marks(agent, model, history));
-        if let Some(model) = models.into_iter().find(has_refused) {
-            self.shown.without_pictures_for(model.into());
-        }
-    }
-
-    /// Remembers the pictures of a conversation that a model did not take.
-    pub(super) fn note_refused_pictures(&self, history: &[Message]) {
-        if let Some(model) = self.shown.blind() {
-            self.shop.refused_pictures.add(marks(&self.cx.agent, model, history));
-        }
-    }
 }
