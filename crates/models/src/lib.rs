@@ -72,5 +72,5 @@ pub use secrecy::{ExposeSecret, SecretString};
 pub use sound::{HearRequest, Heard, RECORDING_BYTES_MAX, SPEECH_BYTES_MAX, SpeakRequest};
 pub use spec::{Kind, ProviderSpec};
 pub use static_model::{StaticModel, StaticModelError, TABLE_BYTES_MAX, TOKENIZER_BYTES_MAX};
-pub use text_calls::ToolCalls;
+pub use text_calls::{ANSWER_NOW, ToolCalls};
 pub use window::{Abilities, context_window, sees_pictures};

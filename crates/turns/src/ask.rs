@@ -17,10 +17,6 @@ use insula_store::{Counted, Cut, Message, NewMessage, Part, Role, Usage};
 use std::sync::Arc;
 use tracing::Instrument as _;
 
-/// What a model is told that answered nothing.
-const ANSWER_NOW: &str = "[your last answer was empty: if what was asked is done, tell the user what \
-    came of it, with what they asked for; else go on with it]";
-
 /// What a model is asked for.
 #[derive(Clone, Copy)]
 pub(super) enum Asking<'a> {
@@ -179,7 +175,7 @@ impl Turn<'_> {
             asked.push(self.answered_by.clone());
             // Said once to each, and not kept: whoever thinks till the end may answer when told to.
             let mut pressed = request.clone();
-            pressed.messages.push(Arc::new(models::Message::user(ANSWER_NOW)));
+            pressed.messages.push(Arc::new(models::Message::user(models::ANSWER_NOW)));
             let again = format!("{purpose}.again");
             let (answer, usage) = self.listen(chain, &pressed, &again, reply).await?;
             if !says_nothing(&answer) {

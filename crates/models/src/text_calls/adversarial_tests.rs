@@ -3,7 +3,8 @@
 use super::found::ToolNames;
 use super::hearing::{Ended, Heard, Hearing, Natively};
 use super::scan::Looking;
-use crate::request::Message;
+use super::shown::Shown;
+use crate::request::{CacheHint, Message, Part, SystemBlock};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -12,10 +13,16 @@ const CASES: &str = include_str!("adversarial.txt");
 #[derive(Default)]
 struct Case<'c> {
     title: &'c str,
-    shown: Vec<Arc<Message>>,
+    shown: Shown,
     text: String,
     calls: Option<Vec<(&'c str, String)>>,
     words: Option<String>,
+}
+
+impl Case<'_> {
+    fn show(&mut self, message: Message) {
+        self.shown.messages.push(Arc::new(message));
+    }
 }
 
 fn cases() -> Vec<Case<'static>> {
@@ -28,8 +35,22 @@ fn cases() -> Vec<Case<'static>> {
             for section in sections.split("\n-- ") {
                 let (kind, body) = section.split_once('\n').unwrap_or((section, ""));
                 match kind {
-                    "user" => read.shown.push(Arc::new(Message::user(body))),
-                    "result" => read.shown.push(Arc::new(Message::tool_result("c", body))),
+                    "user" => read.show(Message::user(body)),
+                    "result" => read.show(Message::tool_result("c", body)),
+                    "answer" => read.show(Message::assistant(vec![Part::Text(body.into())])),
+                    "made" => {
+                        let (name, arguments) = body.split_once(' ').unwrap();
+                        let call = Part::ToolCall {
+                            id: "c".into(),
+                            name: name.into(),
+                            arguments: arguments.into(),
+                        };
+                        read.show(Message::assistant(vec![call]));
+                    }
+                    "prompt" => {
+                        let block = SystemBlock { text: body.into(), cache: CacheHint::None };
+                        read.shown.system.push(block);
+                    }
                     "text" => read.text = body.to_owned(),
                     "none" => {}
                     "calls" => {
@@ -51,7 +72,7 @@ fn cases() -> Vec<Case<'static>> {
 /// What the person is shown of an answer that comes in these pieces, and the calls it makes.
 fn heard<'p>(
     pieces: impl IntoIterator<Item = &'p str>,
-    shown: &[Arc<Message>],
+    shown: &Shown,
 ) -> (String, Vec<(String, String)>) {
     let tools =
         ["read_file", "write_file", "terminal", "memory", "todo", "web_extract", "mcp__git__log"];

@@ -1,7 +1,7 @@
 //! Whether words before a call announce it: the model says that it does this now. Whatever else
 //! stands there, an explanation, a quotation, a heading, may be about a call as well as lead to it.
 
-use super::prose::{last_sentence, plain};
+use super::prose::{has, last_sentence, plain};
 
 /// How somebody begins to say what they do now, in lower case without marks; divided by bars.
 const BEGINS: &str = "i ll|i will|i m going to|i am going to|i m now|i am now|i now|let me|let s|\
@@ -66,22 +66,6 @@ fn without_leads(sentence: &str) -> &str {
     rest
 }
 
-fn has(text: &str, words: &str) -> bool {
-    words.split('|').any(|word| text.contains(&format!(" {word} ")))
-}
-
-/// What somebody says who wants to see a call and not have it made.
-const WANTED_SHOWN: &str = "do not run|don t run|do not execute|don t execute|do not call|\
-    don t call|do not actually|don t actually|without running|without executing|without calling|\
-    only print|just print|only show|just show|print the json|show me the json|show me the call|\
-    show the call|example of a call|example call|example of a tool call|how would you call|\
-    what would the call look like|nicht ausführen|ohne sie auszuführen|nur zeigen";
-
-/// Whether somebody asks to be shown a call.
-pub fn wants_it_shown(asked: &str) -> bool {
-    has(&plain(asked), WANTED_SHOWN)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -125,12 +109,5 @@ mod tests {
         ] {
             assert!(!announces(words), "{words}");
         }
-    }
-
-    #[test]
-    fn who_wants_to_see_a_call_is_not_given_what_it_does() {
-        assert!(wants_it_shown("Only print the JSON, do not run it"));
-        assert!(wants_it_shown("How would you call write_file? Don't actually do it."));
-        assert!(!wants_it_shown("Run the tests and show me what fails"));
     }
 }

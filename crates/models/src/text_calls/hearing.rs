@@ -6,8 +6,7 @@ use super::found::{Form, Found, ToolNames};
 use super::meant::{NotMeant, meant};
 use super::quoted;
 use super::scan::{Looking, Piece, Scanner};
-use crate::request::Message;
-use std::sync::Arc;
+use super::shown::Shown;
 
 /// What was heard.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,7 +97,7 @@ impl Hearing {
     }
 
     /// There is no more. `shown` is what the model was shown.
-    pub fn finish(mut self, natively: Natively, shown: &[Arc<Message>]) -> Ended {
+    pub fn finish(mut self, natively: Natively, shown: &Shown) -> Ended {
         let pieces = self.scanner.finish(&self.tools);
         let mut heard = self.take(pieces);
         let text = self.scanner.text();

@@ -4,6 +4,7 @@ use super::found::{Form, ToolNames};
 use super::hearing::{Ended, Heard, Hearing, Natively};
 use super::meant::NotMeant;
 use super::scan::Looking;
+use super::shown::Shown;
 use proptest::prelude::*;
 
 pub fn tools() -> ToolNames {
@@ -42,7 +43,7 @@ pub fn hear_all<'t>(
     for piece in pieces {
         note(hearing.push(piece), true);
     }
-    let Ended { heard, calls } = hearing.finish(Natively::Silent, &[]);
+    let Ended { heard, calls } = hearing.finish(Natively::Silent, &Shown::default());
     note(heard, false);
     let calls = calls.map(|calls| {
         calls.into_iter().map(|(call, form)| (call.name, call.arguments, form)).collect()
@@ -122,7 +123,7 @@ fn who_may_begin_in_a_thought_is_not_heard_before_that_is_clear() {
         }
         let mut heard: Vec<Heard> = pieces.iter().flat_map(|it| hearing.push(it)).collect();
         let live = heard.len();
-        heard.extend(hearing.finish(Natively::Silent, &[]).heard);
+        heard.extend(hearing.finish(Natively::Silent, &Shown::default()).heard);
         (heard, live)
     };
     let words = |text: &str| Heard::Words(text.to_owned());
@@ -140,7 +141,7 @@ fn words_pass_as_they_come_until_a_call_may_have_begun() {
     let live: Vec<Heard> = pieces.iter().flat_map(|piece| hearing.push(piece)).collect();
     assert_eq!(live, [Heard::Words("I read".to_owned()), Heard::Words(" it:\n".to_owned())]);
     hearing.push(": {\"path\": \"a\"}}\n```");
-    let ended = hearing.finish(Natively::Silent, &[]);
+    let ended = hearing.finish(Natively::Silent, &Shown::default());
     assert!(ended.heard.is_empty() && ended.calls.is_ok_and(|calls| calls.len() == 1));
 }
 
@@ -166,7 +167,7 @@ fn what_can_be_no_call_is_not_held_back() {
 fn a_model_that_calls_as_it_should_prints_nothing_that_counts() {
     let mut hearing = Hearing::new(tools(), Looking::Calls);
     hearing.push(r#"{"name": "todo", "arguments": {}}"#);
-    let ended = hearing.finish(Natively::Called, &[]);
+    let ended = hearing.finish(Natively::Called, &Shown::default());
     assert_eq!(ended.calls, Err(NotMeant::Nothing));
     assert_eq!(ended.heard, [Heard::Words(r#"{"name": "todo", "arguments": {}}"#.to_owned())]);
 }

@@ -6,17 +6,18 @@ use super::found::{Form, Found, TEXT_CALL_ID, ToolNames};
 use super::hearing::{Ended, Heard, Hearing, Natively};
 use super::in_words::{Style, in_words};
 use super::lenient::{AtEnd, prefix};
+use super::meant::is_own;
 use super::mode::{ToolCalls, reads_itself};
 use super::next_step::with_notes;
-use super::repeated::is_repeated;
 use super::scan::Looking;
 use super::shape::{self, Setting};
+use super::shown::Shown;
 use super::thoughts::begins_thinking;
 use super::unmarked::SeenThinking;
 use crate::error::ModelError;
 use crate::event::{Event, StopReason};
 use crate::provider::{AnswerStream, EventSource, More};
-use crate::request::{Message, Request, ToolChoice};
+use crate::request::{Request, ToolChoice};
 use async_trait::async_trait;
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -105,7 +106,7 @@ impl Listening {
             hearing: Some(hearing),
             reply,
             tools,
-            shown: request.messages.clone(),
+            shown: Shown::of(request),
             natively: Natively::Silent,
             model: request.model.clone(),
             seen: seen.clone(),
@@ -121,7 +122,7 @@ struct Listener {
     /// While the answer may be an object that it was held to.
     reply: Option<Reply>,
     tools: ToolNames,
-    shown: Vec<Arc<Message>>,
+    shown: Shown,
     natively: Natively,
     model: Arc<str>,
     seen: SeenThinking,
@@ -208,7 +209,7 @@ impl Listener {
         }
         for (index, (Found { name, arguments }, form)) in calls.into_iter().enumerate() {
             // Told apart from all calls before it by how much was said when it was made.
-            let place = self.shown.len();
+            let place = self.shown.messages.len();
             let id = format!("{TEXT_CALL_ID}{}_{place}_{index}", form.as_str()).into();
             ready.push_back(Event::ToolCallStart { index, id, name: name.into() });
             ready.push_back(Event::ToolCallDelta { index, json: arguments });
@@ -224,7 +225,7 @@ impl Listener {
         let document = prefix(text, AtEnd::Closed).ok()?;
         let calls = shape::calls(&document.node, text, &self.tools, Setting::Plain)?;
         let is_all = text.get(document.len..)?.trim().is_empty();
-        let is_own = !calls.iter().any(|call| is_repeated(call, &self.shown));
+        let is_own = is_own(calls.iter(), &self.tools, &self.shown).is_ok();
         (is_all && is_own && self.natively == Natively::Silent)
             .then(|| calls.into_iter().map(|call| (call, Form::Schema)).collect())
     }

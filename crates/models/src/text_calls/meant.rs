@@ -1,13 +1,13 @@
 //! Whether the calls that stand in an answer are meant. The one place that decides it; why they
 //! are not is a value. `docs/text-calls.md` says the same in words.
 
-use super::announced::{announces, wants_it_shown};
+use super::announced::announces;
+use super::asked::{orders, wants_it_shown};
 use super::found::{Form, Found, ToolNames};
 use super::quoted;
 use super::repeated::{has_broken_call, is_repeated};
 use super::scan::Piece;
-use crate::request::{Message, Role};
-use std::sync::Arc;
+use super::shown::Shown;
 
 /// Calls in one answer; more is a list of something else.
 pub const CALLS_MAX: usize = 32;
@@ -38,7 +38,7 @@ pub fn meant<'p>(
     pieces: &'p [Piece],
     text: &str,
     tools: &ToolNames,
-    shown: &[Arc<Message>],
+    shown: &Shown,
 ) -> Result<Vec<(&'p Found, Form)>, NotMeant> {
     let mut calls = vec![];
     // The words before each block, and behind the last.
@@ -73,10 +73,6 @@ pub fn meant<'p>(
     if before.iter().any(|gap| quoted::disowns(gap)) {
         return Err(NotMeant::Disowned);
     }
-    let asked = shown.iter().rev().find(|message| message.role == Role::User);
-    if asked.is_some_and(|message| wants_it_shown(&message.text())) {
-        return Err(NotMeant::WantedShown);
-    }
     // What a tool can do without may be left open by a model that writes down all there is.
     let has_placeholder = |call: &Found| {
         let counts = |argument: &str| !tools.is_optional(&call.name, argument);
@@ -85,8 +81,22 @@ pub fn meant<'p>(
     if calls.iter().any(|(call, _)| has_placeholder(call)) {
         return Err(NotMeant::Placeholder);
     }
-    if calls.iter().any(|(call, _)| is_repeated(call, shown)) {
-        return Err(NotMeant::Repeated);
-    }
+    is_own(calls.iter().map(|(call, _)| *call), tools, shown)?;
     Ok(calls)
+}
+
+/// Whether calls are the model's own decision: nobody asked only to see them, and it does not say
+/// again what it was shown.
+pub fn is_own<'f>(
+    mut calls: impl Iterator<Item = &'f Found>,
+    tools: &ToolNames,
+    shown: &Shown,
+) -> Result<(), NotMeant> {
+    if wants_it_shown(shown, tools) {
+        return Err(NotMeant::WantedShown);
+    }
+    match calls.any(|call| is_repeated(call, shown, || orders(call, shown))) {
+        true => Err(NotMeant::Repeated),
+        false => Ok(()),
+    }
 }

@@ -6,6 +6,8 @@
 //! goes the same way as every other call. Knows no agents and runs nothing.
 
 mod announced;
+mod asked;
+mod asked_words;
 mod constrained;
 mod deepseek;
 mod fence;
@@ -25,6 +27,7 @@ mod repeated;
 mod scan;
 mod sequence;
 mod shape;
+mod shown;
 mod thoughts;
 mod unmarked;
 
@@ -32,6 +35,7 @@ pub use found::Form;
 pub use found::{TEXT_CALL_ID, text_call};
 pub use mode::ToolCalls;
 pub use quoted::is_placeholder;
+pub use shown::ANSWER_NOW;
 
 pub(crate) use in_words::{Style, in_words};
 pub(crate) use listening::Listening;

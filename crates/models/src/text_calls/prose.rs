@@ -32,3 +32,15 @@ pub fn last_sentence(paragraph: &str) -> &str {
     let says = |from: &usize| paragraph[*from..].contains(char::is_alphanumeric);
     &paragraph[ends.rfind(says).unwrap_or(0)..]
 }
+
+/// Whether a plain text has one of these phrases, which are divided by bars.
+pub fn has(plain: &str, phrases: &str) -> bool {
+    phrases.split('|').any(|phrase| has_phrase(plain, phrase))
+}
+
+fn has_phrase(plain: &str, phrase: &str) -> bool {
+    let is_end = |rest: &str| rest.is_empty() || rest.starts_with(' ');
+    plain
+        .match_indices(phrase)
+        .any(|(at, _)| at > 0 && plain[..at].ends_with(' ') && is_end(&plain[at + phrase.len()..]))
+}
