@@ -94,6 +94,13 @@ fn thoughts_are_told_from_words_in_every_mark() {
         ("a <think>b</think>", said("a <think>b</think>")),
         ("```\n<think>b</think>\n```", said("```\n<think>b</think>\n```")),
         ("<thin>b</thin>", said("<thin>b</thin>")),
+        ("<think>\nso", thought("\nso", "")),
+        ("<think> \nso", thought(" \nso", "")),
+        ("<think> so", said("<think> so")),
+        ("<think> so</think>Hello", thought(" so", "Hello")),
+        ("Hello\n<think>so", said("Hello\n<think>so")),
+        ("Hello:\n<think>so</think>\nthere", said("Hello:\n<think>so</think>\nthere")),
+        ("<think>a</think>b\n<think>c", thought("a", "b\n<think>c")),
     ] {
         assert_eq!(hear(text), expected, "{text}");
         let (in_chars, _) = hear_all(text.split(""), Looking::Calls);

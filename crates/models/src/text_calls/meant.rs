@@ -8,6 +8,7 @@ use super::quoted;
 use super::repeated::{has_broken_call, is_repeated};
 use super::scan::Piece;
 use super::shown::Shown;
+use super::thoughts;
 
 /// Calls in one answer; more is a list of something else.
 pub const CALLS_MAX: usize = 32;
@@ -65,6 +66,10 @@ pub fn meant<'p>(
     }
     let leads_to_it = |gap: &String| quoted::is_blank(gap) || announces(gap);
     if !quoted::is_blank(behind) || !before.iter().all(leads_to_it) {
+        return Err(NotMeant::AmongWords);
+    }
+    // What may be a thought that was not ended is no decision.
+    if before.iter().any(|gap| thoughts::openers().any(|it| thoughts::find(gap, it).is_some())) {
         return Err(NotMeant::AmongWords);
     }
     if before.iter().any(|gap| has_broken_call(gap, tools)) {

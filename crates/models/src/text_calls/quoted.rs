@@ -49,8 +49,13 @@ const TELLING: &str = "says|said|reads|wrote|writes|contains|contained|states|st
     schema|syntax|following schema|has this form|or|oder|\
     sagt|schreibt|steht|enthält|beispiel|zitat|exemple|ejemplo|esempio|exemplo|voorbeeld";
 
-/// What may stand behind the last call and says nothing: marks of the end of an answer.
+/// What may stand behind a call and says nothing: marks of the end of an answer, and of a call
+/// whose beginning was not marked, or whose end was marked before.
 const ENDS: &[&str] = &[
+    "</tool_call>",
+    "</tool_calls>",
+    "</function_call>",
+    "</function>",
     "<|im_end|>",
     "<|eot_id|>",
     "<|eom_id|>",

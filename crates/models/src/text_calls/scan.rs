@@ -6,7 +6,7 @@ use super::fence::{self, Fence};
 use super::found::{Form, Found, ToolNames};
 use super::lenient::AtEnd;
 use super::sequence::{Outcome, bare, blank_len};
-use super::thoughts::Ending;
+use super::thoughts::{Begins, Ending};
 use super::{marked, thoughts};
 use std::ops::Range;
 
@@ -48,6 +48,8 @@ enum State {
     Line,
     /// In a thought that this ends.
     Thought(&'static str),
+    /// At a mark that opens a thought if this closes it, and is a word of the answer else.
+    Doubted(&'static str),
     /// Behind a thought: blanks are nobody's words.
     Behind,
     /// In the line that opens a fence.
@@ -67,6 +69,12 @@ pub struct Scanner {
     looking: Looking,
     /// Whether a thought was marked so far: only the first can have begun unmarked.
     has_thought: bool,
+    /// The last that was said, blanks aside.
+    last_said: Option<char>,
+    /// Whether the answer speaks of thoughts and their marks: from then on those are words.
+    speaks_of_marks: bool,
+    /// Up to where no end of a doubted thought was found.
+    searched: usize,
     /// The length of text from which on a block that has not ended is looked at again.
     again_at: usize,
 }
@@ -79,6 +87,9 @@ impl Scanner {
             state: State::Start,
             looking,
             has_thought: false,
+            last_said: None,
+            speaks_of_marks: false,
+            searched: 0,
             again_at: 0,
         }
     }
@@ -136,6 +147,7 @@ impl Scanner {
                 }
                 None
             }
+            State::Doubted(close) => self.doubted(close, at_end),
             State::Thought(close) => {
                 if let Some(len) = thoughts::find(rest, close) {
                     let span = self.at..self.at + len;
@@ -151,13 +163,36 @@ impl Scanner {
         }
     }
 
+    /// At a mark of which its end tells what it is.
+    fn doubted(&mut self, close: &str, at_end: AtEnd) -> Option<Piece> {
+        match thoughts::closed(&self.text, self.searched, close, at_end == AtEnd::Open) {
+            Ending::Found { at, len } => {
+                let mark = thoughts::opened(self.text[self.at..].trim_start()).map_or(0, |it| it.0);
+                let from = self.at + indent(&self.text[self.at..]) + mark;
+                self.at = at + len;
+                self.state = State::Behind;
+                self.has_thought = true;
+                (from < at).then_some(Piece::Thought(from..at))
+            }
+            Ending::Open { at } => {
+                self.searched = at;
+                None
+            }
+            Ending::None => {
+                self.speaks_of_marks = true;
+                self.state = State::Start;
+                None
+            }
+        }
+    }
+
     /// In a line that begins nothing. It may hold the end of a thought whose beginning was not
     /// marked, and waits where that end may have begun.
     fn line(&mut self, at_end: AtEnd) -> Option<Piece> {
         let rest = &self.text[self.at..];
         let next = rest.find('\n').map(|at| at + 1);
         let len = next.unwrap_or(rest.len());
-        if self.has_thought {
+        if self.has_thought || self.speaks_of_marks {
             return self.words(len, next.map(|_| State::Start));
         }
         let is_open = at_end == AtEnd::Open;
@@ -179,6 +214,8 @@ impl Scanner {
         let span = self.at..self.at + len;
         self.at = span.end;
         self.state = next.unwrap_or(self.state);
+        let last = self.text[span.clone()].trim_end().chars().next_back();
+        self.last_said = last.or(self.last_said);
         (!span.is_empty()).then_some(Piece::Words(span))
     }
 
@@ -218,10 +255,23 @@ impl Scanner {
         if indent > INDENT_MAX || line[..indent].contains('\t') {
             return self.words(indent, Some(State::Line));
         }
+        if self.speaks_of_marks && thoughts::is_mark(rest) {
+            return self.words(indent, Some(State::Line));
+        }
         if let Some((len, close)) = thoughts::opened(rest) {
-            self.at += indent + len;
-            self.state = State::Thought(close);
-            self.has_thought = true;
+            let begins = thoughts::begins_a_thought(&rest[len..], self.last_said, is_open)?;
+            match begins {
+                Begins::Surely => {
+                    self.at += indent + len;
+                    self.state = State::Thought(close);
+                    self.has_thought = true;
+                }
+                Begins::IfClosed => {
+                    self.searched = self.at + indent + len;
+                    self.state = State::Doubted(close);
+                }
+                Begins::Never => self.speaks_of_marks = true,
+            }
             return None;
         }
         if let Some(len) = thoughts::stray(rest) {

@@ -33,6 +33,9 @@ const BEGIN_THINKING: &[&str] = &[
 /// What a mark stands behind that is talked about.
 const QUOTES: &[char] = &['"', '\'', '`', '“', '‘', '„', '«', '‹', '(', '[', '{', '=', '/', '|'];
 
+/// What stands right behind a mark that is talked about.
+const STOPS: &[char] = &['.', ',', ';', ':', '!', '?', ')', '"', '\'', '`', '”', '’', '»'];
+
 /// Whether a model of this name may begin in the middle of a thought.
 pub fn begins_thinking(model: &str) -> bool {
     let model = model.to_ascii_lowercase();
@@ -58,6 +61,69 @@ pub fn opened(text: &str) -> Option<(usize, &'static str)> {
 /// The length of the closing mark that a text begins with and that nothing opened.
 pub fn stray(text: &str) -> Option<usize> {
     closers().find(|close| begins_with(text, close)).map(str::len)
+}
+
+/// Whether a text begins with a mark of any kind.
+pub fn is_mark(text: &str) -> bool {
+    opened(text).is_some() || stray(text).is_some()
+}
+
+/// Whether a mark that opens thoughts does so where it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Begins {
+    Surely,
+    /// Where it is closed. Else somebody speaks of it.
+    IfClosed,
+    /// It is shown.
+    Never,
+}
+
+/// Whether a mark begins a thought, by what stands behind it and the last that was said before;
+/// `None` where more has to come. Models open their thoughts at the very beginning and go on in
+/// the next line, or right behind the mark: such a thought may be cut off and is one. Whoever
+/// speaks of the mark goes on with a blank and more of the sentence, or has spoken before.
+pub fn begins_a_thought(behind: &str, last_said: Option<char>, is_open: bool) -> Option<Begins> {
+    if matches!(last_said, Some(':' | '：')) {
+        return Some(Begins::Never);
+    }
+    if last_said.is_some() {
+        return Some(Begins::IfClosed);
+    }
+    let blanks = behind.len() - behind.trim_start_matches([' ', '\t', '\r']).len();
+    match behind[blanks..].chars().next() {
+        None if is_open => None,
+        Some('\n') | None => Some(Begins::Surely),
+        Some(_) if blanks == 0 => Some(Begins::Surely),
+        Some(_) => Some(Begins::IfClosed),
+    }
+}
+
+/// The end of a doubted thought in `text[from..]`. A mark in quotes, with a stop behind it, or
+/// between blanks with a sentence going on, is one that is spoken of.
+pub fn closed(text: &str, from: usize, close: &str, is_open: bool) -> Ending {
+    let mut from = from;
+    while let Some(at) = find(&text[from..], close).map(|at| from + at) {
+        let (before, behind) = (&text[..at], &text[at + close.len()..]);
+        if behind.is_empty() && is_open {
+            return Ending::Open { at };
+        }
+        let is_attached = before.ends_with(|c: char| !c.is_whitespace() || c == '\n');
+        let next = behind.trim_start_matches([' ', '\t', '\r']).chars().next();
+        let is_spoken_of = match next {
+            _ if before.ends_with(QUOTES) || behind.starts_with(STOPS) => true,
+            _ if is_attached => false,
+            None if is_open => return Ending::Open { at },
+            next => next.is_none_or(char::is_lowercase),
+        };
+        if !is_spoken_of {
+            return Ending::Found { at, len: close.len() };
+        }
+        from = at + close.len();
+    }
+    match is_open {
+        true => Ending::Open { at: text.len() - held_len(&text[from..], close) },
+        false => Ending::None,
+    }
 }
 
 /// The end of a thought among words, where its beginning was not marked.

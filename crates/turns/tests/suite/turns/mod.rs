@@ -49,5 +49,6 @@ mod steered;
 mod subagents;
 mod support;
 mod text_calls;
+mod text_quoted;
 mod web;
 mod window;
