@@ -136,6 +136,8 @@ impl Wanted {
         };
         let said = |part: &Part| match part {
             Part::Text(text) => self.is_in(text, Words::Ours),
+            // What it wrote into a file or remembered is no call by that.
+            Part::ToolCall { arguments, .. } => self.is_in(arguments, Words::Ours),
             _ => false,
         };
         message.parts.iter().any(said) && !message.parts.iter().any(made)
@@ -379,6 +381,8 @@ mod tests {
         for parts in [vec![same.clone()], vec![text.clone(), same]] {
             assert!(!is_repeated(&own, &of(Message::assistant(parts))));
         }
+        let kept = made(r#"{"command": "echo \"terminal(command='ls -l')\" > a"}"#);
+        assert!(is_repeated(&own, &of(Message::assistant(vec![kept]))));
         let other = vec![text, made(r#"{"command": "pwd"}"#)];
         assert!(is_repeated(&own, &of(Message::assistant(other))));
     }

@@ -60,7 +60,10 @@ async fn an_example_in_memory_is_told_and_not_made() {
     let agents = "agents:\n  a: {tools: [todo, memory], memory: true}\n";
     let fixture = with_tools(None, agents, BUILT_IN, script).await;
     assert_eq!(fixture.say("a", "one", "keep this for later").await, "done");
-    fixture.say("a", "one", "/new").await;
+    assert_eq!(fixture.say("a", "one", "what do you remember?").await, FENCED);
+    // In the next conversation it stands in the prompt.
+    let (_, key) = fixture.inbound("a", "one", "");
+    fixture.engine.begin_anew(&fixture.daemon.agent("a"), &key).await.unwrap();
     assert_eq!(fixture.say("a", "one", "what do you remember?").await, FENCED);
 }
 
