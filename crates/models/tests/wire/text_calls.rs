@@ -2,8 +2,8 @@
 
 use crate::support::{KEY, begin, bench, call, events, text};
 use insula_models::{
-    Answer, Event, Kind, Message, ModelOptions, Part, Provider, ProviderSpec, Request, Role,
-    StopReason, ToolCalls, ToolSchema, Transport,
+    Answer, CacheHint, Event, Kind, Message, ModelOptions, Part, Provider, ProviderSpec, Request,
+    Role, StopReason, SystemBlock, ToolCalls, ToolSchema, Transport,
 };
 use insula_testkit::upstream::{Step, chunk, end, event_stream, head};
 use serde_json::{Value, json};
@@ -251,4 +251,21 @@ async fn an_answer_that_breaks_off_in_a_call_was_seen_by_nobody() {
         asking(&bench.transport, Kind::OpenAi, &upstream.url("/v1"), ModelOptions::default());
     let (all, error) = events(&mut begin(&*provider, &request()).await.unwrap()).await;
     assert!(all.is_empty() && error.is_some(), "{all:?} {error:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_client_brings_along_or_the_prompt_holds_is_not_made_by_being_repeated() {
+    let quoted = format!("It says:\n\n```json\n{CALL}\n```");
+    let mut brought = request();
+    let said = Message::assistant(vec![Part::Text(quoted.as_str().into())]);
+    brought.messages.extend([said.into(), Message::user("Say that again please.").into()]);
+    let mut prompted = request();
+    let text = quoted.as_str().into();
+    prompted.system.push(SystemBlock { text, cache: CacheHint::None });
+    for asked in [brought, prompted] {
+        let (answer, ..) = heard(says([CALL]), ModelOptions::default(), &asked).await;
+        assert_eq!(answer.message.text(), CALL);
+        let mut parts = answer.message.parts.iter();
+        assert!(!parts.any(|part| matches!(part, Part::ToolCall { .. })), "{answer:?}");
+    }
 }
