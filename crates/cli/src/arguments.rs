@@ -10,7 +10,7 @@ mod conversation;
 mod cron;
 mod import;
 #[cfg(test)]
-mod in_docs;
+mod in_docs_tests;
 mod policies;
 mod service;
 mod setup;

@@ -100,7 +100,8 @@ fn a_server_is_the_same_with_a_stroke_at_its_end() {
     keep(&home, "A", "secretbottoken");
     assert_eq!(examined(&home, "mattermost.a").0, "notice");
     let (status, detail) = examined(&home, "mattermost.b");
-    assert!(status == "bad" && detail.contains("`mattermost.a` is that already"), "{detail}");
+    let is_told = detail.contains("`mattermost.b` has the token of `mattermost.a`");
+    assert!(status == "bad" && is_told, "{detail}");
 }
 
 #[test]

@@ -342,7 +342,14 @@ impl Relay {
                 self.put_off(agent, delivery, (&why, Tried::Now), Duration::ZERO).await?;
                 Ok(Then::On)
             }
-            PostError::Uncertain { why } => self.doubt(sending, &why, self.on_doubt(sending)).await,
+            PostError::Uncertain { why } => {
+                let is_enough = delivery.doubts >= REPETITIONS_MAX;
+                let on = if is_enough { OnUncertain::Hold } else { self.on_doubt(sending) };
+                // A daemon that ended comes back by itself; a platform needs its time.
+                let doubts = delivery.doubts * REPETITION_DOUBLINGS;
+                let slower = Delivery { doubts, ..delivery.clone() };
+                self.doubt(&Sending { delivery: &slower, ..*sending }, &why, on).await
+            }
             PostError::Never { why } => {
                 self.fail(agent, delivery, &why).await?;
                 Ok(Then::On)
@@ -373,8 +380,7 @@ impl Relay {
         on: OnUncertain,
     ) -> Result<Then, StoreError> {
         let Sending { agent, delivery, .. } = *sending;
-        let is_enough = delivery.doubts >= REPETITIONS_MAX;
-        let (then, became, kind) = match if is_enough { OnUncertain::Hold } else { on } {
+        let (then, became, kind) = match on {
             OnUncertain::Resend => (Doubt::Resend, Became::Repeated, "delivery.uncertain"),
             OnUncertain::Hold => (Doubt::Hold, Became::Held, "delivery.held"),
         };
@@ -389,8 +395,7 @@ impl Relay {
         // Not in a circle with a platform that answers nothing.
         if then == Doubt::Resend && delivery.doubts > 0 {
             let why = "the platform did not say whether it arrived";
-            let attempts = delivery.doubts * REPETITION_DOUBLINGS;
-            let doubted = Delivery { attempts, ..delivery.clone() };
+            let doubted = Delivery { attempts: delivery.doubts, ..delivery.clone() };
             let tried = Tried::AsBefore(None);
             self.put_off(agent, &doubted, (why, tried), Duration::ZERO).await?;
         }
