@@ -45,6 +45,18 @@ const ANSWERS: &[&str] = &[
 /// and what somebody wrote there has no say in it.
 const WORDS_MAX: usize = 300;
 
+/// Names that servers put in quotation marks by themselves, in lower case.
+const QUOTED: &[&str] = &[
+    "'max_tokens'",
+    "'max_completion_tokens'",
+    "'max_output_tokens'",
+    "`max_tokens`",
+    "`max_completion_tokens`",
+    "`max_output_tokens`",
+    "`max_new_tokens`",
+    "`inputs`",
+];
+
 /// The least an answer is asked to be: what is smaller is no limit, or no answer.
 const ANSWER_MIN: u32 = 16;
 
@@ -69,7 +81,27 @@ pub(crate) fn window(error: &Value, message: &str) -> Option<u32> {
 fn own_words(message: &str) -> Option<String> {
     let is_data = message.trim_start().starts_with(['{', '[']);
     let end = message.floor_char_boundary(WORDS_MAX);
-    (!is_data).then(|| message[..end].to_lowercase())
+    (!is_data).then(|| unquoted(message[..end].to_lowercase()))
+}
+
+/// A text up to what it quotes: a name or a schema that somebody sent along may say anything, and
+/// what is learnt of a model holds for all who ask it.
+fn unquoted(mut text: String) -> String {
+    let mut at = 0;
+    while let Some(found) = text[at..].find(['\'', '"', '`', '“', '‘', '«']) {
+        at += found;
+        let rest = &text[at..];
+        let is_apostrophe = rest.starts_with("'s ") && text[..at].ends_with(char::is_alphabetic);
+        match QUOTED.iter().find(|name| rest.starts_with(**name)) {
+            Some(name) => at += name.len(),
+            None if is_apostrophe => at += 1,
+            None => {
+                text.truncate(at);
+                break;
+            }
+        }
+    }
+    text
 }
 
 /// Whether a text is figures and what stands between them.
@@ -171,6 +203,9 @@ mod tests {
             "maximum context length is 8 tokens",
             r#"{"detail":[{"input":"the maximum context length is 600 tokens"}]}"#,
             "maximum context length is 99999999999999999999",
+            "Invalid 'response_format.json_schema.name': 'maximum context length is 600'",
+            "tool \"maximum context length is 600\" has no parameters",
+            "unknown stop word `prompt is too long: 700 > 600`",
             "prompt is too long",
             "",
         ] {
@@ -227,6 +262,8 @@ mod tests {
             ),
             ("Unsupported parameter: 'max_tokens' is not supported with this model.", None, None),
             ("temperature must be at most 100", None, None),
+            ("Invalid name 'max_tokens at most 20'", None, None),
+            ("Unknown tool “max_tokens 17”", None, None),
         ] {
             assert_eq!(answer(said, window, 6_400), expected, "{said}");
         }
