@@ -3,7 +3,8 @@
 //! that it may be there twice.
 
 use super::Relay;
-use super::lane::{Attempt, Sending, is_covered, key_of};
+use super::lane::{Attempt, Sending, key_of};
+use super::recognised::is_covered;
 use insula_channel::{Body, MessageId, OnUncertain, PostError, WaitScope};
 use insula_store::{Provisional, StoreError};
 

@@ -2,6 +2,7 @@
 
 use super::buttons::HOW_TO_ANSWER;
 use super::chat_ref::ChatRef;
+use super::recognised::{between, doubtful};
 use super::{Called, LOOK_AGAIN, Relay, split};
 use insula_channel::MessageId;
 use insula_channel::OnUncertain;
@@ -12,8 +13,8 @@ use insula_domain::AgentId;
 use insula_registry::AgentContext;
 use insula_registry::outbox::Became;
 use insula_store::{
-    AgentCommand, Content, Delivery, DeliveryState, Doubt, Lane, NewButton, OutboxCommand,
-    Provisional, Rest, SentPart, StoreError, Tried,
+    AgentCommand, Content, Delivery, Doubt, Lane, NewButton, OutboxCommand, Provisional, Rest,
+    SentPart, StoreError, Tried,
 };
 use insula_turns::DeliveryFile;
 use insula_world::Timestamp;
@@ -346,9 +347,8 @@ impl Relay {
                 let is_enough = delivery.doubts >= REPETITIONS_MAX;
                 let on = if is_enough { OnUncertain::Hold } else { self.on_doubt(sending) };
                 // A daemon that ended comes back by itself; a platform needs its time.
-                let doubts = delivery.doubts * REPETITION_DOUBLINGS;
-                let slower = Delivery { doubts, ..delivery.clone() };
-                self.doubt(&Sending { delivery: &slower, ..*sending }, &why, on).await
+                let attempts = delivery.doubts * REPETITION_DOUBLINGS;
+                self.doubt_and_wait(sending, (&why, on), attempts).await
             }
             PostError::Never { why } => {
                 self.fail(agent, delivery, &why).await?;
@@ -379,6 +379,16 @@ impl Relay {
         why: &str,
         on: OnUncertain,
     ) -> Result<Then, StoreError> {
+        self.doubt_and_wait(sending, (why, on), sending.delivery.doubts).await
+    }
+
+    /// The same, and what is said again waits as after so many tries.
+    async fn doubt_and_wait(
+        &self,
+        sending: &Sending<'_>,
+        (why, on): (&str, OnUncertain),
+        attempts: u32,
+    ) -> Result<Then, StoreError> {
         let Sending { agent, delivery, .. } = *sending;
         let (then, became, kind) = match on {
             OnUncertain::Resend => (Doubt::Resend, Became::Repeated, "delivery.uncertain"),
@@ -393,9 +403,9 @@ impl Relay {
         self.change(agent, changes.into_iter().chain([record]).collect()).await?;
         self.outbox.count(became);
         // Not in a circle with a platform that answers nothing.
-        if then == Doubt::Resend && delivery.doubts > 0 {
+        if then == Doubt::Resend && attempts > 0 {
             let why = "the platform did not say whether it arrived";
-            let doubted = Delivery { attempts: delivery.doubts, ..delivery.clone() };
+            let doubted = Delivery { attempts, ..delivery.clone() };
             let tried = Tried::AsBefore(None);
             self.put_off(agent, &doubted, (why, tried), Duration::ZERO).await?;
         }
@@ -476,34 +486,6 @@ pub(super) fn room(features: &Features, doubts: u32) -> TextLimit {
     }
 }
 
-/// Why it can't be told whether a delivery arrived, where it can't.
-fn doubtful(delivery: &Delivery, idempotency: Idempotency, now: Timestamp) -> Option<&'static str> {
-    let was_sending = delivery.state == DeliveryState::Sending;
-    match idempotency {
-        Idempotency::Always => None,
-        Idempotency::Never => was_sending.then_some("it was being sent when the daemon ended"),
-        Idempotency::For(_) => {
-            let was_tried = was_sending || delivery.tried_at.is_some();
-            (was_tried && !is_covered(idempotency, delivery.tried_at, now))
-                .then_some("the platform no longer recognises what it may have been sent before")
-        }
-    }
-}
-
-/// Whether a request that may have been made first at `tried_at` is recognised when it is made
-/// again. One whose time is not known, or lies ahead of a clock that was set back, may not be.
-pub(super) fn is_covered(
-    idempotency: Idempotency,
-    tried_at: Option<Timestamp>,
-    now: Timestamp,
-) -> bool {
-    match (idempotency, tried_at) {
-        (Idempotency::Always, _) => true,
-        (_, Some(at)) if at <= now => idempotency.covers(since(at, now)),
-        _ => false,
-    }
-}
-
 fn rows(buttons: Vec<NewButton>) -> Vec<Vec<Button>> {
     let buttons: Vec<Button> =
         buttons.into_iter().map(|NewButton { data, label, .. }| Button { label, data }).collect();
@@ -512,17 +494,6 @@ fn rows(buttons: Vec<NewButton>) -> Vec<Vec<Button>> {
 
 fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
-}
-
-/// How long it is from one time to a later one.
-fn since(from: Timestamp, to: Timestamp) -> Duration {
-    let ms = to.as_millis().saturating_sub(from.as_millis());
-    Duration::from_millis(u64::try_from(ms).unwrap_or(0))
-}
-
-/// How long it is until a time, if it is not there yet.
-pub(super) fn between(now: Timestamp, then: Timestamp) -> Option<Duration> {
-    Some(since(now, then)).filter(|wait| !wait.is_zero())
 }
 
 fn cut(why: &str) -> String {

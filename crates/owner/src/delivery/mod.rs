@@ -15,6 +15,7 @@ mod follow;
 mod lane;
 mod progress;
 mod provisional;
+mod recognised;
 mod say;
 mod shown;
 pub mod split;
@@ -337,7 +338,7 @@ impl Relay {
 
     /// Whether the next of a chat has to wait; whoever can go on then is looked at.
     fn puts_off(&self, id: &AgentId, head: &Delivery) -> bool {
-        if let Some(wait) = lane::between(self.world.clock.now(), head.next_at) {
+        if let Some(wait) = recognised::between(self.world.clock.now(), head.next_at) {
             self.look_at(id, self.now() + wait);
             return true;
         }

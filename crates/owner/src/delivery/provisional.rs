@@ -3,7 +3,8 @@
 
 use super::Relay;
 use super::chat_ref::ChatRef;
-use super::lane::{is_covered, key_of};
+use super::lane::key_of;
+use super::recognised::is_covered;
 use insula_channel::{Body, MessageId, Outbound, Post, PostError};
 use insula_registry::AgentContext;
 use insula_store::{AgentCommand, OutboxCommand, Provisional, StoreError, TurnId};
