@@ -92,7 +92,7 @@ impl Providers {
         let (provider, name) =
             pair.ok_or_else(|| UnknownModel::NotAPair { model: model.to_owned() })?;
         match self.get(provider) {
-            Some(found) => Ok(Link { provider: found.clone(), model: name.into() }),
+            Some(found) => Ok(Link::new(found.clone(), name)),
             None => Err(UnknownModel::NoProvider {
                 provider: provider.to_owned(),
                 model: model.to_owned(),

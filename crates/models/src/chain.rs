@@ -4,6 +4,7 @@ use crate::error::{ModelError, ModelFault};
 use crate::provider::{AnswerStream, Provider};
 use crate::request::Request;
 use crate::retry::{RetryPolicy, counting_tries};
+use crate::window::Abilities;
 use insula_wire::Timeouts;
 use insula_world::{Clock, RandomStream};
 use std::borrow::Cow;
@@ -17,6 +18,34 @@ pub struct Link {
     pub provider: Arc<dyn Provider>,
     /// Its name there.
     pub model: Arc<str>,
+    /// Whom it is asked for, see [`Request::asker`].
+    pub asker: Arc<str>,
+}
+
+impl Link {
+    /// A model, asked for nobody yet.
+    pub fn new(provider: Arc<dyn Provider>, model: impl Into<Arc<str>>) -> Self {
+        Self { provider, model: model.into(), asker: "".into() }
+    }
+
+    /// The same, asked for somebody.
+    pub fn asked_for(self, asker: Arc<str>) -> Self {
+        Self { asker, ..self }
+    }
+
+    /// What the model can be shown.
+    pub async fn abilities(&self) -> Abilities {
+        self.provider.abilities(&self.model, &self.asker).await
+    }
+
+    /// A request as this model is asked it; nothing is copied where it is the same.
+    fn asks<'r>(&self, request: &'r Request) -> Cow<'r, Request> {
+        if request.model == self.model && request.asker == self.asker {
+            return Cow::Borrowed(request);
+        }
+        let (model, asker) = (self.model.clone(), self.asker.clone());
+        Cow::Owned(Request { model, asker, ..request.clone() })
+    }
 }
 
 impl fmt::Display for Link {
@@ -94,8 +123,7 @@ impl Chain {
     }
 
     /// Asks one model after the other until an answer begins. Each gets its own retries. The
-    /// request's `model` is replaced by the one that is asked; nothing is copied while it is
-    /// the same.
+    /// request's `model` is replaced by the one that is asked.
     pub async fn stream(
         &self,
         request: &Request,
@@ -109,11 +137,7 @@ impl Chain {
         let mut link = &self.first;
         let mut rest = self.rest.iter();
         loop {
-            let request = if request.model == link.model {
-                Cow::Borrowed(request)
-            } else {
-                Cow::Owned(Request { model: link.model.clone(), ..request.clone() })
-            };
+            let request = link.asks(request);
             let provider = &*link.provider;
             let asked =
                 counting_tries(provider, &request, limits, cancel, &self.policy, clock, random);

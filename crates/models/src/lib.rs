@@ -28,6 +28,7 @@ mod manner;
 mod ollama;
 mod openai;
 mod options;
+mod per_asker;
 mod picture;
 pub mod price;
 mod provider;

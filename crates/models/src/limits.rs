@@ -85,7 +85,7 @@ fn own_words(message: &str) -> Option<String> {
 }
 
 /// A text up to what it quotes: a name or a schema that somebody sent along may say anything, and
-/// what is learnt of a model holds for all who ask it.
+/// what is learnt of a model holds for all who talk to the same agent.
 fn unquoted(mut text: String) -> String {
     let mut at = 0;
     while let Some(found) = text[at..].find(['\'', '"', '`', '“', '‘', '«']) {

@@ -191,9 +191,9 @@ pub(crate) async fn put(
         };
         encode(manner).map(Bytes::from).map_err(unsent)
     };
-    let mut manner = Manner { answer_max: learnt.answer_max(model), ..first };
+    let mut manner = Manner { answer_max: learnt.answer_max(request), ..first };
     let mut asked = encode(&manner)?;
-    if let Some(most) = learnt.room_beside(model, asked.len() / BYTES_PER_TOKEN) {
+    if let Some(most) = learnt.room_beside(request, asked.len() / BYTES_PER_TOKEN) {
         manner.answer_max = Some(manner.capped(most));
         asked = encode(&manner)?;
     }
@@ -205,7 +205,7 @@ pub(crate) async fn put(
         let fault = match endpoint.post(asked.clone(), limits, cancel).await {
             Ok(body) => {
                 if let Some(bound) = bound {
-                    learnt.answer(model, bound);
+                    learnt.answer(request, bound);
                 }
                 return Ok((body, manner.since(first), asked));
             }
@@ -213,7 +213,7 @@ pub(crate) async fn put(
         };
         let (tokens, window) = (tokens_of(&asked), fault.window());
         if let Some(window) = window {
-            learnt.window(model, window);
+            learnt.window(request, window);
         }
         let next = manner.after_fault(&fault, request, tokens);
         let Some(next) = next.filter(|_| number < MANNERS_MAX) else {

@@ -34,9 +34,9 @@ pub trait Provider: Send + Sync {
         cancel: &CancellationToken,
     ) -> Result<AnswerStream, ModelError>;
 
-    /// What one of its models can be shown, as its operator or its server says, or its name.
-    /// Never waits for long.
-    async fn abilities(&self, model: &str) -> Abilities {
+    /// What one of its models can be shown, as its operator or its server says, or its name; what
+    /// the server said in answers counts for whom it said it to. Never waits for long.
+    async fn abilities(&self, model: &str, _asker: &str) -> Abilities {
         Abilities::by_name(model)
     }
 

@@ -34,6 +34,9 @@ pub struct Request {
     pub format: Option<AnswerFormat>,
     /// Whether one answer may ask for several calls; `None` leaves it to the provider.
     pub parallel_calls: Option<bool>,
+    /// Whom it is asked for. It is not sent: what a server says of a model in the answers to one
+    /// is kept from the others.
+    pub asker: Arc<str>,
     /// Tells a provider which requests have a beginning in common. It says nothing to whoever
     /// reads it, and is never the same for two agents.
     pub cache_key: Option<Arc<str>>,
@@ -71,6 +74,7 @@ impl Request {
             effort: None,
             format: None,
             parallel_calls: None,
+            asker: "".into(),
             cache_key: None,
         }
     }

@@ -142,7 +142,7 @@ async fn without_pictures(
     if !is_broken || !has_pictures(request) {
         return None;
     }
-    let shows = provider.abilities(&request.model).await.sees_images;
+    let shows = provider.abilities(&request.model, &request.asker).await.sees_images;
     shows.then(|| request.without_pictures())
 }
 

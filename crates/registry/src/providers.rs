@@ -110,9 +110,7 @@ impl OwnProviders {
         let Built { providers, unusable } = &built.1;
         let unusable = unusable.get(name).map(String::as_str);
         Some(match (unusable, providers.get(name)) {
-            (None, Some(provider)) => {
-                Ok(Link { provider: provider.clone(), model: (*model.name).into() })
-            }
+            (None, Some(provider)) => Ok(Link::new(provider.clone(), &*model.name)),
             (why, _) => Err(format!(
                 "provider `{name}` of agent `{agent}` can't be used: {}",
                 why.unwrap_or("it needs a key or an address under the agent's `providers`")

@@ -89,7 +89,7 @@ impl Built {
         let provider = providers.get(name).cloned().ok_or_else(|| {
             format!("provider `{name}` can't be used; give it a key under `providers.{name}` in config.yaml")
         })?;
-        Ok(Link { provider, model: (*model.name).into() })
+        Ok(Link::new(provider, &*model.name))
     }
 }
 
@@ -166,8 +166,9 @@ impl Shop {
     /// An error says what is missing and what to do. The one way to whatever costs somebody's key.
     pub(crate) fn link(&self, agent: &AgentContext, model: &ModelRef) -> Result<Link, String> {
         let (id, known) = (&agent.id, self.secrets.known());
+        let asker: Arc<str> = format!("{id} {:x}", agent.store.incarnation()).into();
         if let Some(own) = agent.providers.link(model, id, &known, &self.transport) {
-            return own;
+            return own.map(|link| link.asked_for(asker));
         }
         let (built, provider) = (self.providers(), &*model.provider);
         if !built.from.providers.admits(provider, id) {
@@ -175,7 +176,7 @@ impl Shop {
             let help = insula_config::ways_to_have(provider, id.as_str());
             return Err(format!("{what}: {help}"));
         }
-        built.link(model)
+        built.link(model).map(|link| link.asked_for(asker))
     }
 
     /// The models of an agent, in order, of which the generation that holds now leaves it those
@@ -241,7 +242,7 @@ impl Shop {
     ) -> usize {
         let mut window = u32::MAX;
         for link in chain.links() {
-            window = window.min(link.provider.abilities(&link.model).await.window);
+            window = window.min(link.abilities().await.window);
         }
         let schemas: usize = tools.iter().map(ToolSchema::size).sum();
         let told = agent.identity.instructions.as_ref().map_or(0, |it| text_tokens(&it.text));

@@ -93,10 +93,10 @@ impl Provider for Anthropic {
         self.key_name.as_ref()
     }
 
-    async fn abilities(&self, model: &str) -> Abilities {
+    async fn abilities(&self, model: &str, asker: &str) -> Abilities {
         let options = &self.models.of(model).options;
         let known = options.abilities(model, Told::default());
-        self.learnt.corrected(model, known, options.context_window)
+        self.learnt.corrected((asker, model), known, options.context_window)
     }
 
     fn parallel_calls(&self, model: &str) -> Option<bool> {
@@ -116,7 +116,7 @@ impl Provider for Anthropic {
         cancel: &CancellationToken,
     ) -> Result<AnswerStream, ModelError> {
         let Model { endpoint, options } = self.models.of(&request.model);
-        let first = manner(self.abilities(&request.model).await);
+        let first = manner(self.abilities(&request.model, &request.asker).await);
         let listening = Listening::to(endpoint.host(), options.tool_calls, options.constrained);
         let (shown, asked) = (request, listening.asked(request));
         let request = options.applied(&asked, None);

@@ -101,7 +101,7 @@ impl Provider for Ollama {
         self.key_name.as_ref()
     }
 
-    async fn abilities(&self, model: &str) -> Abilities {
+    async fn abilities(&self, model: &str, asker: &str) -> Abilities {
         let Model { endpoint, options } = self.models.of(model);
         let ask = async {
             let body = serde_json::json!({ "model": model }).to_string();
@@ -113,7 +113,7 @@ impl Provider for Ollama {
             Some(_) => Told::default(),
         };
         let known = options.abilities(model, told);
-        let mut abilities = self.learnt.corrected(model, known, options.context_window);
+        let mut abilities = self.learnt.corrected((asker, model), known, options.context_window);
         if options.context_window.is_none() {
             abilities.window = abilities.window.min(WINDOW_MAX);
         }
@@ -137,7 +137,7 @@ impl Provider for Ollama {
         cancel: &CancellationToken,
     ) -> Result<AnswerStream, ModelError> {
         let Model { endpoint, options } = self.models.of(&request.model);
-        let abilities = self.abilities(&request.model).await;
+        let abilities = self.abilities(&request.model, &request.asker).await;
         let listening = Listening::to(endpoint.host(), options.tool_calls, options.constrained);
         let (shown, asked) = (request, listening.asked(request));
         let request = options.applied(&asked, Some(ANSWER_TOKENS.min(abilities.window / 4)));

@@ -122,14 +122,14 @@ impl Provider for OpenAi {
         self.key_name.as_ref()
     }
 
-    async fn abilities(&self, model: &str) -> Abilities {
+    async fn abilities(&self, model: &str, asker: &str) -> Abilities {
         let Model { endpoint, options } = self.models.of(model);
         let told = match self.dialect.tells() && options.context_window.is_none() {
             true => self.teller.of(model, endpoint.clock(), self.told(endpoint, model)).await,
             false => Told::default(),
         };
         let known = options.abilities(model, told);
-        self.learnt.corrected(model, known, options.context_window)
+        self.learnt.corrected((asker, model), known, options.context_window)
     }
 
     fn parallel_calls(&self, model: &str) -> Option<bool> {
@@ -149,7 +149,7 @@ impl Provider for OpenAi {
         cancel: &CancellationToken,
     ) -> Result<AnswerStream, ModelError> {
         let Model { endpoint, options } = self.models.of(&request.model);
-        let abilities = self.abilities(&request.model).await;
+        let abilities = self.abilities(&request.model, &request.asker).await;
         let answer_tokens = self.dialect.answer_tokens(&request.model, abilities.window);
         let listening = Listening::to(endpoint.host(), options.tool_calls, options.constrained);
         let (shown, asked) = (request, listening.asked(request));

@@ -96,7 +96,7 @@ impl Listening {
         // From such a model all words are held back until the end of its thought, or of its
         // answer: which of the two they are is not to be told before. Others are passed on as
         // they come, and the first answer that ends a thought it did not begin is taken back.
-        if begins_thinking(&request.model) || seen.has(&request.model) {
+        if begins_thinking(&request.model) || seen.has(request) {
             hearing = hearing.may_begin_thinking();
         }
         let reply = self.constrains(request).then(Reply::default);
@@ -108,6 +108,7 @@ impl Listening {
             tools,
             shown: Shown::of(request),
             natively: Natively::Silent,
+            asker: request.asker.clone(),
             model: request.model.clone(),
             seen: seen.clone(),
         }));
@@ -124,6 +125,7 @@ struct Listener {
     tools: ToolNames,
     shown: Shown,
     natively: Natively,
+    asker: Arc<str>,
     model: Arc<str>,
     seen: SeenThinking,
 }
@@ -177,7 +179,7 @@ impl Listener {
         let Some(hearing) = &mut self.hearing else { return };
         ready.extend(hearing.push(text).into_iter().map(event));
         if hearing.began_thinking() {
-            self.seen.note(&self.model);
+            self.seen.note(&self.asker, &self.model);
         }
     }
 

@@ -185,11 +185,12 @@ async fn a_window_that_a_refusal_names_is_that_models_from_then_on() {
             })
             .await;
         let provider = bench.provider(kind, &upstream.url(""));
-        assert!(provider.abilities("small").await.window > 4_096);
+        assert!(provider.abilities("small", "").await.window > 4_096);
         let error = ask(&*provider, &hello()).await.unwrap_err();
         assert!(matches!(error.fault, ModelFault::TooLong { window: Some(4_096), .. }), "{error}");
-        assert_eq!(provider.abilities("small").await.window, 4_096);
-        assert!(provider.abilities("other").await.window > 4_096);
+        assert_eq!(provider.abilities("small", "").await.window, 4_096);
+        assert!(provider.abilities("other", "").await.window > 4_096);
+        assert!(provider.abilities("small", "another agent").await.window > 4_096);
         assert_eq!(asked(&upstream.seen()).len(), 1);
     }
 }

@@ -121,9 +121,9 @@ async fn a_window_is_asked_once_of_a_server_that_tells() {
         _ => None,
     })
     .await;
-    let abilities = provider.abilities("small").await;
+    let abilities = provider.abilities("small", "").await;
     assert_eq!((abilities.window, abilities.sees_images), (6_000, true));
-    assert_eq!(provider.abilities("small").await, abilities);
+    assert_eq!(provider.abilities("small", "").await, abilities);
     ask(&*provider, &of("small")).await.unwrap();
     let lines: Vec<String> = upstream.seen().into_iter().map(|seen| seen.line).collect();
     assert_eq!(lines, ["GET /v1/models", "GET /props", "POST /v1/chat/completions"]);
@@ -142,7 +142,7 @@ async fn vllm_lm_studio_and_ollama_tell_in_their_own_ways() {
         })
     })
     .await;
-    assert_eq!(provider.abilities("b").await.window, 8_192);
+    assert_eq!(provider.abilities("b", "").await.window, 8_192);
     let (_upstream, provider) = telling(Kind::OpenAi, "/v1", |path| match path {
         "/v1/models" => Some(json!({"data": [{"id": "a", "owned_by": "organization_owner"}]})),
         "/api/v0/models" => Some(json!({"data": [{"id": "a", "type": "llm",
@@ -150,12 +150,12 @@ async fn vllm_lm_studio_and_ollama_tell_in_their_own_ways() {
         _ => None,
     })
     .await;
-    assert_eq!(provider.abilities("a").await.window, 5_000);
+    assert_eq!(provider.abilities("a", "").await.window, 5_000);
     let (upstream, provider) = telling(Kind::Ollama, "", |path| {
         (path == "/api/show").then(|| json!({"model_info": {"x.context_length": 9000}}))
     })
     .await;
-    assert_eq!(provider.abilities("a").await.window, 9_000);
+    assert_eq!(provider.abilities("a", "").await.window, 9_000);
     assert_eq!(upstream.seen()[0].json(), json!({"model": "a"}));
 }
 
@@ -170,20 +170,20 @@ async fn a_server_that_tells_nothing_or_nonsense_is_like_any_other() {
         let script = move |_: &Seen, _| vec![answer(200, &[], &body)];
         let upstream = Upstream::start_telling(&bench.world, script).await.unwrap();
         let provider = bench.provider(Kind::OpenAi, &upstream.url("/v1"));
-        assert_eq!(provider.abilities("small").await.window, known, "{told}");
+        assert_eq!(provider.abilities("small", "").await.window, known, "{told}");
     }
     // One that hangs is not waited for, and not asked again at once.
     let bench = bench();
     let upstream = Upstream::start_telling(&bench.world, |_, _| vec![Step::Hang]).await.unwrap();
     let provider = bench.provider(Kind::OpenAi, &upstream.url("/v1"));
-    assert_eq!(provider.abilities("small").await.window, known);
-    assert_eq!(provider.abilities("small").await.window, known);
+    assert_eq!(provider.abilities("small", "").await.window, known);
+    assert_eq!(provider.abilities("small", "").await.window, known);
     assert_eq!(upstream.seen().len(), 1);
     // What its operator says is not asked.
     let mut spec = ProviderSpec::new("test", Kind::OpenAi);
     spec.base_url = Some(upstream.url("/v1"));
     spec.options.context_window = Some(1_234);
     let provider = spec.build(&bench.transport).unwrap();
-    assert_eq!(provider.abilities("small").await.window, 1_234);
+    assert_eq!(provider.abilities("small", "").await.window, 1_234);
     assert_eq!(upstream.seen().len(), 1);
 }
