@@ -6,7 +6,7 @@
 use super::asked_words as words;
 use super::found::{Found, ToolNames};
 use super::prose::{has, plain};
-use super::repeated::{leaves, says};
+use super::repeated::{leaves, says, squeezed};
 use super::shown::Shown;
 
 /// A message longer than this is looked at no further: what is asked stands at its beginning or
@@ -29,10 +29,20 @@ pub fn wants_it_shown(shown: &Shown, tools: &ToolNames) -> bool {
             && before.last().is_some_and(|it| asks_for_call(it, tools))
 }
 
-/// Whether somebody tells to make this call, which was proposed to them in words right before.
+/// Whether somebody tells to make this call, which was proposed to them in words: right before, or
+/// at any time where they say themselves what it is to be made with.
 pub fn orders(call: &Found, shown: &Shown) -> bool {
-    let is_proposed = shown.last_answer().is_some_and(|answer| says(answer, call));
-    is_proposed && shown.asked().last().is_some_and(|asked| is_order(asked, call))
+    let asked = shown.asked();
+    let Some(asked) = asked.last().filter(|asked| is_order(asked, call)) else { return false };
+    shown.last_answer().is_some_and(|answer| says(answer, call))
+        || says_itself(asked, call) && shown.answers().any(|answer| says(answer, call))
+}
+
+/// Whether a message has what a call is made with, all of it.
+fn says_itself(asked: &str, call: &Found) -> bool {
+    let asked = squeezed(asked);
+    let given = leaves(&call.arguments);
+    !given.is_empty() && given.iter().all(|leaf| asked.contains(leaf.as_str()))
 }
 
 /// A message that says nothing but that it be done: words of ordering, and what the call says.

@@ -143,6 +143,13 @@ fn only_an_order_makes_what_was_proposed() {
     ] {
         assert!(!told(asked), "{asked}");
     }
-    let elsewhere = shown([answer(PROPOSED), answer("No."), Message::user("Do it.")]);
-    assert!(!orders(&call, &elsewhere));
+    let later = |asked: &str| {
+        let between = [Message::user("Thanks"), answer("You are welcome.")];
+        let messages = [answer(PROPOSED)].into_iter().chain(between).chain([Message::user(asked)]);
+        orders(&call, &Shown { system: vec![], messages: messages.map(Arc::new).collect() })
+    };
+    assert!(later("Please write milk to notes.txt"));
+    for asked in ["Do it.", "Write the file notes.txt", "Show me how to write milk to notes.txt"] {
+        assert!(!later(asked), "{asked}");
+    }
 }

@@ -169,7 +169,7 @@ fn collect(node: &Node, leaves: &mut Vec<String>) {
 /// A text without what differs between one way to write it and another: escapes of JSON and HTML,
 /// `./` before a path, blanks, quotes, backslashes and the case of letters. A line break that is
 /// written as `\n` goes with them.
-fn squeezed(text: &str) -> String {
+pub fn squeezed(text: &str) -> String {
     let mut text = Cow::Borrowed(text);
     for _ in 0..ESCAPED_TIMES_MAX {
         let plain = unescaped(&text);

@@ -28,11 +28,8 @@ impl Shown {
     /// The conversation up to the last answer that was words and no call: what came behind it is
     /// what is asked now.
     fn split(&self) -> (&[Arc<Message>], &[Arc<Message>]) {
-        let is_answer = |message: &Arc<Message>| {
-            let calls = |part: &Part| matches!(part, Part::ToolCall { .. });
-            message.role == Role::Assistant && !message.parts.iter().any(calls)
-        };
-        let at = self.messages.iter().rposition(is_answer).map_or(0, |at| at + 1);
+        let at =
+            self.messages.iter().rposition(|message| is_answer(message)).map_or(0, |at| at + 1);
         self.messages.split_at(at)
     }
 
@@ -46,10 +43,21 @@ impl Shown {
         said(self.split().0)
     }
 
+    /// All answers that were words and no call.
+    pub fn answers(&self) -> impl Iterator<Item = &Message> {
+        self.messages.iter().map(|message| &**message).filter(|message| is_answer(message))
+    }
+
     /// The last answer that was words and no call.
     pub fn last_answer(&self) -> Option<&Message> {
         self.split().0.last().map(|message| &**message)
     }
+}
+
+/// Whether a message is words of the model and no call.
+fn is_answer(message: &Message) -> bool {
+    let calls = |part: &Part| matches!(part, Part::ToolCall { .. });
+    message.role == Role::Assistant && !message.parts.iter().any(calls)
 }
 
 fn said(messages: &[Arc<Message>]) -> Vec<String> {
