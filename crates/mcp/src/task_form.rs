@@ -98,6 +98,12 @@ pub(crate) fn support(tool: &rmcp::model::Tool) -> TaskSupport {
     if said == Some("required") { TaskSupport::Required } else { TaskSupport::Other }
 }
 
+/// The name of a tool in an entry of a list as it was rewritten, where it is called as a task only.
+pub(crate) fn required(entry: &Value) -> Option<&str> {
+    let said = entry.get("_meta")?.get(SUPPORT)?.get("is")?.as_str()?;
+    (said == "required").then(|| entry.get("name")?.as_str())?
+}
+
 /// The task that a result is or tells of.
 pub(crate) fn read(result: &Value) -> Option<Task> {
     let task = result.get(TASK)?;

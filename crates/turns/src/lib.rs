@@ -28,6 +28,7 @@ pub mod course;
 pub(crate) mod current;
 mod debounce;
 mod delivered;
+mod echo;
 mod editor;
 mod editor_questions;
 pub mod engine;

@@ -193,7 +193,9 @@ impl Turn<'_> {
             denial = self.taken_away(changes.clone(), about, (given, &variables), &around), if is_dropped => {
                 RunOutcome::TakenAway(denial)
             }
-            outcome = cleared.run(&hands) => RunOutcome::Back(outcome),
+            outcome = cleared.run(&hands) => {
+                RunOutcome::Back(self.asked_anew(outcome, history))
+            }
         };
         let changed = match &outcome {
             RunOutcome::Back(_) => {

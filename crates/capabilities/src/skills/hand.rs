@@ -2,7 +2,7 @@
 
 use super::disk::Disk;
 use super::package::{Contents, Package};
-use super::{PackageError, shelf};
+use super::{PackageError, script, shelf};
 use crate::Capabilities;
 use crate::hooks::{self, HookDecision, Occasion};
 use crate::programs::skill_folder;
@@ -92,20 +92,26 @@ impl<'c> AgentSkills<'c> {
             shown.push_str(&format!("[{note}]\n"));
         }
         shown.push('\n');
-        shown.push_str(&part(text.get(parsed.body_at..).unwrap_or_default(), from)?);
+        let body = text.get(parsed.body_at..).unwrap_or_default();
+        shown.push_str(&part(body, from)?);
         // Last: small models do what they read last.
-        if let Some(run) = folder.and_then(|folder| self.first_script(skill, &folder)) {
+        if let Some(folder) = folder
+            && let Some(run) = self.runs_script(skill, body, &folder).await
+        {
             shown.push_str(&format!("\n[{run}]"));
         }
         Ok(shown)
     }
 
-    /// The call that runs the first script of a skill.
-    fn first_script(&self, skill: &Skill, folder: &Path) -> Option<String> {
-        let (with, path) = scripts(skill).next()?;
-        let may_run = self.agent.boundary.tools.verdict("terminal").is_in();
-        let command = json!({ "command": format!("{with}{}/{path}", folder.display()) });
-        may_run.then(|| format!("`{path}` is run by terminal with {command}"))
+    /// The call that runs a script of a skill: the one that its text names first.
+    async fn runs_script(&self, skill: &Skill, body: &str, folder: &Path) -> Option<String> {
+        if !self.agent.boundary.tools.verdict("terminal").is_in() {
+            return None;
+        }
+        let path = script::offered(skill, body)?;
+        let bytes = self.read(skill, path, FILE_BYTES_MAX).await.ok()??;
+        let command = json!({ "command": script::command(folder, path, &bytes)? });
+        Some(format!("`{path}` is run by terminal with {command}"))
     }
 
     /// What a program finds the skill's files by.
@@ -412,23 +418,6 @@ impl Skills for AgentSkills<'_> {
         let _ = self.caps.daemon.reload(Some(&self.agent.id), &Actor::FileWatch).await;
         Ok(format!("done; skill `{name}` is as you said from the next turn on"))
     }
-}
-
-/// The scripts of a skill, and what begins a command that runs each.
-fn scripts(skill: &Skill) -> impl Iterator<Item = (&'static str, &str)> {
-    skill.files.iter().filter_map(|file| {
-        let (_, ending) = file.path.rsplit_once('.')?;
-        let with = match ending {
-            "sh" => "sh ",
-            "bash" => "bash ",
-            "py" => "python3 ",
-            "js" | "mjs" => "node ",
-            "rb" => "ruby ",
-            "pl" => "perl ",
-            _ => return None,
-        };
-        Some((with, &*file.path))
-    })
 }
 
 #[cfg(test)]

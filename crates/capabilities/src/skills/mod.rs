@@ -14,6 +14,7 @@ mod hand;
 mod install;
 pub mod lock;
 pub mod package;
+mod script;
 pub(crate) mod shelf;
 pub mod source;
 

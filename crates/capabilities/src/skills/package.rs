@@ -76,6 +76,8 @@ impl Package {
         let Ok(text) = std::str::from_utf8(bytes) else {
             return invalid(format!("{DOCUMENT} is not UTF-8 text"));
         };
+        // Editors of Windows begin a text with it.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let document = document::parse(text).map_err(|fault| {
             PackageError::Invalid(format!("{DOCUMENT}, line {}: {}", fault.line, fault.message))
         })?;

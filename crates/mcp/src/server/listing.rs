@@ -3,6 +3,7 @@
 
 use super::{Connection, Opener, Patience, Server, ServerError, ServerFuture};
 use crate::offer::{Offer, TOOLS_MAX};
+use crate::task_form;
 use rmcp::model::{ClientRequest, ListToolsRequest, PaginatedRequestParams, ServerResult};
 use rmcp::service::ServiceError;
 use serde_json::Value;
@@ -80,7 +81,7 @@ impl Server {
                 Err(ServiceError::UnexpectedResponse) => {
                     let request = ListToolsRequest::with_param(params);
                     match peer.send_request(ClientRequest::ListToolsRequest(request)).await? {
-                        ServerResult::CustomResult(it) => by_entry(&it.0),
+                        ServerResult::CustomResult(it) => by_entry(&it.0, connection),
                         _ => None,
                     }
                     .ok_or(ServiceError::UnexpectedResponse)
@@ -93,9 +94,13 @@ impl Server {
 }
 
 /// What can be read of a page; nothing where it is none.
-fn by_entry(page: &Value) -> Option<Page> {
+fn by_entry(page: &Value, connection: &Connection) -> Option<Page> {
     let entries = page.get("tools")?.as_array()?;
     let offers: Vec<Offer> = entries.iter().filter_map(Offer::read).collect();
     let cursor = page.get("nextCursor").and_then(Value::as_str).map(str::to_owned);
-    Some(Page { nameless: entries.len() - offers.len(), offers, as_tasks: Vec::new(), cursor })
+    let as_tasks = match connection.takes_tasks() {
+        true => entries.iter().filter_map(task_form::required).map(str::to_owned).collect(),
+        false => Vec::new(),
+    };
+    Some(Page { nameless: entries.len() - offers.len(), offers, as_tasks, cursor })
 }

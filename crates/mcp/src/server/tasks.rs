@@ -21,13 +21,17 @@ impl Connection {
     /// Those among tools that its server takes as tasks only. Whoever does not say that it takes
     /// any is asked for none, whatever it says of its tools.
     pub(super) fn tasks_among(&self, tools: &[Tool]) -> Vec<String> {
-        let info = self.service.peer().peer_info();
-        let takes = |it: &rmcp::model::ServerCapabilities| task_form::is_taken(it);
-        if !info.as_deref().is_some_and(|info| takes(&info.capabilities)) {
+        if !self.takes_tasks() {
             return Vec::new();
         }
         let required = tools.iter().filter(|it| task_form::support(it) == TaskSupport::Required);
         required.map(|tool| tool.name.to_string()).collect()
+    }
+
+    /// Whether its server says that it takes calls as tasks.
+    pub(super) fn takes_tasks(&self) -> bool {
+        let info = self.service.peer().peer_info();
+        info.as_deref().is_some_and(|info| task_form::is_taken(&info.capabilities))
     }
 
     /// Notes which tools are called as tasks.

@@ -185,3 +185,28 @@ async fn what_becomes_of_a_task_is_told() {
         assert_eq!(call.unwrap_err().to_string(), told);
     }
 }
+
+/// One of its tools is none: the SDK reads no list with it.
+fn works_beside_one_without_a_schema(message: &Value) -> Vec<Does> {
+    let mut result = match lists(message, true) {
+        Some(result) => result,
+        None if message["method"] == "tools/call" => {
+            says(if message["params"]["task"].is_object() { "as a task" } else { "plainly" })
+        }
+        None => return vec![],
+    };
+    if let Some(tools) = result.get_mut("tools").and_then(Value::as_array_mut) {
+        tools.push(json!({"name": "bare", "description": "Has no schema."}));
+    }
+    vec![answer(message, result)]
+}
+
+#[tokio::test]
+async fn tools_stay_tasks_beside_one_that_can_not_be_read() {
+    let stage = stage(works_beside_one_without_a_schema, IDLE);
+    let offers = stage.server.tools(&stage.starts, Patience::Usual).await.unwrap();
+    let fit: Vec<_> = offers.iter().filter(|it| it.unfit.is_none()).map(|it| &*it.name).collect();
+    assert_eq!(fit, ["fine", "slow"]);
+    assert_eq!(stage.call("slow").await.unwrap().text, "as a task");
+    assert_eq!(stage.call("fine").await.unwrap().text, "plainly");
+}

@@ -139,3 +139,25 @@ async fn the_key_of_a_cache_is_one_for_each_conversation_of_an_agent_and_says_no
         assert!(key.chars().all(|c| c.is_ascii_hexdigit()), "{key}");
     }
 }
+
+#[tokio::test]
+async fn a_question_of_the_person_that_comes_back_to_them_is_sent_back_once() {
+    const BACK: &str = r#"{"question":"What is your favourite tree?","choices":["oak","willow"]}"#;
+    let once = |_: &Seen, number: usize| match number {
+        0 => calls("c1", "clarify", BACK),
+        _ => says("The willow."),
+    };
+    let fixture = scripted(once).await;
+    assert_eq!(fixture.say("a", "c", "Which is my favourite tree?").await, "The willow.");
+    let told = shown(fixture.upstream().seen().last().unwrap());
+    let told = told.last().unwrap();
+    assert!(told.1.contains("that is what the user asked you"), "{told:?}");
+    // Who insists is passed on, and so is a question that asks for something.
+    let fixture = scripted(|_, _| calls("c1", "clarify", BACK)).await;
+    let asked = fixture.say("a", "c", "Which is my favourite tree?").await;
+    assert!(asked.contains("What is your favourite tree?"), "{asked}");
+    assert_eq!(fixture.upstream().seen().len(), 2);
+    let asked = fixture.say("a", "c", "Tell me of a tree.").await;
+    assert!(asked.contains("2. willow"), "{asked}");
+    assert_eq!(fixture.upstream().seen().len(), 3);
+}
