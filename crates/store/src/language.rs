@@ -2,7 +2,7 @@
 //! one. Only queries are looked at in this way: the index has words as they were said, so that
 //! a wrong guess costs some hits of one query and nothing else.
 
-use crate::stop_words;
+use crate::{arabic, stop_words};
 use rust_stemmers::{Algorithm, Stemmer};
 use std::borrow::Cow;
 
@@ -117,7 +117,8 @@ impl Language {
             Self::Turkish => stop_words::TURKISH,
             Self::Polish => stop_words::POLISH,
             Self::Russian => stop_words::RUSSIAN,
-            Self::Greek | Self::Arabic => &[],
+            Self::Arabic => stop_words::ARABIC,
+            Self::Greek => &[],
         }
     }
 
@@ -143,22 +144,36 @@ impl Language {
             Self::Turkish => Algorithm::Turkish,
             Self::Russian => Algorithm::Russian,
             Self::Greek => Algorithm::Greek,
-            Self::Arabic => Algorithm::Arabic,
-            Self::Polish => return Stems(None),
+            Self::Arabic => return Stems::Arabic,
+            Self::Polish => return Stems::Unknown,
         };
-        Stems(Some(Stemmer::create(algorithm)))
+        Stems::Known(Stemmer::create(algorithm))
     }
 }
 
 /// Reads what the forms of a word have in common.
-pub(crate) struct Stems(Option<Stemmer>);
+pub(crate) enum Stems {
+    Known(Stemmer),
+    Arabic,
+    /// The forms of its words are not known.
+    Unknown,
+}
 
 impl Stems {
     /// The stem of a term; the term itself where the forms of its language are not known.
     pub(crate) fn of<'t>(&self, term: &'t str) -> Cow<'t, str> {
-        match &self.0 {
-            Some(stemmer) => stemmer.stem(term),
-            None => Cow::Borrowed(term),
+        match self {
+            Self::Known(stemmer) => stemmer.stem(term),
+            Self::Arabic => Cow::Borrowed(arabic::stem(term)),
+            Self::Unknown => Cow::Borrowed(term),
+        }
+    }
+
+    /// What may stand before a stem in one word with it: articles and the like.
+    pub(crate) fn before(&self) -> &'static [&'static str] {
+        match self {
+            Self::Arabic => &arabic::BEFORE,
+            Self::Known(_) | Self::Unknown => &[],
         }
     }
 }

@@ -14,6 +14,7 @@
 
 pub mod agent;
 pub mod approval;
+mod arabic;
 pub mod audit;
 pub mod backend;
 pub mod board;

@@ -19,8 +19,10 @@ const ENDING_WEIGHT: f64 = 0.35;
 /// and nobody knows where they end.
 const PAIR_SHARE_MIN: f64 = 0.4;
 
-/// Shortest word that has other forms, in letters: short ones are too often another word.
+/// Shortest word that has other forms, in letters: short ones are too often another word. Arabic
+/// has words of three that take an ending or an article.
 const LETTERS_MIN: usize = 4;
+const ARABIC_LETTERS_MIN: usize = 3;
 /// Shortest beginning that the forms of a word are looked for by, in letters.
 const BEGINNING_MIN: usize = 3;
 /// Shortest word that longer ones are looked for by: shorter ones begin too many others.
@@ -69,8 +71,8 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
-    /// What all its forms begin with; `None` where nothing but the term itself is meant.
-    pub(crate) fn beginning(&self) -> Option<&str> {
+    /// What its forms begin with as it does; `None` where nothing but the term itself is meant.
+    fn beginning(&self) -> Option<&str> {
         let stem = self.stem.as_deref()?;
         let both = self.term.char_indices().zip(stem.chars());
         let end = both.take_while(|((_, one), other)| one == other).last();
@@ -161,6 +163,15 @@ impl Query {
         }
     }
 
+    /// What the forms of a term that is asked for begin with; nothing where it has none.
+    pub(crate) fn beginnings(&self, wanted: &Wanted) -> Vec<Box<str>> {
+        let own = wanted.beginning().map(Box::from);
+        let stem = wanted.stem.as_deref().filter(|stem| stem.chars().count() >= BEGINNING_MIN);
+        let joined = |stem| self.stems.before().iter().map(move |it| format!("{it}{stem}").into());
+        let bare = stem.filter(|_| !self.stems.before().is_empty()).map(Box::from);
+        own.into_iter().chain(bare).chain(stem.into_iter().flat_map(joined)).collect()
+    }
+
     /// What a term of the index counts for one that is asked for, where they begin alike; 0 for
     /// another word.
     pub(crate) fn likeness(&self, wanted: &Wanted, term: &str) -> f64 {
@@ -181,7 +192,9 @@ impl Query {
 
 /// Whether a term is a word that is written in several forms.
 fn has_forms(term: &str) -> bool {
-    term.chars().count() >= LETTERS_MIN && term.chars().all(char::is_alphabetic) && !is_piece(term)
+    let is_arabic = term.starts_with(|it| matches!(it, '\u{0600}'..='\u{06ff}'));
+    let letters_min = if is_arabic { ARABIC_LETTERS_MIN } else { LETTERS_MIN };
+    term.chars().count() >= letters_min && term.chars().all(char::is_alphabetic) && !is_piece(term)
 }
 
 /// How much of a word each term is: all of it, or what the pairs of a run come to.

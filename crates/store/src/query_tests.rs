@@ -1,7 +1,8 @@
 //! What queries ask for, as tables and properties.
 
-use super::{Query, Wanted};
+use super::{Kind, Query, Wanted};
 use crate::search::{TERM_BYTES_MAX, TERMS_PER_QUERY_MAX};
+use crate::terms::Flow;
 use proptest::prelude::*;
 
 fn terms(text: &str) -> Vec<String> {
@@ -105,4 +106,33 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn arabic_words_are_found_with_what_is_written_as_one_with_them() {
+    let of = |text: &str| {
+        let mut all: Vec<String> = vec![];
+        crate::terms::each(text, |term, _| {
+            all.push(term.to_owned());
+            Flow::Go
+        });
+        all
+    };
+    for (asked, said) in [
+        ("سيارة", "السيارة"),
+        ("السيارة", "سيارتي"),
+        ("سيارة", "السيارات"),
+        ("لون", "لونها"),
+        ("اشتريتها", "واشتريتها"),
+        ("الكتاب", "كتاب"),
+        ("مدينة", "بالمدينة"),
+    ] {
+        let (query, said) = (Query::read(asked), of(said));
+        let wanted = &query.wanted[0];
+        assert!(query.likeness(wanted, &said[0]) > 0.0, "{asked}: {said:?}, {wanted:?}");
+        let mut begins = query.beginnings(wanted).into_iter();
+        assert!(begins.any(|it| said[0].starts_with(&*it)), "{asked}: {said:?}, {wanted:?}");
+    }
+    let question = Query::read("ما هو لون السيارة التي اشتريتها؟");
+    assert_eq!((question.wanted.len(), question.kind), (3, Kind::Sentence));
 }

@@ -52,9 +52,16 @@ impl<'c> AgentSkills<'c> {
 
     /// Another agent's skill, a blocked one and none at all are one thing here.
     fn found(&self, name: &str) -> Result<&'c Skill, ToolError> {
-        self.agent.skills.get(name).ok_or_else(|| {
+        let skills = &self.agent.skills;
+        skills.get(name).ok_or_else(|| {
+            let wanted = name.to_lowercase();
+            let alike = skills.skills.iter().find(|skill| skill.name.to_lowercase() == wanted);
             let name: String = name.chars().take(100).collect();
-            failed(format!("there is no skill `{name}`; skills_list shows those there are"))
+            let help = match alike {
+                Some(skill) => format!("there is `{}`", skill.name),
+                None => "skills_list shows those there are".to_owned(),
+            };
+            failed(format!("there is no skill `{name}`; {help}"))
         })
     }
 

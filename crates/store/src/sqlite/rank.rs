@@ -154,15 +154,15 @@ fn forms(
     wanted: &Wanted,
 ) -> rusqlite::Result<Vec<(Box<str>, f64)>> {
     let mut forms: Vec<(Box<str>, f64)> = vec![(wanted.term.clone(), 1.0)];
-    if let Some(beginning) = wanted.beginning() {
+    for beginning in query.beginnings(wanted) {
         let mut add = |term: &str| {
             let likeness = query.likeness(wanted, term);
             if likeness > 0.0 && !forms.iter().any(|(known, _)| **known == *term) {
                 forms.push((term.into(), likeness));
             }
         };
-        add(beginning);
-        postings.terms_from(beginning, add)?;
+        add(&beginning);
+        postings.terms_from(&beginning, add)?;
     }
     Ok(forms)
 }
