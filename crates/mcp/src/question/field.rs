@@ -15,7 +15,7 @@ pub(super) struct Wrong(pub(super) String);
 /// One value of a form.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Field {
-    name: String,
+    pub(super) name: String,
     title: Option<String>,
     description: Option<String>,
     is_needed: bool,
@@ -339,6 +339,12 @@ fn one_each(line: &str, is_named: impl Fn(&str) -> bool) -> Vec<&str> {
     pieces
 }
 
+/// The only field that has to be given, of several.
+pub(super) fn only_needed(fields: &[Field]) -> Option<&Field> {
+    let mut needed = fields.iter().filter(|field| field.is_needed && field.default.is_none());
+    needed.next().filter(|_| needed.next().is_none())
+}
+
 /// Which words are for which field.
 fn parted<'f>(fields: &'f [Field], said: &str) -> Result<Vec<(&'f Field, String)>, Wrong> {
     let named = |line: &str| {
@@ -350,6 +356,11 @@ fn parted<'f>(fields: &'f [Field], said: &str) -> Result<Vec<(&'f Field, String)
     if let [one] = fields {
         // By its name or without: a time has a colon as well.
         return Ok(vec![named(said).unwrap_or_else(|| (one, said.to_owned()))]);
+    }
+    if let Some(only) = only_needed(fields)
+        && !said.lines().any(|line| named(line).is_some())
+    {
+        return Ok(vec![(only, said.to_owned())]);
     }
     let mut parted: Vec<(&Field, String)> = Vec::new();
     let lines = said.lines().flat_map(|line| one_each(line, |piece| named(piece).is_some()));

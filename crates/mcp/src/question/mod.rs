@@ -170,7 +170,12 @@ impl Question {
                 several => {
                     let lines: Vec<String> = several.iter().map(Field::in_words).collect();
                     let lines = lines.join("\n");
-                    format!("{begin}{lines}\nAnswer with one line `name: value` each, {otherwise}")
+                    let only = field::only_needed(several);
+                    let only = only.map(|it| format!("`{}` alone, or with ", it.name));
+                    let only = only.unwrap_or_default();
+                    format!(
+                        "{begin}{lines}\nAnswer with {only}one line `name: value` each, {otherwise}"
+                    )
                 }
             },
         }

@@ -235,3 +235,23 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn the_only_value_that_has_to_be_given_needs_no_name() {
+    let properties = json!({
+        "colour": {"type": "string", "enum": ["r", "g"], "enumNames": ["Red", "Green"]},
+        "note": {"type": "string"},
+    });
+    let question = form("Which colour?", properties, json!(["colour"])).unwrap();
+    let words = question.in_words("paint", "mix");
+    assert!(words.contains("Answer with `colour` alone, or with one line"), "{words}");
+    assert_eq!(accepted(&question, "Red"), json!({"colour": "r"}));
+    assert_eq!(
+        accepted(&question, "colour: Green\nnote: soon"),
+        json!({"colour": "g", "note": "soon"})
+    );
+    let error = question.answered("Blue").unwrap_err();
+    assert!(error.starts_with("`colour` is one of those"), "{error}");
+    let error = question.answered("note: soon").unwrap_err();
+    assert!(error.starts_with("`colour` is missing"), "{error}");
+}
