@@ -83,6 +83,12 @@ fn what_has_one_meaning_by_the_schema_is_mended_and_said() {
             json!({"path": "a"}),
             "arguments inside of arguments",
         ),
+        (
+            "read_file",
+            r#"{"name": "read_file", "arguments": {"path": "a"}}"#,
+            json!({"path": "a"}),
+            "arguments inside of arguments",
+        ),
         ("read_file", r#"[{"path": "a"}]"#, json!({"path": "a"}), "a list around an object"),
         ("read_file", r#"{"path": ["a"]}"#, json!({"path": "a"}), "`path` was a list of one"),
         (

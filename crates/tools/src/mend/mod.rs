@@ -123,11 +123,19 @@ fn read(text: &str, habits: &Habits, notes: &mut Notes) -> Option<Value> {
 /// What stands around arguments where there should be none.
 const AROUND: &[&str] = &["arguments", "parameters", "args", "params", "input", "kwargs"];
 
+/// What a tool's name stands under where the whole call is among its arguments.
+const CALLED: &[&str] = &["name", "tool", "function"];
+
 fn unwrapped(value: Value, schema: &Schema<'_>, notes: &mut Notes) -> Value {
     let Value::Object(fields) = &value else { return value };
-    let mut each = fields.iter();
+    if fields.keys().any(|name| schema.property(name).is_some()) {
+        return value;
+    }
+    let says_call =
+        |(name, it): &(&String, &Value)| it.is_string() && CALLED.contains(&name.as_str());
+    let mut each = fields.iter().filter(|field| fields.len() == 1 || !says_call(field));
     let (Some((name, inner)), None) = (each.next(), each.next()) else { return value };
-    if !AROUND.contains(&name.as_str()) || schema.property(name).is_some() {
+    if !AROUND.contains(&name.as_str()) || fields.len() > 2 {
         return value;
     }
     let inner = match inner {
