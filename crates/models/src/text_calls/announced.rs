@@ -1,102 +1,123 @@
 //! Whether words before a call announce it: the model says that it does this now. Whatever else
 //! stands there, an explanation, a quotation, a heading, may be about a call as well as lead to it.
+//! An announcement has somebody who does it and a verb of doing right behind: who waits, asks or
+//! leaves it to others says so in other verbs, and there are too many of those to know.
+//! `announced_words.rs` has the words.
 
+use super::announced_words as words;
 use super::prose::{has, last_sentence, plain};
-
-/// How somebody begins to say what they do now, in lower case without marks; divided by bars.
-const BEGINS: &str = "i ll|i will|i m going to|i am going to|i m now|i am now|i now|let me|let s|\
-    i need to|i have to|i want to|i should first|i start|i begin|i write|i read|i create|i make|\
-    i list|i search|i look|i call|i use|i run|i check|i open|i save|i add|i fetch|i get|i note|\
-    i remember|i remove|i delete|i change|i edit|i ask|\
-    ich werde|ich lege|ich lese|ich schreibe|ich suche|ich rufe|ich sehe|ich schaue|ich prüfe|\
-    ich starte|ich führe|ich hole|ich öffne|ich merke|lass mich|\
-    je vais|laisse moi|laissez moi|voy a|déjame|déjeme|vado a|ora|lascia|vou|deixe me|ik ga|\
-    ik zal|laat me|pozwól|sprawdzę|jag ska|låt mig|сейчас я|я сейчас|я проверю|давайте";
-
-/// The same in scripts that put no blanks between words.
-const BEGINS_UNSPACED: &str = "我来|我將|我将|我会|我會|让我|讓我|我先|我现在|我需要|まず|それでは";
-
-/// What may stand before that in the same sentence.
-const LEADS: &str = "sure|okay|ok|alright|of course|certainly|great|good|thanks|thank you|yes|\
-    first|next|now|then|so|and|also|finally|to begin|to start|gut|klar|gerne|zuerst|jetzt|dann|\
-    bien sûr|d abord|claro|primero|ahora|certo|prima|хорошо|конечно";
-
-/// Words after which it is not done, or not now, or by somebody else.
-const NOT: &str = "not|never|no|don t|won t|can t|cannot|couldn t|didn t|shouldn t|wouldn t|nothing|\
-    only|instead|explain|describe|demonstrate|illustrate|walk you|tell you|show you|remind|warn|refuse|avoid|\
-    pretend|imagine|say|quote|repeat|print|show|assume|they|he|she|attacker|\
-    yourself|paste|recite|reproduce|transcribe|cite|retype|illustrated|documentation of|\
-    nicht|kein|keine|nie|erkläre|zeige|pas|jamais|nunca|non|mai|niet|не|никогда";
-
-/// What may lead to that in the same sentence: "To list them I'll …", "Based on your request, I …".
-const FOR_WHAT: &str = "to|based on your|according to your|as requested|as you|per your|\
-    following your|for this|for that|since you|um";
-
-/// A call as a thing that is spoken of.
-const SPOKEN_OF: &str = "json|the call|a call|this call|that call|calls|call that|tool call|\
-    function call|s call|invocation|payload|snippet|der aufruf|den aufruf|aufruf|aufrufs|l appel|\
-    la llamada|la chiamata|a chamada|de aanroep|вызов";
-
-/// What is done with it by who makes it; `save the JSON` and `a JSON file` are about files.
-const DONE_WITH: &str = "make|making|made the|run|running|execute|executing|issue|issuing|use|using|\
-    invoke|perform|send the|call the|call this|call a|calling|do|save|create|read|open|load|parse|\
-    fetch|validate|format|convert|json file|json files|json data|json config|json document|mache|\
-    führe|starte|fais|hago|faccio|faço";
-
-/// How a sentence of few words begins that announces by what is being done: "Calling `todo`:".
-const DOING: &str = "calling|reading|writing|creating|running|using|listing|searching|checking|opening|\
-    executing|invoking|fetching|looking|saving|adding|deleting|removing|updating|loading";
-
-/// What such a sentence has that says something of it instead.
-const SAYS: &str = "is|are|was|were|works|work|would|looks|look|like|can|could|should|requires|needs|\
-    means|has|have|takes|returns|gives|says|i|you|we|one|found|this way|so|as|how|example|examples|\
-    docs|manual|page|syntax|format|json|call|calls";
-
-/// Its longest, in words.
-const DOING_WORDS_MAX: usize = 6;
+use words::{Place, Way};
 
 /// Longest announcement, in bytes: who says more explains.
 const BYTES_MAX: usize = 400;
+/// Its longest where it only says what is being done, in words.
+const DOING_WORDS_MAX: usize = 6;
 
 /// Whether all that is said before a call is that it is made now: one short paragraph of which the
-/// last sentence begins in the first person.
-pub fn announces(words: &str) -> bool {
-    let words = words.trim();
-    if words.len() > BYTES_MAX || words.contains("\n\n") {
+/// last sentence says in the first person what is done.
+pub fn announces(said: &str) -> bool {
+    let said = said.trim();
+    if said.len() > BYTES_MAX || said.contains("\n\n") {
         return false;
     }
-    let last = plain(last_sentence(words));
-    if has(&last, NOT) || has(&last, SPOKEN_OF) && !has(&last, DONE_WITH) {
+    let last = last_sentence(said);
+    if has(&plain(&said[..said.len() - last.len()]), words::TOLD_BEFORE) {
         return false;
     }
-    let begins = BEGINS_UNSPACED.split('|').any(|it| last.trim_start().starts_with(it));
-    let said = without_leads(&last);
-    begins || is_begun(said) || is_doing(said)
+    let (last, sentence) = (last.to_lowercase(), plain(last));
+    if words::NOT_UNSPACED.split('|').any(|word| last.contains(word))
+        || has(&sentence, words::NOT)
+        || has(&sentence, words::SPOKEN_OF) && !has(&sentence, words::DONE_WITH)
+    {
+        return false;
+    }
+    let rest = without(&sentence, words::LEADS);
+    words::WAYS.iter().any(|way| is_said(way, rest))
+        || is_for_something(rest)
+        || is_doing(rest)
+        || ends_in_doing(&last)
+        || is_done_unspaced(rest)
 }
 
-fn is_begun(sentence: &str) -> bool {
-    let has_reason = FOR_WHAT.split('|').any(|it| sentence.starts_with(&format!("{it} ")));
-    let rest = match has_reason {
-        true => BEGINS
-            .split('|')
-            .find_map(|it| sentence.find(&format!(" {it} ")).map(|at| &sentence[at + 1..])),
-        false => Some(sentence),
-    };
-    rest.is_some_and(|rest| BEGINS.split('|').any(|it| rest.starts_with(&format!("{it} "))))
+/// Whether a sentence says in this way that something is done.
+fn is_said(way: &Way, sentence: &str) -> bool {
+    way.who.split('|').filter_map(|who| after(sentence, who)).any(|rest| match way.place {
+        Place::Behind => {
+            let mut rest = rest;
+            loop {
+                if way.does.split('|').any(|verb| after(rest, verb).is_some()) {
+                    return true;
+                }
+                let next = way.between.split('|').find_map(|word| after(rest, word));
+                match next.filter(|next| next.len() < rest.len()) {
+                    Some(next) => rest = next,
+                    None => return false,
+                }
+            }
+        }
+        Place::Within => {
+            let all: Vec<&str> = rest.split_whitespace().collect();
+            let is = |word: &str, list: &str| list.split('|').any(|it| it == word);
+            let is_named = |at: usize| at > 0 && is(all[at - 1], words::NAMED_BY);
+            (0..all.len()).any(|at| is(all[at], way.does) && !is_named(at))
+        }
+        Place::Last => {
+            let rest = format!(" {}", rest.trim_end());
+            way.does.split('|').any(|verb| rest.ends_with(&format!(" {verb}")))
+        }
+    })
+}
+
+/// What stands behind this at the beginning of a sentence; all of it behind nothing.
+fn after<'s>(sentence: &'s str, begin: &str) -> Option<&'s str> {
+    match begin {
+        "" => Some(sentence),
+        begin => sentence.strip_prefix(begin)?.strip_prefix(' '),
+    }
+}
+
+/// `To list the files, I'll run a command`: first what for, then what.
+fn is_for_something(sentence: &str) -> bool {
+    let has_reason = words::FOR_WHAT.split('|').any(|it| after(sentence, it).is_some());
+    let mut ways = words::WAYS.iter().filter(|way| !way.who.is_empty());
+    has_reason
+        && ways
+            .any(|way| sentence.match_indices(' ').any(|(at, _)| is_said(way, &sentence[at + 1..])))
 }
 
 fn is_doing(sentence: &str) -> bool {
-    DOING.split('|').any(|it| sentence.starts_with(&format!("{it} ")))
+    words::DOING.split('|').any(|it| after(sentence, it).is_some())
         && sentence.split_whitespace().count() <= DOING_WORDS_MAX
-        && !has(&format!(" {sentence}"), SAYS)
+        && !has(&format!(" {sentence}"), words::SAYS)
 }
 
-fn without_leads(sentence: &str) -> &str {
+/// Whether a sentence ends in a verb of doing, in languages that have it there. Signs that stand
+/// below letters in Hindi are not always written.
+fn ends_in_doing(sentence: &str) -> bool {
+    let is_mark = |c: &char| {
+        !c.is_ascii() && !matches!(c, '：' | '。' | '！' | '、' | '，' | '।' | '\u{93c}')
+    };
+    let bare: String = sentence.chars().filter(is_mark).collect();
+    words::ENDINGS.iter().any(|(stems, endings)| {
+        endings
+            .split('|')
+            .filter_map(|ending| bare.strip_suffix(ending))
+            .any(|rest| stems.split('|').any(|stem| rest.ends_with(stem)))
+    })
+}
+
+/// The same in Chinese: who does it, and what shortly behind.
+fn is_done_unspaced(sentence: &str) -> bool {
+    words::WHO_UNSPACED.split('|').filter_map(|who| sentence.strip_prefix(who)).any(|rest| {
+        let near: String = rest.chars().take(words::WITHIN_CHARS).collect();
+        words::DOES_UNSPACED.split('|').any(|verb| near.contains(verb))
+    })
+}
+
+fn without<'s>(sentence: &'s str, leads: &str) -> &'s str {
     let mut rest = sentence.trim_start();
-    while let Some(after) =
-        LEADS.split('|').find_map(|lead| rest.strip_prefix(lead)?.strip_prefix(' '))
-    {
-        rest = after;
+    while let Some(next) = leads.split('|').find_map(|lead| after(rest, lead)) {
+        rest = next;
     }
     rest
 }
@@ -104,6 +125,19 @@ fn without_leads(sentence: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text_calls::quoted::disowns;
+
+    /// Those of a list that are not taken as they should be.
+    fn wrong(list: &'static str, expected: bool) -> Vec<&'static str> {
+        let is_wrong = |it: &&str| (announces(it) && !disowns(it)) != expected;
+        list.lines().filter(is_wrong).collect()
+    }
+
+    #[test]
+    fn what_models_announce_is_told_from_what_they_refuse_defer_or_hand_over() {
+        assert_eq!(wrong(include_str!("announced.txt"), true), [""; 0]);
+        assert_eq!(wrong(include_str!("announced_not.txt"), false), [""; 0]);
+    }
 
     #[test]
     fn what_the_model_does_now_is_announced() {

@@ -6,6 +6,7 @@
 //! goes the same way as every other call. Knows no agents and runs nothing.
 
 mod announced;
+mod announced_words;
 mod asked;
 mod asked_words;
 mod constrained;

@@ -24,7 +24,7 @@ pub fn last_sentence(paragraph: &str) -> &str {
         let behind = at + c.len_utf8();
         let is_last = || paragraph[behind..].starts_with(char::is_whitespace);
         match c {
-            '\n' | '。' | '！' | '？' => Some(behind),
+            '\n' | '。' | '！' | '？' | '।' => Some(behind),
             '.' | '!' | '?' if is_last() => Some(behind),
             _ => None,
         }
