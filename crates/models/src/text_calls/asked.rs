@@ -33,9 +33,11 @@ pub fn wants_it_shown(shown: &Shown, tools: &ToolNames) -> bool {
 /// at any time where they say themselves what it is to be made with.
 pub fn orders(call: &Found, shown: &Shown) -> bool {
     let asked = shown.asked();
-    let Some(asked) = asked.last().filter(|asked| is_order(asked, call)) else { return false };
-    shown.last_answer().is_some_and(|answer| says(answer, call))
-        || says_itself(asked, call) && shown.answers().any(|answer| says(answer, call))
+    let Some(asked) = asked.last() else { return false };
+    let right_before = || shown.last_answer().is_some_and(|answer| says(answer, call));
+    let ever = || shown.answers().any(|answer| says(answer, call));
+    let (is_order, itself) = (is_order(asked, call), says_itself(asked, call));
+    is_order && right_before() || itself && (is_order || begins_as_order(asked)) && ever()
 }
 
 /// Whether a message has what a call is made with, all of it.
@@ -51,19 +53,42 @@ fn is_order(asked: &str, call: &Found) -> bool {
     if words::ORDER_UNSPACED.split('|').any(|it| it == bare) {
         return true;
     }
-    if has(&plain(asked), words::RETELLS) {
+    if has(&without_complaints(asked), words::RETELLS) {
         return false;
     }
     let given = leaves(&call.arguments);
     let is_known = |word: &str| {
         has(&plain(word), words::ORDERS)
             || has(&plain(word), words::BESIDE_ORDERS)
-            || given.iter().any(|leaf| leaf.contains(word))
+            // `not` is no part of `notes.txt`.
+            || !has(&plain(word), words::HOLDS_BACK) && given.iter().any(|leaf| leaf.contains(word))
     };
     sentences(asked).any(|sentence| {
-        let sentence = plain(sentence);
+        let sentence = without_complaints(sentence);
         has(&sentence, words::ORDERS) && sentence.split_whitespace().all(is_known)
     })
+}
+
+/// Whether a message begins as an order and makes it depend on nothing. That is enough of one that
+/// says itself what is to be done.
+fn begins_as_order(asked: &str) -> bool {
+    let all = without_complaints(asked);
+    let is_plain = !has(&all, words::RETELLS) && !has(&all, words::HOLDS_BACK);
+    is_plain
+        && sentences(asked).any(|sentence| {
+            let sentence = without_complaints(sentence);
+            let rest = without_leads(sentence.trim_start());
+            words::ACT.split('|').any(|verb| begins(rest, verb))
+        })
+}
+
+/// The plain words of a message without those that nothing was done: an order stands behind them.
+fn without_complaints(asked: &str) -> String {
+    let mut words = plain(asked);
+    for complaint in words::COMPLAINTS.split('|') {
+        words = words.replace(&format!(" {complaint} "), " ");
+    }
+    words
 }
 
 /// Whether a short message asks for more of what was asked for before.

@@ -123,6 +123,11 @@ fn only_an_order_makes_what_was_proposed() {
         "执行吧",
         "Try again. Do it",
         "Please actually write the file",
+        "You did nothing, really do it!",
+        "I said write it",
+        "Du hast nichts gemacht, mach es wirklich!",
+        "Please create notes.txt with the text milk",
+        "Save milk in notes.txt, as I asked.",
     ] {
         // Whoever says `again` may mean the words.
         assert_eq!(told(asked), !asked.contains("again"), "{asked}");
@@ -140,6 +145,13 @@ fn only_an_order_makes_what_was_proposed() {
         "yes, say it",
         "",
         "the file",
+        "You did nothing, good!",
+        "You did nothing, so don't do it!",
+        "Do not write milk to notes.txt",
+        "Never write milk to notes.txt",
+        "If Bob agrees, write milk to notes.txt",
+        "Write milk to notes.txt only if Bob agrees",
+        "You said: write milk to notes.txt",
     ] {
         assert!(!told(asked), "{asked}");
     }
@@ -148,8 +160,22 @@ fn only_an_order_makes_what_was_proposed() {
         let messages = [answer(PROPOSED)].into_iter().chain(between).chain([Message::user(asked)]);
         orders(&call, &Shown { system: vec![], messages: messages.map(Arc::new).collect() })
     };
-    assert!(later("Please write milk to notes.txt"));
-    for asked in ["Do it.", "Write the file notes.txt", "Show me how to write milk to notes.txt"] {
+    for asked in [
+        "Please write milk to notes.txt",
+        "Please create notes.txt with the text milk",
+        "Save milk in notes.txt",
+        "Create a file notes.txt containing milk, please, and be quick.",
+        "You did nothing. I want you to write milk to notes.txt.",
+    ] {
+        assert!(later(asked), "{asked}");
+    }
+    for asked in [
+        "Do it.",
+        "Write the file notes.txt",
+        "Show me how to write milk to notes.txt",
+        "You did nothing, really do it!",
+        "Don't write milk to notes.txt",
+    ] {
         assert!(!later(asked), "{asked}");
     }
 }
