@@ -4,7 +4,7 @@
 use super::deepseek;
 use super::found::{Form, Found, ToolNames};
 use super::lenient::{AtEnd, Failed, prefix};
-use super::python::keywords;
+use super::python::{self, keywords};
 use super::sequence::{self, Outcome, Sequence, blank_len};
 use super::shape::Setting;
 use serde_json::{Map, Value};
@@ -141,6 +141,7 @@ fn name<'n>(
 fn xml(text: &str, tools: &ToolNames, at_end: AtEnd) -> Outcome {
     const PARAMETER: &str = "<parameter=";
     const PARAMETER_END: &str = "</parameter>";
+    const NEXT: &str = "\n<parameter=";
     const END: &str = "</function>";
     let (name, len) = match name(&text[XML.len()..], |c| c == '>', tools, at_end) {
         Ok(found) => found,
@@ -167,9 +168,18 @@ fn xml(text: &str, tools: &ToolNames, at_end: AtEnd) -> Outcome {
             return block(at + END.len(), Value::Object(given).to_string());
         } else if let Some(parameter) = rest.strip_prefix(PARAMETER) {
             let Some((key, value)) = parameter.split_once('>') else { return cut_off() };
-            let Some(len) = value.find(PARAMETER_END) else { return cut_off() };
+            // Who closes none of them ends each where the next one begins, or the call ends. That
+            // is told when there is no more: a closing one may still come behind a file's text.
+            let unclosed = || {
+                let ends = [NEXT, END].into_iter().filter_map(|end| value.find(end));
+                ends.min().filter(|_| at_end == AtEnd::Closed).map(|len| (len, 0))
+            };
+            let closed = value.find(PARAMETER_END).map(|len| (len, PARAMETER_END.len()));
+            let Some((len, end_len)) = closed.or_else(unclosed) else {
+                return cut_off();
+            };
             given.insert(key.trim().to_owned(), Value::from(unwrapped(&value[..len])));
-            at += PARAMETER.len() + key.len() + 1 + len + PARAMETER_END.len();
+            at += PARAMETER.len() + key.len() + 1 + len + end_len;
         } else if rest.starts_with('{') && given.is_empty() {
             match prefix(rest, at_end) {
                 Ok(document) => {
@@ -252,7 +262,7 @@ fn listed(text: &str, at: usize, tools: &ToolNames, at_end: AtEnd, form: Form) -
     }
 }
 
-/// `<|python_tag|>`, then JSON, or `NAME.call(key=value)`.
+/// `<|python_tag|>`, then JSON, a list in Python, or `NAME.call(key=value)`.
 fn python(text: &str, tools: &ToolNames, at_end: AtEnd) -> Outcome {
     let at = PYTHON.len() + blank_len(&text[PYTHON.len()..], &[]);
     let body = &text[at..];
@@ -260,7 +270,15 @@ fn python(text: &str, tools: &ToolNames, at_end: AtEnd) -> Outcome {
         return unless_ended(at_end);
     }
     if body.starts_with(['{', '[']) {
-        return listed(text, at, tools, at_end, Form::Python);
+        return match listed(text, at, tools, at_end, Form::Python) {
+            Outcome::No => match python::listed(body, tools, at_end) {
+                Outcome::Block { end, calls, form } => {
+                    Outcome::Block { end: at + end, calls, form }
+                }
+                other => other,
+            },
+            other => other,
+        };
     }
     let Some(paren) = body.find('(') else {
         let begun = body.split('.').next().unwrap_or_default();

@@ -1,9 +1,9 @@
 //! Calls in Python: `NAME(key=value, …)`, as Gemma writes them into a fence of `tool_code` and
-//! Llama behind its tag.
+//! Llama behind its tag or in a list.
 
-use super::found::{Found, ToolNames};
+use super::found::{Form, Found, ToolNames};
 use super::lenient::{AtEnd, Failed, prefix};
-use super::sequence::{Sequence, blank_len};
+use super::sequence::{Outcome, Sequence, blank_len};
 use serde_json::{Map, Value};
 
 /// What may stand around a call or before its name.
@@ -16,7 +16,7 @@ pub fn calls(text: &str, tools: &ToolNames, at_end: AtEnd, closer: &str) -> Sequ
     let mut found = vec![];
     let mut at = 0;
     loop {
-        at += blank_len(&text[at..], &[';']);
+        at += blank_len(&text[at..], if found.is_empty() { &[] } else { &[';', ','] });
         let rest = &text[at..];
         if is_open && (rest.is_empty() || closer.starts_with(rest)) {
             return Sequence::Unfinished;
@@ -61,6 +61,18 @@ pub fn calls(text: &str, tools: &ToolNames, at_end: AtEnd, closer: &str) -> Sequ
         }
     }
     if found.is_empty() { Sequence::No } else { Sequence::Calls(found, at) }
+}
+
+/// `[NAME(key=value), …]`, as Llama writes it with nothing around.
+pub fn listed(text: &str, tools: &ToolNames, at_end: AtEnd) -> Outcome {
+    let Some(body) = text.strip_prefix('[') else { return Outcome::No };
+    let block = |end, calls| Outcome::Block { end, calls, form: Form::Python };
+    match calls(body, tools, at_end, "]") {
+        Sequence::Calls(calls, at) if body[at..].starts_with(']') => block(at + 2, calls),
+        Sequence::CutOff(calls) => block(text.len(), calls),
+        Sequence::Unfinished => Outcome::Unfinished,
+        Sequence::Calls(..) | Sequence::No => Outcome::No,
+    }
 }
 
 /// `key=value, …)`; how far it reaches.

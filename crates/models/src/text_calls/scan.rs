@@ -12,6 +12,9 @@ use std::ops::Range;
 
 /// How far a line may be indented and still begin a block, as in Markdown.
 const INDENT_MAX: usize = 3;
+/// What an answer may begin with that nobody said: a mark of the order of bytes, and what stands
+/// before every answer in Llama's template.
+const UNSAID: [&str; 2] = ["\u{feff}", "<|start_header_id|>assistant<|end_header_id|>\n"];
 /// A block that has not ended is looked at with every piece up to this length, in bytes; then
 /// whenever it is twice as long as before, so that a long file is not read a thousand times.
 const OFTEN_LEN: usize = 4 * 1024;
@@ -248,6 +251,15 @@ impl Scanner {
         let is_open = at_end == AtEnd::Open;
         if rest.is_empty() {
             return if is_open { None } else { self.words(indent, None) };
+        }
+        if self.at == 0 && self.looking != Looking::Thoughts {
+            if let Some(unsaid) = UNSAID.iter().find(|unsaid| line.starts_with(**unsaid)) {
+                self.at += unsaid.len();
+                return None;
+            }
+            if is_open && UNSAID.iter().any(|unsaid| unsaid.starts_with(line)) {
+                return None;
+            }
         }
         if rest.starts_with('\n') {
             return self.words(indent + 1, None);

@@ -2,6 +2,7 @@
 
 use super::found::{Form, Found, ToolNames};
 use super::lenient::{AtEnd, Document, Failed, prefix};
+use super::python;
 use super::shape::{self, Setting};
 
 /// What stands at a place where calls may begin.
@@ -138,19 +139,19 @@ fn stray_brace(text: &str) -> Option<usize> {
     text[gap..].starts_with(['}', ']']).then_some(gap + 1)
 }
 
-/// One document of calls with nothing around it.
+/// One document of calls with nothing around it, or a list of calls in Python.
 pub fn bare(text: &str, tools: &ToolNames, at_end: AtEnd) -> Outcome {
     match document(text, tools, at_end, &[]) {
         Next::Document(document) => {
             match shape::calls(&document.node, text, tools, Setting::Plain) {
                 Some(calls) => Outcome::Block { end: document.len, calls, form: Form::Json },
-                None => Outcome::No,
+                None => python::listed(text, tools, at_end),
             }
         }
         Next::CutOff(call) => {
             Outcome::Block { end: text.len(), calls: vec![call], form: Form::Json }
         }
         Next::Unfinished => Outcome::Unfinished,
-        Next::No => Outcome::No,
+        Next::No => python::listed(text, tools, at_end),
     }
 }
