@@ -87,16 +87,73 @@ pub fn says(message: &Message, call: &Found) -> bool {
     Wanted::of(&call.name, &call.arguments).is_said_in(message)
 }
 
-/// The texts of a call's arguments, as they are compared; of one that has none, its numbers. Beside
-/// texts those are how it is done: with `"append": false` it is the same call.
+/// The texts of a call's arguments, as they are compared; of one that has none, its numbers.
 pub fn leaves(arguments: &str) -> Vec<String> {
-    let (mut texts, mut others) = (vec![], vec![]);
-    match prefix(arguments, AtEnd::Closed) {
-        Ok(document) => collect(&document.node, &mut texts, &mut others),
-        Err(_) => texts.push(squeezed(arguments)),
+    Given::of(arguments).leaves()
+}
+
+/// What a call is given.
+#[derive(Debug, Default)]
+struct Given {
+    texts: Vec<String>,
+    /// Numbers and truth values, each with what it is called. Where the shown call does not name
+    /// them, they say how it is done: with `"append": false` it is the same call.
+    others: Vec<(String, String)>,
+}
+
+impl Given {
+    fn of(arguments: &str) -> Self {
+        let mut given = Self::default();
+        match prefix(arguments, AtEnd::Closed) {
+            Ok(document) => given.collect("", &document.node),
+            Err(_) => given.texts.push(squeezed(arguments)),
+        }
+        given.texts.retain(|text| !text.is_empty());
+        given
     }
-    texts.retain(|text| !text.is_empty());
-    if texts.is_empty() { others } else { texts }
+
+    fn leaves(self) -> Vec<String> {
+        match self.texts.is_empty() {
+            true => self.others.into_iter().map(|(_, value)| value).collect(),
+            false => self.texts,
+        }
+    }
+
+    fn collect(&mut self, key: &str, node: &Node) {
+        match &node.kind {
+            Kind::Null => {}
+            Kind::Bool(value) => self.others.push((squeezed(key), value.to_string())),
+            Kind::Number(number) => self.others.push((squeezed(key), number.to_string())),
+            Kind::Text(text) => self.texts.push(unended(squeezed(text))),
+            Kind::List(items) => items.iter().for_each(|item| self.collect(key, item)),
+            Kind::Fields(fields) => fields.iter().for_each(|(key, node)| self.collect(key, node)),
+        }
+    }
+
+    /// Whether another call is given the same texts, or the same numbers if there are none.
+    fn is_same(&self, other: &Self) -> bool {
+        self.texts == other.texts && (!self.texts.is_empty() || self.others == other.others)
+    }
+
+    /// Whether a text has all of it.
+    fn is_in(&self, text: &str) -> bool {
+        let is_more = |key: &str| !self.texts.is_empty() && !names(text, key);
+        self.texts.iter().all(|leaf| has_leaf(text, leaf))
+            && self.others.iter().all(|(key, value)| has_leaf(text, value) || is_more(key))
+    }
+
+    fn len(&self) -> usize {
+        let others = self.others.iter().map(|(_, value)| value.len());
+        self.texts.iter().map(String::len).chain(others).sum()
+    }
+}
+
+/// Whether an argument of this name is given in a text, in whichever form.
+fn names(text: &str, key: &str) -> bool {
+    text.match_indices(key).any(|(at, _)| {
+        !text[..at].ends_with(char::is_alphanumeric)
+            && text[at + key.len()..].starts_with([':', '=', '>'])
+    })
 }
 
 /// Whose words a call is looked for in.
@@ -111,16 +168,16 @@ enum Words {
 /// A call that is looked for.
 struct Wanted {
     name: String,
-    leaves: Vec<String>,
+    given: Given,
 }
 
 impl Wanted {
     fn of(name: &str, arguments: &str) -> Self {
-        Self { name: squeezed(name), leaves: leaves(arguments) }
+        Self { name: squeezed(name), given: Given::of(arguments) }
     }
 
     fn is_in(&self, text: &str, words: Words) -> bool {
-        holds(&squeezed(text), &self.name, &self.leaves, words)
+        holds(&squeezed(text), &self.name, &self.given, words)
     }
 
     fn was_said(&self, messages: &[Arc<Message>]) -> bool {
@@ -131,7 +188,7 @@ impl Wanted {
     fn is_said_in(&self, message: &Message) -> bool {
         let made = |part: &Part| match part {
             Part::ToolCall { name, arguments, .. } => {
-                squeezed(name) == self.name && leaves(arguments) == self.leaves
+                squeezed(name) == self.name && self.given.is_same(&Given::of(arguments))
             }
             _ => false,
         };
@@ -152,19 +209,7 @@ pub fn has_broken_call(words: &str, tools: &ToolNames) -> bool {
     let Some(from) = words.lines().position(begins) else { return false };
     let code: Vec<&str> = words.lines().skip(from).collect();
     let code = squeezed(&code.join("\n"));
-    tools.all().any(|name| holds(&code, &squeezed(name), &[], Words::Others))
-}
-
-/// The texts of arguments, and what else they are.
-fn collect(node: &Node, texts: &mut Vec<String>, others: &mut Vec<String>) {
-    match &node.kind {
-        Kind::Null => {}
-        Kind::Bool(value) => others.push(value.to_string()),
-        Kind::Number(number) => others.push(number.to_string()),
-        Kind::Text(text) => texts.push(unended(squeezed(text))),
-        Kind::List(items) => items.iter().for_each(|item| collect(item, texts, others)),
-        Kind::Fields(fields) => fields.iter().for_each(|(_, node)| collect(node, texts, others)),
-    }
+    tools.all().any(|name| holds(&code, &squeezed(name), &Given::default(), Words::Others))
 }
 
 /// A text without what ends a command and changes nothing of it.
@@ -277,17 +322,14 @@ fn escaped(text: &str) -> Option<(char, usize)> {
 }
 
 /// Whether a text has the name of a tool where a call has it, and all of these near it.
-fn holds(text: &str, name: &str, leaves: &[String], words: Words) -> bool {
-    let reach = leaves.iter().map(String::len).sum::<usize>() * 2 + SLACK_BYTES;
+fn holds(text: &str, name: &str, given: &Given, words: Words) -> bool {
+    let reach = given.len() * 2 + SLACK_BYTES;
     text.match_indices(name).any(|(at, _)| {
         let (before, behind) = (&text[..at], &text[at + name.len()..]);
         let is_call = BEFORE.iter().any(|mark| before.ends_with(mark))
             || BEHIND.iter().any(|mark| behind.starts_with(mark))
                 && (words == Words::Others || is_called_with(behind));
-        is_call && {
-            let near = around(text, at, reach);
-            leaves.iter().all(|leaf| has_leaf(near, leaf))
-        }
+        is_call && given.is_in(around(text, at, reach))
     })
 }
 

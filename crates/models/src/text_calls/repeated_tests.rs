@@ -73,6 +73,15 @@ fn the_same_call_is_found_with_more_that_says_only_how() {
     for own in [r#"{"command": "echo Y"}"#, r#"{"command": "echo X; ls"}"#, r#"{"command": ";"}"#] {
         assert!(!is_repeated(&call("terminal", own), &shown(text)), "{own}");
     }
+    for text in [
+        r#"{"name": "terminal", "arguments": {"command": "echo X", "timeout": 60}}"#,
+        "terminal(command='echo X', timeout=60)",
+        "<function=terminal><parameter=command>echo X</parameter><parameter=timeout>60</parameter>",
+    ] {
+        let with = |timeout: u32| format!(r#"{{"command": "echo X", "timeout": {timeout}}}"#);
+        assert!(is_repeated(&call("terminal", &with(60)), &shown(text)), "{text}");
+        assert!(!is_repeated(&call("terminal", &with(7)), &shown(text)), "another one: {text}");
+    }
     let page = r#"{"name": "process", "arguments": {"id": 7}}"#;
     assert!(is_repeated(&call("process", r#"{"id": 7}"#), &shown(page)));
     assert!(!is_repeated(&call("process", r#"{"id": 8}"#), &shown(page)));
