@@ -79,9 +79,9 @@ fn after<'s>(sentence: &'s str, begin: &str) -> Option<&'s str> {
 /// `To list the files, I'll run a command`: first what for, then what.
 fn is_for_something(sentence: &str) -> bool {
     let has_reason = words::FOR_WHAT.split('|').any(|it| after(sentence, it).is_some());
-    let mut ways = words::WAYS.iter().filter(|way| !way.who.is_empty());
     has_reason
-        && ways
+        && words::WAYS
+            .iter()
             .any(|way| sentence.match_indices(' ').any(|(at, _)| is_said(way, &sentence[at + 1..])))
 }
 

@@ -243,11 +243,12 @@ pub const NOT: &str = "not|never|no|don t|won t|can t|cannot|couldn t|didn t|sho
     only|instead|explain|describe|demonstrate|illustrate|walk you|tell you|show you|remind|warn|refuse|avoid|\
     pretend|imagine|say|quote|repeat|print|show|assume|they|he|she|attacker|\
     yourself|paste|recite|reproduce|transcribe|cite|retype|illustrated|documentation of|\
-    nobody|no one|somebody|someone|anybody|anyone|and let|them to|him to|her to|so you can|so that you|for you to|\
+    saying|explaining|telling|nobody|no one|somebody|someone|anybody|anyone|and let|them to|him to|her to|so you can|so that you|for you to|\
     check with|confirm with|verify with|see to it|from running|from being|from writing|from happening|\
     would|mark this as|review this|analyze this|analyse this|examine this|inspect this|validate this|\
     parse this|format this|compare this|convert this|extract this|without|later|unless|until|once you|once the|when you|when the|after you|after the|\
-    as soon|if you|permission|approval|approve|safe|unsafe|allowed|suspicious|malicious|dangerous|\
+    as soon|if you agree|if you say|if you confirm|if you allow|\
+    permission|approval|approve|safe|unsafe|allowed|suspicious|malicious|dangerous|\
     harmful|write you|read you|make you|send you|run you|take you|list you|get you to|run through|\
     read out|read aloud|read back|note that|list what|write what|see what you|as a template|\
     as a snippet|as a sample|as a reference|as a model|put this|in the docs|from the docs|\
