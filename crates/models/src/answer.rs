@@ -11,6 +11,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+/// Longest id and longest name of a call that is kept. The journal takes none that is longer.
+const CALL_NAME_BYTES_MAX: usize = 256;
+
 /// A whole answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
@@ -95,6 +98,12 @@ impl Gathering {
             },
             Event::Image(image) => self.parts.push(Building::Other(Part::Image(image))),
             Event::ToolCallStart { index, id, name } => {
+                // Some servers put a whole proof of a thought into an id. The call has one of ours,
+                // then. No tool has so long a name, and its beginning says what was meant.
+                let is_long = id.len() > CALL_NAME_BYTES_MAX;
+                let id = if is_long { format!("call_{index}").into() } else { id };
+                let end = name.floor_char_boundary(CALL_NAME_BYTES_MAX);
+                let name = if end < name.len() { name[..end].into() } else { name };
                 self.calls.insert(index, Call { id, name, arguments: String::new() });
             }
             Event::ToolCallDelta { index, json } => {
@@ -276,6 +285,26 @@ mod tests {
             let Part::ToolCall { arguments, .. } = &answer.message.parts[0] else { panic!() };
             assert_eq!(&**arguments, if json.is_empty() { "{}" } else { json });
         }
+    }
+
+    #[test]
+    fn a_call_with_a_long_id_or_name_gets_one_that_can_be_kept() {
+        let long = |len: usize| Arc::<str>::from("ä".repeat(len / 2));
+        let begin = |index, id, name| Event::ToolCallStart { index, id, name };
+        let answer = gather([
+            begin(0, long(400), "a".into()),
+            begin(1, long(256), "b".into()),
+            begin(2, "c".into(), long(300)),
+            delta(0, "["),
+        ]);
+        let calls = answer.message.parts.iter().map(|part| match part {
+            Part::ToolCall { id, name, .. } => (id.clone(), name.clone()),
+            other => panic!("{other:?}"),
+        });
+        let expected =
+            [("call_0".into(), "a".into()), (long(256), "b".into()), ("c".into(), long(256))];
+        assert_eq!(calls.collect::<Vec<_>>(), expected);
+        assert_eq!(answer.malformed, ["call_0".into()]);
     }
 
     #[test]
