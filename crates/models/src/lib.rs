@@ -43,6 +43,7 @@ mod spec;
 mod sse;
 mod static_model;
 mod status;
+mod surrogates;
 pub mod text_calls;
 mod told;
 mod window;
@@ -68,7 +69,7 @@ pub use request::{
     AnswerFormat, CacheHint, Effort, Image, ImageData, Message, Part, Request, Role, SystemBlock,
     ToolChoice, ToolSchema,
 };
-pub use retry::{RetryPolicy, stream_with_retries};
+pub use retry::{RetryPolicy, picture_with_retries, stream_with_retries};
 pub use secrecy::{ExposeSecret, SecretString};
 pub use sound::{HearRequest, Heard, RECORDING_BYTES_MAX, SPEECH_BYTES_MAX, SpeakRequest};
 pub use spec::{Kind, ProviderSpec};

@@ -8,6 +8,7 @@ use crate::line_splitter::{LineSplitter, Oversized};
 use crate::provider::{AnswerStream, EventSource, More};
 use crate::repetition::Circles;
 use crate::sse::SseDecoder;
+use crate::surrogates::{Joining, without_halves};
 use async_trait::async_trait;
 use insula_wire::Body;
 use std::collections::VecDeque;
@@ -76,6 +77,8 @@ struct Reading<P> {
 pub(crate) struct Pieces<P> {
     decoder: Decoder,
     parser: P,
+    /// Signs of which half stands in one event and half in the next.
+    joining: Joining,
     /// The first bytes, to show when nothing can be made of them.
     head: Vec<u8>,
     event_seen: bool,
@@ -154,7 +157,7 @@ impl<P: Parser> Pieces<P> {
             Framing::Sse => Decoder::Undecided,
             Framing::JsonLines => Decoder::JsonLines(LineSplitter::new(EVENT_LEN_MAX)),
         };
-        Self { decoder, parser, head: vec![], event_seen: false }
+        Self { decoder, parser, joining: Joining::default(), head: vec![], event_seen: false }
     }
 
     /// The next piece.
@@ -178,13 +181,15 @@ impl<P: Parser> Pieces<P> {
                 None => return Ok(Flow::On),
             }
         }
-        let Self { decoder, parser, event_seen, .. } = self;
+        let Self { decoder, parser, joining, event_seen, .. } = self;
         let mut flow = Flow::On;
         let mut each = |data: &[u8]| {
             // What comes behind the end is nobody's business.
             if flow == Flow::On && !data.trim_ascii().is_empty() {
                 *event_seen = true;
-                flow = parser.event(data, ready)?;
+                for data in joining.next(data).into_iter().flatten() {
+                    flow = parser.event(&data, ready)?;
+                }
             }
             Ok::<(), ModelFault>(())
         };
@@ -215,7 +220,7 @@ impl<P: Parser> Pieces<P> {
         match &mut self.decoder {
             Decoder::Document(document) => {
                 let document = std::mem::take(document);
-                return self.parser.document(&document, ready);
+                return self.parser.document(&without_halves(document), ready);
             }
             Decoder::JsonLines(lines) => {
                 // The last line may lack its end, or be half of one.
@@ -223,10 +228,15 @@ impl<P: Parser> Pieces<P> {
                 let whole = serde_json::from_slice::<serde::de::IgnoredAny>(&rest).is_ok();
                 if whole {
                     self.event_seen = true;
-                    self.parser.event(&rest, ready)?;
+                    for data in self.joining.next(&rest).into_iter().flatten() {
+                        self.parser.event(&data, ready)?;
+                    }
                 }
             }
             Decoder::Undecided | Decoder::Sse(_) => {}
+        }
+        if let Some(rest) = self.joining.rest() {
+            self.parser.event(&rest, ready)?;
         }
         if !self.event_seen && looks_foreign(&self.head) {
             let head = String::from_utf8_lossy(&self.head);

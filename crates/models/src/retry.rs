@@ -2,6 +2,7 @@
 
 use crate::error::{ModelError, ModelFault};
 use crate::manner::has_pictures;
+use crate::picture::{Picture, PictureRequest};
 use crate::provider::{AnswerStream, Provider};
 use crate::request::Request;
 use insula_wire::Timeouts;
@@ -123,6 +124,42 @@ pub(crate) async fn counting_tries(
             biased;
             () = cancel.cancelled() => {
                 return (Err(ModelError { fault: ModelFault::Cancelled, ..error }), attempt);
+            }
+            () = clock.sleep(wait) => {}
+        }
+        waited = waited.saturating_add(wait);
+        attempt += 1;
+    }
+}
+
+/// Asks `provider` for a picture, again while it says that it is too busy or can't be reached. An
+/// answer that broke off is final: it may have been made and paid for.
+pub async fn picture_with_retries(
+    provider: &dyn Provider,
+    request: &PictureRequest,
+    limits: &Timeouts,
+    cancel: &CancellationToken,
+    policy: &RetryPolicy,
+    clock: &dyn Clock,
+    random: &mut RandomStream,
+) -> Result<Picture, ModelError> {
+    let mut waited = Duration::ZERO;
+    let mut attempt = 1;
+    loop {
+        let error = match provider.picture(request, limits, cancel).await {
+            Err(error) if error.fault != ModelFault::CutOff => error,
+            done => return done,
+        };
+        let chance = u64::from_le_bytes(random.bytes());
+        let Some(wait) = policy.wait(&error.fault, attempt, waited, chance) else {
+            return Err(error);
+        };
+        let error = error.without_words();
+        tracing::debug!(attempt, wait_ms = wait.as_millis(), "{error}; trying again");
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => {
+                return Err(ModelError { fault: ModelFault::Cancelled, ..error });
             }
             () = clock.sleep(wait) => {}
         }

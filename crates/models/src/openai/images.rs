@@ -23,6 +23,8 @@ const ANSWER_LEN_MAX: usize = PICTURE_BYTES_MAX / 3 * 4 + 64 * 1024;
 const URL_LEN_MAX: usize = 8 * 1024;
 /// How long a picture is waited for before anything comes: large ones take minutes.
 const FIRST_BYTE: Duration = Duration::from_secs(300);
+/// What is said of a picture that can't be read.
+const NO_BASE64: &str = "its picture is no Base64";
 /// How models are called that always answer in Base64, and refuse to be told so.
 const WITHOUT_FORMAT: [&str; 2] = ["gpt-image", "chatgpt-image"];
 
@@ -123,8 +125,7 @@ fn read(answer: &[u8]) -> Result<Picture, ModelFault> {
         (Some(text), _) if !text.is_empty() => {
             // Some put the whole address of a picture there.
             let text = text.split_once(";base64,").map_or(text.as_str(), |(_, rest)| rest);
-            let bytes = STANDARD.decode(text.trim());
-            PictureSource::Bytes(bytes.map_err(|_| garbage("its picture is no Base64"))?)
+            PictureSource::Bytes(decoded(text)?)
         }
         (_, Some(url)) if !url.is_empty() => by_address(url)?,
         _ => return Err(garbage("there is no picture in it")),
@@ -147,9 +148,15 @@ fn by_address(url: String) -> Result<PictureSource, ModelFault> {
             _ => Err(garbage("the address of its picture is too long")),
         };
     };
-    let no_base64 = || garbage("its picture is no Base64");
-    let (_, text) = held.split_once(";base64,").ok_or_else(no_base64)?;
-    Ok(PictureSource::Bytes(STANDARD.decode(text).map_err(|_| no_base64())?))
+    let (_, text) = held.split_once(";base64,").ok_or_else(|| garbage(NO_BASE64))?;
+    Ok(PictureSource::Bytes(decoded(text)?))
+}
+
+/// The bytes of a picture in Base64. Some tools break it into lines.
+fn decoded(text: &str) -> Result<Vec<u8>, ModelFault> {
+    let mut text = text.as_bytes().to_vec();
+    text.retain(|byte| !byte.is_ascii_whitespace());
+    STANDARD.decode(text).map_err(|_| ModelFault::Garbage { what: NO_BASE64.to_owned() })
 }
 
 #[cfg(test)]
@@ -190,6 +197,8 @@ mod tests {
         };
         assert_eq!(bytes(r#"{"created":1,"data":[{"b64_json":"cG5n"}]}"#), b"png");
         assert_eq!(bytes(r#"{"data":[{"b64_json":"data:image/png;base64,cG5n"}]}"#), b"png");
+        assert_eq!(bytes(r#"{"data":[{"b64_json":"cG\r\n 5n\n"}]}"#), b"png");
+        assert_eq!(bytes(r#"{"data":[{"url":"data:image/png;base64,cG\n5n\n"}]}"#), b"png");
         let there = read(br#"{"data":[{"url":"https://x.org/a.png","revised_prompt":"b"}],"usage":{"input_tokens":3,"output_tokens":5,"total_tokens":8}}"#).unwrap();
         assert_eq!(there.source, PictureSource::Url("https://x.org/a.png".to_owned()));
         assert_eq!(there.usage.map(|it| (it.input, it.output)), Some((3, 5)));

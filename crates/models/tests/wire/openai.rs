@@ -200,3 +200,26 @@ async fn thoughts_among_the_parts_of_an_answer_are_thoughts() {
     let expected = [Part::Reasoning { text: "hm".into(), signature: None }, text("so")];
     assert_eq!(answer.message.parts, expected);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_sign_that_was_cut_in_two_is_whole_again_and_half_of_one_can_be_read() {
+    let said = |content: &str| format!(r#"{{"choices":[{{"delta":{{"content":"{content}"}}}}]}}"#);
+    for (first, second, expected) in [
+        (r"x\ud83d", r"\ude00y", "x😀y"),
+        (r"x\ud83d", "y", "x\u{fffd}y"),
+        ("x", r"\ude00y", "x\u{fffd}y"),
+        (r"x\ud83d y", "z", "x\u{fffd} yz"),
+    ] {
+        let events = [said(first), said(second)];
+        let stream = event_stream([&*events[0], &*events[1], "[DONE]"]);
+        let answer = bench().once(Kind::OpenAi, stream).await.unwrap();
+        assert_eq!(answer.text(), expected, "{first} {second}");
+    }
+    // Nothing follows but the end of the stream; nothing was streamed.
+    let document = r#"{"choices":[{"message":{"content":"x\ud83d"},"finish_reason":"stop"}]}"#;
+    let whole = vec![answer(200, &[("content-type", "application/json")], document)];
+    assert_eq!(bench().once(Kind::OpenAi, whole).await.unwrap().text(), "x\u{fffd}");
+    let lines = "{\"message\":{\"content\":\"x\\ud83d\"}}\n{\"message\":{\"content\":\"\\ude00\"},\"done\":true}";
+    let lines = vec![answer(200, &[("content-type", "application/x-ndjson")], lines)];
+    assert_eq!(bench().once(Kind::Ollama, lines).await.unwrap().text(), "x😀");
+}
