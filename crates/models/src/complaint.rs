@@ -6,6 +6,8 @@
 pub(crate) enum Complaint {
     /// The order of messages, the roles in it, or something else its template refuses.
     Template,
+    /// A role for the system prompt.
+    System,
     /// Tools at all.
     Tools,
     /// Pictures, or one of them.
@@ -45,14 +47,21 @@ const SIGNS: &[(Complaint, &[&str])] = &[
         ],
     ),
     (
+        Complaint::System,
+        &[
+            "system role not supported",
+            "system role is not supported",
+            "does not support 'system'",
+            "only user and assistant roles",
+            "developer instruction is not enabled",
+        ],
+    ),
+    (
         Complaint::Template,
         &[
             "roles must alternate",
             "role must alternate",
-            "system role not supported",
-            "system role is not supported",
             "system role is missing",
-            "only user and assistant roles",
             "only user, assistant",
             "unexpected role",
             "unexpected message role",
@@ -164,7 +173,7 @@ mod tests {
                 "Jinja Exception: After the optional system message, conversation roles must alternate",
                 Complaint::Template,
             ),
-            ("System role not supported", Complaint::Template),
+            ("System role not supported", Complaint::System),
             ("This model only supports single tool-calls at once!", Complaint::Template),
             ("Tool call IDs should be alphanumeric strings with length 9!", Complaint::Template),
             ("Unexpected role 'user' after role 'tool'", Complaint::Template),
@@ -183,6 +192,11 @@ mod tests {
             (
                 "Invalid JSON payload received. Unknown name \"seed\": Cannot find field.",
                 Complaint::Extras,
+            ),
+            ("'messages[0].role' does not support 'system' with this model.", Complaint::System),
+            (
+                "Unsupported value: 'messages[0].role' does not support 'system' with this model.",
+                Complaint::System,
             ),
             (
                 "Unsupported value: 'temperature' does not support 0.2 with this model.",

@@ -1,8 +1,9 @@
-//! What the refusals of a server taught of its models: how much they can be shown at once, and
-//! how long their answers may be. Kept as long as the provider is.
+//! What the refusals of a server taught of its models: how much they can be shown at once, how
+//! long their answers may be, and in what manner they want to be asked. Kept as long as the provider is.
 
 use crate::per_asker::PerAsker;
 use crate::request::Request;
+use crate::taught::Taught;
 use crate::window::Abilities;
 
 /// What refusals taught.
@@ -16,6 +17,8 @@ pub(crate) struct Bounds {
     window: Option<u32>,
     /// The most tokens of an answer.
     answer: Option<u32>,
+    /// How it wants to be asked.
+    manner: Taught,
 }
 
 impl Learnt {
@@ -39,6 +42,17 @@ impl Learnt {
     /// The most tokens of an answer to a request, where that was learnt.
     pub(crate) fn answer_max(&self, request: &Request) -> Option<u32> {
         self.of(request).answer
+    }
+
+    /// In what manner the model of a request wants to be asked.
+    pub(crate) fn manner(&self, request: &Request) -> Taught {
+        self.of(request).manner
+    }
+
+    /// It is to be asked in this manner from now on.
+    pub(crate) fn set_manner(&self, request: &Request, manner: Taught) {
+        let learn = |bounds: &mut Bounds| bounds.manner = manner;
+        self.0.change(&request.asker, &request.model, learn);
     }
 
     /// How long an answer may be beside a question of so many tokens, where the window of the

@@ -44,6 +44,7 @@ mod sse;
 mod static_model;
 mod status;
 mod surrogates;
+mod taught;
 pub mod text_calls;
 mod told;
 mod window;

@@ -55,6 +55,9 @@ const QUOTED: &[&str] = &[
     "`max_output_tokens`",
     "`max_new_tokens`",
     "`inputs`",
+    "'messages[0].role'",
+    "'system'",
+    "'temperature'",
 ];
 
 /// The least an answer is asked to be: what is smaller is no limit, or no answer.
@@ -78,7 +81,7 @@ pub(crate) fn window(error: &Value, message: &str) -> Option<u32> {
 
 /// The words of a server, in lower case, without what it may repeat of a question. What is no
 /// sentence repeats it anywhere.
-fn own_words(message: &str) -> Option<String> {
+pub(crate) fn own_words(message: &str) -> Option<String> {
     let is_data = message.trim_start().starts_with(['{', '[']);
     let end = message.floor_char_boundary(WORDS_MAX);
     (!is_data).then(|| unquoted(message[..end].to_lowercase()))

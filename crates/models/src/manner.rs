@@ -5,11 +5,12 @@
 use crate::complaint::{Complaint, complaint, may_be_about_pictures, names_a_cause};
 use crate::endpoint::Endpoint;
 use crate::error::{ModelError, ModelFault};
-use crate::fit::{Calls, Fit, Ids, Pictures, Turns};
+use crate::fit::{Calls, Fit, Pictures, System};
 use crate::learnt::Learnt;
 use crate::limits;
 use crate::provider::Adjusted;
 use crate::request::{Part, Request};
+use crate::taught::Taught;
 use bytes::Bytes;
 use insula_wire::{Body, Timeouts};
 use serde_json::Value;
@@ -107,7 +108,7 @@ impl Manner {
         let flat = || {
             let is_other = self.fit.calls != Calls::InWords;
             let has_calls = matches!(status, 400 | 422) && is_other && has_calls(request);
-            has_calls.then(|| Self { fit: flat(self.fit), extras: Extras::None, ..self })
+            has_calls.then(|| Self { fit: self.fit.in_words(), extras: Extras::None, ..self })
         };
         self.in_words(request).or_else(flat)
     }
@@ -120,16 +121,14 @@ impl Manner {
             Complaint::Pictures => next.fit.pictures = Pictures::InWords,
             Complaint::LengthName => next.length = LengthName::MaxCompletionTokens,
             Complaint::Extras => next.extras = Extras::None,
-            Complaint::Tools => next.fit = flat(next.fit),
-            Complaint::Template => {
-                let strict = Fit {
-                    calls: Calls::Single,
-                    turns: Turns::Alternating,
-                    ids: Ids::Nine,
-                    ..next.fit
-                };
+            Complaint::Tools => next.fit = next.fit.in_words(),
+            Complaint::System if next.fit.has_system() && !request.system.is_empty() => {
+                next.fit.system = System::InFirst;
+            }
+            Complaint::System | Complaint::Template => {
+                let strict = next.fit.in_order();
                 let is_strict = next.fit == strict || next.fit.calls == Calls::InWords;
-                next.fit = if is_strict { flat(next.fit) } else { strict };
+                next.fit = if is_strict { next.fit.in_words() } else { strict };
             }
         }
         (next != self).then_some(next)
@@ -151,11 +150,8 @@ impl Manner {
     }
 }
 
-fn flat(fit: Fit) -> Fit {
-    Fit { calls: Calls::InWords, turns: Turns::Alternating, ..fit }
-}
-
-fn has_calls(request: &Request) -> bool {
+/// Whether there are calls in the conversation of a request.
+pub(crate) fn has_calls(request: &Request) -> bool {
     let is_of_call = |part: &Part| matches!(part, Part::ToolCall { .. } | Part::ToolResult { .. });
     request.messages.iter().flat_map(|message| &message.parts).any(is_of_call)
 }
@@ -175,7 +171,8 @@ pub(crate) fn has_pictures(request: &Request) -> bool {
 
 /// Puts a question, again where the server says why it can't take it so, or where there is a
 /// plainer way. Each manner is tried once, and there are few of them. What comes with the answer
-/// is what was asked, as it was sent. What a refusal says of the model's bounds is learnt.
+/// is what was asked, as it was sent. What a refusal says of the model is learnt: its bounds, and
+/// the manner that it takes, which is tried first from then on.
 pub(crate) async fn put(
     endpoint: &Endpoint,
     request: &Request,
@@ -191,7 +188,9 @@ pub(crate) async fn put(
         };
         encode(manner).map(Bytes::from).map_err(unsent)
     };
-    let mut manner = Manner { answer_max: learnt.answer_max(request), ..first };
+    let known = learnt.manner(request);
+    let mut taught = known;
+    let mut manner = Manner { answer_max: learnt.answer_max(request), ..known.applied(first) };
     let mut asked = encode(&manner)?;
     if let Some(most) = learnt.room_beside(request, asked.len() / BYTES_PER_TOKEN) {
         manner.answer_max = Some(manner.capped(most));
@@ -207,6 +206,10 @@ pub(crate) async fn put(
                 if let Some(bound) = bound {
                     learnt.answer(request, bound);
                 }
+                taught.was_taken(manner, request);
+                if taught != known {
+                    learnt.set_manner(request, taught);
+                }
                 return Ok((body, manner.since(first), asked));
             }
             Err(fault) => fault,
@@ -217,8 +220,13 @@ pub(crate) async fn put(
         }
         let next = manner.after_fault(&fault, request, tokens);
         let Some(next) = next.filter(|_| number < MANNERS_MAX) else {
+            // It may have been started anew, with another template.
+            if known != Taught::default() && matches!(fault, ModelFault::Refused { .. }) {
+                learnt.set_manner(request, Taught::default());
+            }
             return Err(endpoint.error(model, fault));
         };
+        taught.refused(&fault, (manner, next), request);
         if window.is_none() && next.answer_max != manner.answer_max {
             bound = next.answer_max;
         }
@@ -231,7 +239,7 @@ pub(crate) async fn put(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fit::{Taken, ToolPictures};
+    use crate::fit::{Ids, Taken, ToolPictures, Turns};
     use crate::request::{Image, Message, Role};
 
     const FIRST: Manner = Manner {
@@ -241,6 +249,7 @@ mod tests {
             calls: Calls::Together,
             turns: Turns::Free,
             ids: Ids::Kept,
+            system: System::Apart,
         },
         extras: Extras::All,
         length: LengthName::MaxTokens,

@@ -44,10 +44,11 @@ pub(super) fn body(
     let samples = thinking.is_none() && has_extras;
     let temperature = request.temperature.filter(|_| samples).map(|it| it.clamp(0.0, 1.0));
     // In words, they stand in the first message.
-    let (tools, blocks): (&[ToolSchema], &[SystemBlock]) = match manner.fit.calls {
-        Calls::InWords => (&[], &[]),
-        Calls::Together | Calls::Single => (&request.tools, &request.system),
+    let tools: &[ToolSchema] = match manner.fit.calls {
+        Calls::InWords => &[],
+        Calls::Together | Calls::Single => &request.tools,
     };
+    let blocks: &[SystemBlock] = if manner.fit.has_system() { &request.system } else { &[] };
     let wire = Body {
         model: &request.model,
         // The thoughts come on top of what was asked for, so that there is room to answer.

@@ -7,7 +7,7 @@ mod encode_tests;
 
 use crate::endpoint::{Endpoint, SpecError};
 use crate::error::ModelError;
-use crate::fit::{Calls, Fit, Ids, Pictures, Taken, ToolPictures, Turns};
+use crate::fit::{Calls, Fit, Ids, Pictures, System, Taken, ToolPictures, Turns};
 use crate::learnt::Learnt;
 use crate::manner::{LengthName, Manner, put};
 use crate::options::{ModelOptions, PerModel};
@@ -79,6 +79,7 @@ fn manner(abilities: Abilities) -> Manner {
         calls: Calls::Together,
         turns: Turns::Free,
         ids: Ids::Kept,
+        system: System::Apart,
     };
     Manner::new(fit, LengthName::MaxTokens)
 }

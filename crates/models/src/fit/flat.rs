@@ -15,13 +15,18 @@ pub(super) fn told<'r>(
 ) -> (Vec<Cow<'r, Message>>, Option<Part>) {
     let paired = messages.into_iter().map(|message| Arc::new(message.into_owned())).collect();
     let worded = in_words(&Request { messages: paired, ..request.clone() }, Style::Tags);
-    let blocks = worded.system.iter().map(|block| &*block.text).filter(|it| says_something(it));
-    let before = blocks.collect::<Vec<_>>().join("\n\n");
-    let before = (!before.is_empty()).then(|| Part::Text((before + "\n\n").into()));
+    let before = before(&worded);
     let messages = worded.messages.into_iter().map(|message| {
         let mut message = Arc::unwrap_or_clone(message);
         message.parts.retain(|part| !matches!(part, Part::Reasoning { .. }));
         Cow::Owned(message)
     });
     (messages.collect(), before)
+}
+
+/// The system prompt, as it stands before the words of the first message.
+pub(super) fn before(request: &Request) -> Option<Part> {
+    let blocks = request.system.iter().map(|block| &*block.text).filter(|it| says_something(it));
+    let before = blocks.collect::<Vec<_>>().join("\n\n");
+    (!before.is_empty()).then(|| Part::Text((before + "\n\n").into()))
 }

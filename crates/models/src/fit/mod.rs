@@ -34,6 +34,25 @@ pub(crate) struct Fit {
     pub(crate) calls: Calls,
     pub(crate) turns: Turns,
     pub(crate) ids: Ids,
+    pub(crate) system: System,
+}
+
+impl Fit {
+    /// The same for the strictest templates that know calls: one after the other, and person and
+    /// model in turns.
+    pub(crate) fn in_order(self) -> Self {
+        Self { calls: Calls::Single, turns: Turns::Alternating, ids: Ids::Nine, ..self }
+    }
+
+    /// The same for those that know none.
+    pub(crate) fn in_words(self) -> Self {
+        Self { calls: Calls::InWords, turns: Turns::Alternating, ..self }
+    }
+
+    /// Whether the system prompt is beside the conversation.
+    pub(crate) fn has_system(&self) -> bool {
+        self.system == System::Apart && self.calls != Calls::InWords
+    }
 }
 
 /// How pictures go.
@@ -95,6 +114,15 @@ pub(crate) enum Ids {
     Nine,
 }
 
+/// Where the system prompt stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum System {
+    /// Beside the conversation, in a role of its own.
+    Apart,
+    /// In the first message: some templates know no such role.
+    InFirst,
+}
+
 /// The messages of a request as a reader takes them.
 pub(crate) fn fitted<'r>(request: &'r Request, fit: &Fit) -> Vec<Cow<'r, Message>> {
     let paired = pairs::paired(&request.messages, fit);
@@ -103,6 +131,8 @@ pub(crate) fn fitted<'r>(request: &'r Request, fit: &Fit) -> Vec<Cow<'r, Message
     let mut before = None;
     if fit.calls == Calls::InWords {
         (messages, before) = flat::told(messages, request);
+    } else if !fit.has_system() {
+        before = flat::before(request);
     }
     let mut messages = turns::arranged(messages, fit.turns);
     if let (Some(before), Some(first)) = (before, messages.first_mut()) {

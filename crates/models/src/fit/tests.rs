@@ -10,6 +10,7 @@ const FREE: Fit = Fit {
     calls: Calls::Together,
     turns: Turns::Free,
     ids: Ids::Kept,
+    system: System::Apart,
 };
 const STRICT: Fit = Fit { calls: Calls::Single, turns: Turns::Alternating, ids: Ids::Nine, ..FREE };
 

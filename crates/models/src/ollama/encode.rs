@@ -23,7 +23,7 @@ pub(super) fn body(
     let mut messages = vec![];
     let blocks = request.system.iter().map(|block| &*block.text).filter(|it| !it.is_empty());
     let system: Vec<&str> = blocks.collect();
-    if !system.is_empty() && !is_flat {
+    if !system.is_empty() && manner.fit.has_system() {
         messages.push(Wire { role: "system", content: system.join("\n\n"), ..Wire::default() });
     }
     // A result names its tool here, not its call.

@@ -6,7 +6,7 @@ mod encode;
 use crate::embedding::{EmbedFormat, EmbedRequest, Embedded, embed};
 use crate::endpoint::{Endpoint, SpecError};
 use crate::error::ModelError;
-use crate::fit::{Calls, Fit, Ids, Pictures, Taken, ToolPictures, Turns};
+use crate::fit::{Calls, Fit, Ids, Pictures, System, Taken, ToolPictures, Turns};
 use crate::learnt::Learnt;
 use crate::manner::{LengthName, Manner, put};
 use crate::options::{ModelOptions, PerModel};
@@ -87,6 +87,7 @@ fn manner(abilities: Abilities, options: &ModelOptions) -> Manner {
         calls,
         turns: Turns::Free,
         ids: Ids::Kept,
+        system: System::Apart,
     };
     Manner::new(fit, LengthName::MaxTokens)
 }

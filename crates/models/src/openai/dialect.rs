@@ -1,6 +1,6 @@
 //! What differs between servers of chat completions.
 
-use crate::fit::{Calls, Fit, Ids, Pictures, Taken, ToolPictures, Turns};
+use crate::fit::{Calls, Fit, Ids, Pictures, System, Taken, ToolPictures, Turns};
 use crate::manner::{LengthName, Manner};
 use crate::options::ModelOptions;
 use crate::window::Abilities;
@@ -67,11 +67,12 @@ impl Dialect {
             Self::Google => (Turns::Alternating, Ids::Kept),
             Self::Mistral | Self::OpenRouter | Self::Compatible => (Turns::Alternating, Ids::Nine),
         };
+        let system = System::Apart;
         let length = match self {
             Self::OpenAi => LengthName::MaxCompletionTokens,
             _ => LengthName::MaxTokens,
         };
-        let fit = Fit { pictures, tool_pictures: ToolPictures::After, calls, turns, ids };
+        let fit = Fit { pictures, tool_pictures: ToolPictures::After, calls, turns, ids, system };
         Manner::new(fit, length)
     }
 

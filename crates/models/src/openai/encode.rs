@@ -22,7 +22,7 @@ pub(super) fn body(
     let has_extras = manner.extras == Extras::All;
     let said = fitted(request, &manner.fit);
     let blocks = request.system.iter().map(|block| &*block.text).filter(|it| !it.is_empty());
-    let system = if is_flat { None } else { join(blocks, "\n\n") };
+    let system = if manner.fit.has_system() { join(blocks, "\n\n") } else { None };
     let marks = match dialect {
         Dialect::Google if request.model.contains("gemini-3") => Marks::All,
         Dialect::Google => Marks::Known,

@@ -17,5 +17,6 @@ mod retrying;
 mod settings;
 mod sound;
 mod support;
+mod taught;
 mod text_calls;
 mod tls;
