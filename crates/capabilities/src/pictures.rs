@@ -26,11 +26,10 @@ const LIMITS: ClientLimits = ClientLimits {
 };
 /// Who asks, as hosts see it.
 const USER_AGENT: &str = concat!("insula/", env!("CARGO_PKG_VERSION"));
-/// What servers call files whose content they do not know.
-const UNNAMED: [&str; 2] = ["application/octet-stream", "binary/octet-stream"];
 
 /// Fetches a picture for one conversation of an agent. `provider` is where its provider is, to
-/// which the agent was granted the way by the name of its model.
+/// which the agent was granted the way by the name of its model. What it is called there is not
+/// looked at: whether it is a picture is seen by its bytes.
 pub async fn fetch(
     caps: &Capabilities,
     agent: &AgentContext,
@@ -51,13 +50,6 @@ pub async fn fetch(
     let status = response.status.as_u16();
     if !response.status.is_success() {
         return Err(failed(&format!("the address of the picture answers {status}")));
-    }
-    let media_type = response.headers.get("content-type").map(|it| it.as_bytes().to_owned());
-    let media_type = media_type.map(|it| String::from_utf8_lossy(&it).to_ascii_lowercase());
-    let media_type = media_type.unwrap_or_else(|| "nothing".to_owned());
-    let plain = media_type.split(';').next().unwrap_or_default().trim();
-    if !plain.starts_with("image/") && !UNNAMED.contains(&plain) {
-        return Err(failed(&"the address of the picture has something else than a picture"));
     }
     response.bytes().await.map_err(told)
 }

@@ -5,7 +5,7 @@ use crate::manner::has_pictures;
 use crate::picture::{Picture, PictureRequest};
 use crate::provider::{AnswerStream, Provider};
 use crate::request::Request;
-use insula_wire::Timeouts;
+use insula_wire::{Phase, Timeouts};
 use insula_world::{Clock, RandomStream};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -132,8 +132,8 @@ pub(crate) async fn counting_tries(
     }
 }
 
-/// Asks `provider` for a picture, again while it says that it is too busy or can't be reached. An
-/// answer that broke off is final: it may have been made and paid for.
+/// Asks `provider` for a picture, again while it says that it is too busy. Where it said nothing,
+/// or broke off, a picture may have been made and paid for.
 pub async fn picture_with_retries(
     provider: &dyn Provider,
     request: &PictureRequest,
@@ -147,7 +147,7 @@ pub async fn picture_with_retries(
     let mut attempt = 1;
     loop {
         let error = match provider.picture(request, limits, cancel).await {
-            Err(error) if error.fault != ModelFault::CutOff => error,
+            Err(error) if is_declined(&error.fault) => error,
             done => return done,
         };
         let chance = u64::from_le_bytes(random.bytes());
@@ -166,6 +166,16 @@ pub async fn picture_with_retries(
         waited = waited.saturating_add(wait);
         attempt += 1;
     }
+}
+
+/// Whether a server said by this that it did nothing, or was never asked.
+fn is_declined(fault: &ModelFault) -> bool {
+    matches!(
+        fault,
+        ModelFault::RateLimited { .. }
+            | ModelFault::Overloaded { .. }
+            | ModelFault::TimedOut { phase: Phase::Connect, .. }
+    )
 }
 
 /// The same request with its pictures in words, where a server broke over it again and again and
@@ -197,7 +207,6 @@ async fn begin(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use insula_wire::Phase;
 
     const POLICY: RetryPolicy = RetryPolicy {
         attempts_max: 4,

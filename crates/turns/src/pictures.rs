@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use insula_capabilities::pictures::fetch;
 use insula_config::images::ImagesConfig;
 use insula_models::{
-    ExposeSecret as _, Link, ModelError, ModelFault, PictureRequest, PictureSource, SecretString,
-    Timeouts,
+    ExposeSecret as _, Link, ModelError, ModelFault, PictureRequest, PictureSource, RetryPolicy,
+    SecretString, Timeouts, picture_with_retries,
 };
 use insula_registry::key_name::{KeyName, KeySource};
 use insula_store::{NewStep, Part, Usage};
@@ -70,8 +70,13 @@ impl<'r, 't> TurnPictures<'r, 't> {
         let reserved = turn.shop.budgets.reserve_picture(payer, images, &request.prompt).await;
         let reserved = reserved.map_err(unpaid)?;
         let limits = Timeouts::default();
-        let made = link.provider.picture(request, &limits, &cx.live.cancel).await;
-        let picture = made.map_err(|error| not_made(&error))?;
+        let (world, turn_id) = (&turn.shop.world, cx.turn.to_string());
+        let mut random = world.random.stream(&["picture", cx.agent.id.as_str(), &turn_id]);
+        let (policy, clock) = (RetryPolicy::default(), &*world.clock);
+        let (maker, cancel) = (&*link.provider, &cx.live.cancel);
+        let made =
+            picture_with_retries(maker, request, &limits, cancel, &policy, clock, &mut random);
+        let picture = made.await.map_err(|error| not_made(&error))?;
         // It is paid for, whatever it turns out to be.
         let usage = reserved.settle_picture(images, picture.usage);
         let own = request.key.as_ref().map(|key| {

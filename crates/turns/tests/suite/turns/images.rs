@@ -6,9 +6,9 @@ use insula_registry::Actor;
 use insula_store::{Part, Role, UsageOf};
 use insula_testkit::model::configured;
 use insula_testkit::upstream::{Seen, Step, Upstream};
-use insula_testkit::world;
+use insula_testkit::{Handles, auto_world, world};
 use insula_vault::{Secret, SecretName, SecretOwner};
-use insula_world::Timestamp;
+use insula_world::{Timestamp, World};
 use serde_json::{Value, json};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -46,7 +46,10 @@ fn script(seen: &Seen, number: usize) -> Vec<Step> {
 }
 
 async fn open_fixture() -> Fixture {
-    let (world, handles) = world(7);
+    opened(world(7)).await
+}
+
+async fn opened((world, handles): (World, Handles)) -> Fixture {
     handles.network.name("cdn.test", [IpAddr::from(SITE)]);
     handles.network.name("elsewhere.test", [IpAddr::from(SITE)]);
     let upstream = Upstream::start(&world, script).await.unwrap();
@@ -219,12 +222,14 @@ async fn an_agents_own_key_is_sent_and_no_other_agent_can_send_it() {
 async fn what_a_provider_says_instead_of_a_picture_is_told_as_its_words() {
     let fixture = open_fixture().await;
     let too_long = "x".repeat(20);
+    let slow_down = json!({ "error": { "message": "slow down" } }).to_string();
     let _paint = paint(&fixture, move |_, number| match number {
         0 => json_answer(
             400,
             &json!({ "error": { "code": "content_policy_violation", "message": "rejected by our safety system" } }),
         ),
-        1 => json_answer(429, &json!({ "error": { "message": "slow down" } })),
+        // Longer than anybody waits for a picture.
+        1 => answer(429, "application/json\r\nRetry-After: 600", slow_down.as_bytes()),
         2 => json_answer(200, &json!({ "data": [{ "b64_json": "aGVsbG8=" }] })),
         3 => {
             let cut = &PNG_BASE64[..PNG_BASE64.len() - 8];
@@ -252,13 +257,35 @@ async fn what_a_provider_says_instead_of_a_picture_is_told_as_its_words() {
     assert_eq!(micros(&fixture, "a").await, 80_000);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_provider_that_is_too_busy_is_asked_for_a_picture_again_when_it_says() {
+    let fixture = opened(auto_world(7)).await;
+    let paint = paint(&fixture, |_, number| match number {
+        0 => answer(429, "application/json\r\nRetry-After: 3", b"{}"),
+        1 => answer(503, "text/plain", b""),
+        2 => json_answer(200, &picture()),
+        _ => vec![Step::Close],
+    })
+    .await;
+    let before = fixture.daemon.world().clock.elapsed();
+    let said = fixture.say("a", "one", &wish(&json!({}))).await;
+    assert!(said.starts_with("made images/"), "{said}");
+    assert_eq!(paint.seen().len(), 3);
+    assert!((fixture.daemon.world().clock.elapsed() - before).as_secs() >= 3);
+    assert_eq!(micros(&fixture, "a").await, 40_000, "it is paid once");
+    // One that breaks off may have been made, and is not asked for twice.
+    fixture.say("a", "two", &wish(&json!({}))).await;
+    assert_eq!(paint.seen().len(), 4);
+}
+
 #[tokio::test]
 async fn an_address_is_fetched_from_the_providers_host_or_a_granted_one_and_no_other() {
     let fixture = open_fixture().await;
     let link = |url: &str| json_answer(200, &json!({ "data": [{ "url": url }] }));
     let _paint = paint(&fixture, move |seen, _| match &*seen.line {
         "GET /own.png" => answer(200, "image/png", PNG),
-        "GET /page" => answer(200, "text/html", b"<p>hello"),
+        "GET /page" => answer(200, "image/png", b"<p>hello"),
+        "GET /misnamed" => answer(200, "text/html; charset=utf-8", PNG),
         "GET /large.png" => answer(200, "image/png", &vec![0; 9 << 20]),
         "GET /away" => vec![Step::Write(
             b"HTTP/1.1 302 x\r\nLocation: http://elsewhere.test/x.png\r\nContent-Length: 0\r\n\r\n"
@@ -273,7 +300,8 @@ async fn an_address_is_fetched_from_the_providers_host_or_a_granted_one_and_no_o
     let cdn = serve(&fixture, (SITE, 80).into(), |_, _| answer(200, "image/png", PNG)).await;
     for (agent, url, expected) in [
         ("a", "http://127.0.0.1:9191/own.png", "made images/"),
-        ("a", "http://127.0.0.1:9191/page", "something else than a picture"),
+        ("a", "http://127.0.0.1:9191/page", "what came is no picture"),
+        ("a", "http://127.0.0.1:9191/misnamed", "made images/"),
         ("a", "http://127.0.0.1:9191/large.png", "longer than"),
         ("a", "http://127.0.0.1:9191/away", "elsewhere.test"),
         ("a", "http://127.0.0.1:9192/x.png", "may not go"),
