@@ -23,8 +23,10 @@ use std::sync::{Mutex, PoisonError};
 
 /// How what a workspace said about itself began.
 const GUIDE_BEGINS: &str = "AGENTS.md of your workspace says:\n";
-/// Most messages the model is shown; a page of the store is longer by more than one cut.
-pub(crate) const MESSAGES_MAX: usize = 128;
+/// Most messages the model is shown, however short they are: a bound on what a turn looks at and
+/// what is kept of its window. What is said at usual length fills the model's window before. A page
+/// of the store is longer by more than one cut.
+pub(crate) const MESSAGES_MAX: usize = 512;
 /// Most bytes the model is shown, pictures included.
 pub(crate) const BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Where a window that is too large may be cut: at places that divide by this.

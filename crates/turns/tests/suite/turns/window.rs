@@ -42,6 +42,17 @@ async fn a_full_window_is_compressed_once_and_stays_stable_after() {
 }
 
 #[tokio::test]
+async fn short_messages_are_shown_as_long_as_the_window_has_room() {
+    let fixture = scripted(|_, _| says("Noted.")).await;
+    for number in 0..100 {
+        fixture.say("a", "one", &format!("short message {number}")).await;
+    }
+    let seen = fixture.upstream().seen();
+    assert_eq!(seen.len(), 100, "no notes are made");
+    assert_eq!(shown(&seen[99]).len(), 199);
+}
+
+#[tokio::test]
 async fn a_summary_that_fails_costs_the_oldest_part_and_no_turn() {
     let fixture = scripted(|seen, _| match is_summary(seen) {
         true => vec![answer(400, &[], r#"{"error":{"message":"no"}}"#)],
@@ -147,7 +158,7 @@ async fn instructions_are_what_the_operator_wrote_beside_the_soul() {
 async fn a_turn_that_outgrows_the_window_still_knows_what_was_asked() {
     let fixture = scripted(|seen, number| match number {
         _ if is_summary(seen) => says("the notes"),
-        1..40 => calls_at_once(number, 6),
+        1..40 => calls_at_once(number, 14),
         _ => says("done"),
     })
     .await;
@@ -157,7 +168,7 @@ async fn a_turn_that_outgrows_the_window_still_knows_what_was_asked() {
         let shown = shown(seen);
         assert_eq!(shown[0].0, "user", "{shown:?}");
         assert!(shown.iter().any(|(role, text)| role == "user" && text == "the long task"));
-        assert!(shown.len() <= 129, "{}", shown.len());
+        assert!(shown.len() <= 513, "{}", shown.len());
         // Every result that is shown answers a call that is.
         let body = seen.json();
         let messages = body["messages"].as_array().unwrap();
@@ -172,5 +183,5 @@ async fn a_turn_that_outgrows_the_window_still_knows_what_was_asked() {
     }
     // And it sees what it did last.
     let last = shown(fixture.upstream().seen().last().unwrap());
-    assert!(last.last().unwrap().1.contains("item 39-5"), "{:?}", last.last());
+    assert!(last.last().unwrap().1.contains("item 39-13"), "{:?}", last.last());
 }
