@@ -9,7 +9,7 @@ use crate::fit::{Calls, Fit, Pictures, System};
 use crate::learnt::Learnt;
 use crate::limits;
 use crate::provider::Adjusted;
-use crate::request::{Part, Request};
+use crate::request::{BYTES_PER_TOKEN, Part, Request};
 use crate::taught::Taught;
 use bytes::Bytes;
 use insula_wire::{Body, Timeouts};
@@ -18,8 +18,6 @@ use tokio_util::sync::CancellationToken;
 
 /// Most requests that one question is put in. Each is another one, so there are few anyway.
 const MANNERS_MAX: usize = 8;
-/// Bytes of a request for one token, where it must not be more than were counted.
-const BYTES_PER_TOKEN: usize = 3;
 
 /// How a question is put.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,6 +7,9 @@ use serde_json::value::RawValue;
 use std::fmt;
 use std::sync::Arc;
 
+/// Bytes of a request for one token, where it must not be more than were counted.
+pub(crate) const BYTES_PER_TOKEN: usize = 3;
+
 /// One question to a model: everything it will see, and how it should answer.
 #[derive(Debug, Clone)]
 pub struct Request {
@@ -24,6 +27,9 @@ pub struct Request {
     pub tool_choice: ToolChoice,
     /// The most tokens the answer may have; `None` leaves it to the provider.
     pub max_tokens: Option<u32>,
+    /// Whether the answer may have twice the tokens that it has where nobody says: its thoughts
+    /// used up what there was.
+    pub has_more_room: bool,
     /// Sampling temperature; `None` leaves it to the provider.
     pub temperature: Option<f32>,
     /// Texts that end the answer.
@@ -69,6 +75,7 @@ impl Request {
             mistakable: Arc::new([]),
             tool_choice: ToolChoice::Auto,
             max_tokens: None,
+            has_more_room: false,
             temperature: None,
             stop: vec![],
             effort: None,
@@ -88,6 +95,19 @@ impl Request {
             }
         }
         request
+    }
+
+    /// How many tokens the answer may have where nobody says and `usual` are what a model has: twice
+    /// that where it needs more room, as far as the window has it beside the question.
+    pub(crate) fn answer_tokens(&self, usual: u32, window: u32) -> u32 {
+        if !self.has_more_room {
+            return usual;
+        }
+        let parts = self.messages.iter().flat_map(|message| &message.parts);
+        let brought: usize = parts.map(Part::brought_len).sum();
+        let question = (self.weight() + brought) / BYTES_PER_TOKEN;
+        let left = window.saturating_sub(u32::try_from(question).unwrap_or(u32::MAX));
+        usual.saturating_mul(2).min(left).max(usual)
     }
 
     /// How many bytes its words are, roughly: enough to make room for them at once.
@@ -219,6 +239,16 @@ impl Part {
             Self::ToolResult { content, .. } => content.iter().any(Self::has_picture),
             _ => false,
         }
+    }
+
+    /// How many bytes a tool gave back as words.
+    fn brought_len(&self) -> usize {
+        let Self::ToolResult { content, .. } = self else { return 0 };
+        let texts = content.iter().map(|part| match part {
+            Self::Text(text) => text.len(),
+            _ => 0,
+        });
+        texts.sum()
     }
 
     /// Puts words about pictures in their place.

@@ -1,5 +1,5 @@
 //! One model call: asked, listened to and paid for; and asked again, or of the next model of the
-//! chain, as long as nobody has seen a word of an answer that broke off.
+//! chain, as long as nothing of an answer that broke off stands where it can't be taken back.
 
 use super::{history, prompt};
 use crate::LOG;
@@ -13,6 +13,7 @@ use insula_models as models;
 use insula_models::{
     Answer, Chain, Gathering, ModelError, ModelFault, Request, StopReason, Timeouts, ToolSchema,
 };
+use insula_registry::events::turn::TurnEvent;
 use insula_store::{Counted, Cut, Message, NewMessage, Part, Role, Usage};
 use std::sync::Arc;
 use tracing::Instrument as _;
@@ -93,8 +94,8 @@ enum Heard {
         usage: Usage,
         /// Where in the chain it came from.
         place: usize,
-        /// Whether anybody has seen a word of it: that can't be taken back.
-        was_seen: bool,
+        /// Whether words of it were passed on.
+        was_told: bool,
     },
 }
 
@@ -176,6 +177,8 @@ impl Turn<'_> {
             // Said once to each, and not kept: whoever thinks till the end may answer when told to.
             let mut pressed = request.clone();
             pressed.messages.push(Arc::new(models::Message::user(models::ANSWER_NOW)));
+            // It would think as long again.
+            pressed.has_more_room = answer.stop == StopReason::Length;
             let again = format!("{purpose}.again");
             let (answer, usage) = self.listen(chain, &pressed, &again, reply).await?;
             if !says_nothing(&answer) {
@@ -235,7 +238,7 @@ impl Turn<'_> {
             let chain = rest.as_ref().unwrap_or(chain);
             let span = tracing::debug_span!(target: LOG, "model", step = purpose);
             let heard = self.hear_out(chain, request, purpose, asking).instrument(span);
-            let (error, usage, place, was_seen) = match heard.await? {
+            let (error, usage, place, was_told) = match heard.await? {
                 Heard::Whole { answer, usage, model, is_blind, at_once } => {
                     if asking.told().is_some() {
                         self.takes_calls_at_once = at_once;
@@ -246,8 +249,8 @@ impl Turn<'_> {
                     self.answered_by = model;
                     return Ok((answer, usage));
                 }
-                Heard::BrokenOff { error, usage, place, was_seen } => {
-                    (error, usage, place, was_seen)
+                Heard::BrokenOff { error, usage, place, was_told } => {
+                    (error, usage, place, was_told)
                 }
             };
             self.spent += usage;
@@ -256,10 +259,16 @@ impl Turn<'_> {
             }
             // Past who broke off, unless that may pass and was not tried yet.
             let passed = place + usize::from(!again || !error.fault.is_passing());
-            let next = if was_seen { None } else { chain.without(passed) };
+            // Not where words stand that can't be taken back.
+            let voice = &self.cx.live.voice;
+            let is_final = was_told && voice.is_final();
+            let next = if is_final { None } else { chain.without(passed) };
             let Some(next) = next else {
                 return Err(ModelCallFailure::Failed(TurnFailure::broken_off(&error)));
             };
+            if was_told {
+                voice.say(TurnEvent::Void);
+            }
             again = passed > place;
             let (agent, turn) = (&self.cx.agent.id, self.cx.turn);
             tracing::warn!(%agent, %turn, "{}; asking again", error.without_words());
@@ -334,7 +343,7 @@ impl Turn<'_> {
             let event = match event {
                 Ok(event) => event,
                 Err(error) => {
-                    let was_seen = is_open && gathering.has_words();
+                    let was_told = is_open && gathering.has_words();
                     let answer = gathering.finish();
                     let usage = reserved.settle(&link, &answer);
                     self.bills.note(&link, usage);
@@ -344,7 +353,7 @@ impl Turn<'_> {
                         return Err(ModelCallFailure::Stopped(is_reply.then_some((said, usage))));
                     }
                     self.after_request(purpose, Err(&error.to_string())).await;
-                    return Ok(Heard::BrokenOff { error, usage, place, was_seen });
+                    return Ok(Heard::BrokenOff { error, usage, place, was_told });
                 }
             };
             if let Some(deltas) = &mut deltas {

@@ -397,6 +397,6 @@ impl Engine {
         let (tell, events) = mpsc::channel(1);
         // There is room for one, and it is the first.
         let _ = tell.try_send(TurnEvent::Ended(end));
-        Ok(Some(TurnHandle { turn, events, ends: None }))
+        Ok(Some(TurnHandle::of_end(turn, events)))
     }
 }

@@ -12,6 +12,7 @@ use insula_registry::events::{AgentEvent, Hub};
 use insula_registry::secrets::SecretBook;
 use insula_store::{MessageSeq, NewMessage, TurnId};
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -110,12 +111,17 @@ impl LiveTurn {
 
     /// A handle for one more listener, from now on.
     pub(crate) fn listen(&self) -> TurnHandle {
-        TurnHandle { turn: self.turn, events: self.voice.listen(Since::Now), ends: None }
+        self.handle(Since::Now)
     }
 
     /// A handle for one more listener, who is told first what happened so far.
     pub(crate) fn listen_from_the_start(&self) -> TurnHandle {
-        TurnHandle { turn: self.turn, events: self.voice.listen(Since::Start), ends: None }
+        self.handle(Since::Start)
+    }
+
+    fn handle(&self, since: Since) -> TurnHandle {
+        let (events, is_final) = self.voice.listen(since);
+        TurnHandle { turn: self.turn, events, is_final, ends: None }
     }
 }
 
@@ -156,6 +162,8 @@ struct Listener {
     /// Whether words of the passage under way were missed. It hears no more of that passage: what
     /// it has stays the beginning of the reply, and the end brings the rest.
     is_behind: bool,
+    /// Whether it passes words on to where they can't be taken back.
+    is_final: Arc<AtomicBool>,
 }
 
 impl Listener {
@@ -201,7 +209,8 @@ impl Voice {
         &self.session
     }
 
-    fn listen(&self, since: Since) -> mpsc::Receiver<TurnEvent> {
+    fn listen(&self, since: Since) -> (mpsc::Receiver<TurnEvent>, Arc<AtomicBool>) {
+        let is_final = Arc::<AtomicBool>::default();
         let redaction = self.redaction();
         let mut ears = self.ears();
         let past = match since {
@@ -226,10 +235,13 @@ impl Voice {
         if let Ok(end) = events.clone().try_reserve_owned() {
             match &ears.end {
                 Some(ended) => drop(end.send(TurnEvent::Ended(ended.clone()))),
-                None => ears.listeners.push(Listener { events, end, is_behind }),
+                None => {
+                    let is_final = is_final.clone();
+                    ears.listeners.push(Listener { events, end, is_behind, is_final });
+                }
             }
         }
-        listening
+        (listening, is_final)
     }
 
     /// Says what happens. Whoever does not keep up misses it.
@@ -259,6 +271,12 @@ impl Voice {
     /// Whether anybody listens to this turn.
     pub(crate) fn is_heard(&self) -> bool {
         self.ears().listeners.iter().any(|it| !it.events.is_closed())
+    }
+
+    /// Whether somebody listens who can't take back words.
+    pub(crate) fn is_final(&self) -> bool {
+        let cannot = |it: &Listener| it.is_final.load(Ordering::Relaxed) && !it.events.is_closed();
+        self.ears().listeners.iter().any(cannot)
     }
 
     /// Says how it ended. Nobody misses that, and nobody is waited for.
@@ -396,6 +414,21 @@ pub struct TurnHandle {
     pub turn: TurnId,
     /// What happens in it. A listener that does not keep up misses deltas, never the end.
     pub events: mpsc::Receiver<TurnEvent>,
+    is_final: Arc<AtomicBool>,
     /// Ends the turn when its handle goes, where it is for whoever holds it alone.
     pub(crate) ends: Option<DropGuard>,
+}
+
+impl TurnHandle {
+    /// A turn that is over, as its only event.
+    pub(crate) fn of_end(turn: TurnId, events: mpsc::Receiver<TurnEvent>) -> Self {
+        Self { turn, events, is_final: Arc::default(), ends: None }
+    }
+
+    /// Words that are heard here are passed on to where they can't be taken back: an answer that
+    /// breaks off is not asked for again after some of it was told. All who don't say so take
+    /// back what they show at [`TurnEvent::Void`], or show nothing before the end.
+    pub fn words_are_final(&self) {
+        self.is_final.store(true, Ordering::Relaxed);
+    }
 }

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 /// The reply as it comes, with a sign of life in long silences. Whoever goes away misses the rest;
 /// the turn goes on.
 pub fn streamed(api: &Api, listening: Listening, about: About, usage_asked: bool) -> Response {
+    listening.streams_words();
     let sent = Streamed::new(about, usage_asked);
     let frames =
         futures_util::stream::unfold((listening, sent), async move |(mut listening, mut sent)| {

@@ -255,6 +255,11 @@ pub struct Reply {
 }
 
 impl Listening {
+    /// The words are streamed: OpenAI's events have none that takes some back.
+    pub fn streams_words(&self) {
+        self.handle.words_are_final();
+    }
+
     /// What happens next.
     pub async fn next(&mut self) -> TurnUpdate {
         tokio::select! {

@@ -40,6 +40,7 @@ pub(super) fn body(
     // A thought has to leave room for an answer.
     let thinking = thinking.filter(|budget| manner.capped(u32::MAX) > *budget);
     let max_tokens = request.max_tokens.unwrap_or(MAX_TOKENS_DEFAULT);
+    let longer = |tokens: u32| if request.has_more_room { tokens * 2 } else { tokens };
     // With thinking on, the API refuses any other sampling than its own.
     let samples = thinking.is_none() && has_extras;
     let temperature = request.temperature.filter(|_| samples).map(|it| it.clamp(0.0, 1.0));
@@ -53,9 +54,10 @@ pub(super) fn body(
         model: &request.model,
         // The thoughts come on top of what was asked for, so that there is room to answer.
         max_tokens: manner.capped(match (thinking, request.max_tokens) {
-            (Some(budget), None) => max_tokens.max(budget + ANSWER_TOKENS_MIN),
+            (Some(budget), None) => longer(max_tokens.max(budget + ANSWER_TOKENS_MIN)),
             (Some(budget), Some(asked)) => asked.saturating_add(budget),
-            (None, _) => max_tokens,
+            (None, None) => longer(max_tokens),
+            (None, Some(asked)) => asked,
         }),
         thinking: thinking.map(|budget_tokens| Thinking { r#type: "enabled", budget_tokens }),
         system: system(blocks, request),

@@ -141,7 +141,9 @@ impl Provider for Ollama {
         let abilities = self.abilities(&request.model, &request.asker).await;
         let listening = Listening::to(endpoint.host(), options.tool_calls, options.constrained);
         let (shown, asked) = (request, listening.asked(request));
-        let request = options.applied(&asked, Some(ANSWER_TOKENS.min(abilities.window / 4)));
+        let usual = ANSWER_TOKENS.min(abilities.window / 4);
+        let answer_tokens = asked.answer_tokens(usual, abilities.window);
+        let request = options.applied(&asked, Some(answer_tokens));
         let limits = options.timeouts.over(limits);
         let first = manner(abilities, options);
         let encode = |manner: &_| encode::body(&request, manner, options, Some(abilities.window));

@@ -153,6 +153,7 @@ impl Provider for OpenAi {
         let answer_tokens = self.dialect.answer_tokens(&request.model, abilities.window);
         let listening = Listening::to(endpoint.host(), options.tool_calls, options.constrained);
         let (shown, asked) = (request, listening.asked(request));
+        let answer_tokens = asked.answer_tokens(answer_tokens, abilities.window);
         let request = options.applied(&asked, Some(answer_tokens));
         let limits = options.timeouts.over(limits);
         let first = self.dialect.manner(&abilities, options);

@@ -3,8 +3,8 @@
 
 use crate::support::{KEY, LIMITS, ask, bench, hello};
 use insula_models::{
-    Effort, Kind, ModelFault, ModelOptions, Phase, Provider, ProviderSpec, Request, Sampling,
-    TimeoutOptions,
+    Effort, Kind, Message, ModelFault, ModelOptions, Phase, Provider, ProviderSpec, Request,
+    Sampling, TimeoutOptions,
 };
 use insula_testkit::Upstream;
 use insula_testkit::upstream::{Seen, Step, answer, event_stream};
@@ -73,6 +73,30 @@ async fn an_answer_has_an_end_though_nobody_set_one() {
     ask(&*provider, &hello()).await.unwrap();
     let asked = upstream.seen()[0].json();
     assert!(asked["max_tokens"].as_u64().is_some_and(|it| (256..=8_192).contains(&it)), "{asked}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_whose_thoughts_used_it_up_has_twice_the_room_within_the_window_and_what_is_set() {
+    let bench = bench();
+    let upstream = bench.upstream(|_, _| good()).await;
+    let longer = Request { has_more_room: true, ..hello() };
+    let full = "x".repeat(3 * 30_000);
+    let full = Request { has_more_room: true, ..Request::new("small", vec![Message::user(full)]) };
+    let told = Request { max_tokens: Some(50), ..longer.clone() };
+    let asked = async |set: Option<u32>, request: &Request| {
+        let mut spec = ProviderSpec::new("test", Kind::OpenAi);
+        spec.base_url = Some(upstream.url("/v1"));
+        spec.options = ModelOptions { max_tokens: set, ..ModelOptions::default() };
+        spec.options.context_window = Some(32_000);
+        let provider = spec.build(&bench.transport).unwrap();
+        ask(&*provider, request).await.unwrap();
+        upstream.seen().last().unwrap().json()["max_tokens"].as_u64().unwrap()
+    };
+    assert_eq!(asked(None, &hello()).await, 6_400);
+    assert_eq!(asked(None, &longer).await, 12_800);
+    assert_eq!(asked(None, &full).await, 6_400, "no more than there is beside the question");
+    assert_eq!(asked(Some(100), &longer).await, 100);
+    assert_eq!(asked(Some(100), &told).await, 50);
 }
 
 #[tokio::test(start_paused = true)]

@@ -91,7 +91,8 @@ pub fn estimate<'l>(
     request: &Request,
 ) -> (Estimate, Option<String>) {
     let prompt = prompt_tokens(request);
-    let answer = request.max_tokens.map_or(ANSWER_TOKENS, u64::from).max(1);
+    let usual = if request.has_more_room { ANSWER_TOKENS * 2 } else { ANSWER_TOKENS };
+    let answer = request.max_tokens.map_or(usual, u64::from).max(1);
     let amounts = |output: u64| Amounts { tokens: prompt.saturating_add(output), micros: 0 };
     let mut estimate = Estimate { least: amounts(1), usual: amounts(answer) };
     let mut without_price = None;

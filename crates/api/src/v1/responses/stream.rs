@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 /// The response as it comes, with a sign of life in long silences. Whoever goes away misses the
 /// rest; the turn goes on.
 pub fn streamed(api: &Api, listening: Listening, about: About) -> Response {
+    listening.streams_words();
     let sent = Sent::new(about);
     let frames =
         futures_util::stream::unfold((listening, sent), async move |(mut listening, mut sent)| {

@@ -52,8 +52,12 @@ async fn who_says_nothing_twice_is_said_to_and_the_conversation_goes_on() {
     };
     assert!(error.contains("gave no answer, twice over"), "{error}");
     assert!(error.contains("max_tokens"), "{error}");
+    // It has twice the room the second time, and the usual one afterwards.
+    let room = |at: usize| fixture.upstream().seen()[at].json()["max_tokens"].as_u64().unwrap();
+    assert_eq!(room(1), 2 * room(0));
     assert_eq!(fixture.say("a", "c", "and now?").await, "now I can");
     let last = shown_apart(fixture.upstream().seen().last().unwrap());
+    assert_eq!(room(2), room(0));
     let said = ["hello", "and now?"].map(|text| ("user".to_owned(), text.to_owned()));
     assert_eq!(last, said);
 }

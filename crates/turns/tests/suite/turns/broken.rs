@@ -90,9 +90,45 @@ async fn when_every_answer_breaks_off_the_turn_fails_and_the_next_one_is_clean()
 }
 
 #[tokio::test(start_paused = true)]
+async fn words_that_can_be_taken_back_are_and_the_answer_is_asked_for_again() {
+    let words = r#"{"choices":[{"index":0,"delta":{"content":"some words of it"}}]}"#;
+    let dropped = [half_a_reply()[..2].to_vec(), vec![Step::Close]].concat();
+    let error = event_stream([words, r#"{"error":{"message":"the backend went away"}}"#]);
+    for first in [half_a_reply(), dropped, error] {
+        let fixture = scripted(move |_, number| match number {
+            0 => first.clone(),
+            _ => says("done"),
+        })
+        .await;
+        let mut handle = fixture.submit("c", "hello").await;
+        let mut heard = vec![];
+        let ended = loop {
+            match handle.events.recv().await.unwrap() {
+                TurnEvent::Ended(end) => break end,
+                event @ (TurnEvent::Text(_) | TurnEvent::Void) => heard.push(event),
+                _ => {}
+            }
+        };
+        let TurnEnd::Replied { text, .. } = ended else { panic!("{ended:?}") };
+        assert_eq!((text.as_str(), models(&fixture).len()), ("done", 2));
+        let void = heard.iter().position(|event| *event == TurnEvent::Void).unwrap();
+        let said = |events: &[TurnEvent]| -> String {
+            let texts = events.iter().filter_map(|event| match event {
+                TurnEvent::Text(text) => Some(text.as_str()),
+                _ => None,
+            });
+            texts.collect()
+        };
+        assert!("some words of it".starts_with(&said(&heard[..void])), "{heard:?}");
+        assert_eq!(said(&heard[void..]), "done");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn words_that_were_seen_are_not_said_twice_and_are_paid() {
     let fixture = chained(|_, _| half_a_reply()).await;
     let mut handle = fixture.submit("c", "hello").await;
+    handle.words_are_final();
     let turn = handle.turn;
     let mut heard = String::new();
     let ended = loop {
