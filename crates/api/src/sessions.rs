@@ -13,7 +13,7 @@ use axum::http::StatusCode;
 use insula_domain::ScopeName;
 use insula_registry::AgentContext;
 use insula_store::{
-    About, AgentCommand, Message, MessageSeq, Part, Role, Session, SessionId, SessionRef,
+    About, AgentCommand, Cut, Message, MessageSeq, Part, Role, Session, SessionId, SessionRef,
     SessionState, TurnStatus,
 };
 use insula_turns::call_line;
@@ -92,6 +92,10 @@ pub struct MessageView {
     /// Why the turn that it began failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     why_failed: Option<String>,
+    /// Why the reply of the turn that it began is not whole, where it is not: `length`,
+    /// `filtered` or `repeating`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cut: Option<&'static str>,
     /// What came along or was made, which can be asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     files: Vec<FileView>,
@@ -196,6 +200,7 @@ impl MessageView {
                 .any(|part| matches!(part, Part::ToolResult { is_error: true, .. })),
             became: None,
             why_failed: None,
+            cut: None,
             files: FileView::all(message).into_iter().map(|file| file.told(&told)).collect(),
         }
     }
@@ -311,7 +316,8 @@ pub(crate) async fn transcript(
     Ok(Transcript { session: SessionView::of(&numbers, found), turn, messages: views })
 }
 
-/// A message, and what became of the turn that it began where that is over without a reply.
+/// A message, and what became of the turn that it began where that is over without a reply, or
+/// without a whole one.
 pub(crate) async fn with_its_end(
     agent: &AgentContext,
     numbers: &Numbers,
@@ -326,7 +332,8 @@ pub(crate) async fn with_its_end(
             let why_failed = turn.error.filter(|_| turn.status == TurnStatus::Failed).map(told);
             MessageView { became: Some(status(turn.status)), why_failed, ..view }
         }
-        _ => view,
+        Some(turn) => MessageView { cut: turn.cut.map(Cut::as_str), ..view },
+        None => view,
     })
 }
 

@@ -23,6 +23,7 @@ pub struct AgentRow {
     reason: Option<String>,
     generation: u64,
     model: Option<String>,
+    /// Whether it remembers anything beyond a conversation; `null` where it does not run.
     memory: Option<bool>,
     isolation: Option<&'static str>,
     name: Option<String>,
@@ -30,9 +31,10 @@ pub struct AgentRow {
 }
 
 impl AgentRow {
-    /// The same for who may talk to it and not look into it.
+    /// The same for who may talk to it and not look into it. Whether it remembers is theirs to
+    /// know: it is about what they say.
     pub(crate) fn for_members(self) -> Self {
-        Self { reason: None, generation: 0, model: None, memory: None, isolation: None, ..self }
+        Self { reason: None, generation: 0, model: None, isolation: None, ..self }
     }
 
     pub(crate) fn of(id: &AgentId, entry: &AgentEntry) -> Self {

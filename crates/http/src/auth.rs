@@ -84,6 +84,7 @@ pub async fn count_in(State(server): State<Server>, request: Request, next: Next
 /// Puts beside a request who asks, if that is anybody of ours, and the place it takes up. After
 /// its body was read: a token that was revoked meanwhile is nobody's.
 pub async fn judge(State(server): State<Server>, mut request: Request, next: Next) -> Response {
+    let sign_in = server.sign_in_of(request.headers());
     if let Ok(caller) = server.caller(request.headers()) {
         request.extensions_mut().insert(caller);
     }
@@ -91,7 +92,11 @@ pub async fn judge(State(server): State<Server>, mut request: Request, next: Nex
         let place = RequestSlot::new(move |agent| permit.about(agent).map_err(|why| (&why).into()));
         request.extensions_mut().insert(place);
     }
-    next.run(request).await
+    let answer = next.run(request).await;
+    match sign_in {
+        Some(id) => server.until_signed_out(id, answer),
+        None => answer,
+    }
 }
 
 /// Refuses requests that a browser was tricked into: a name that is not this machine's in

@@ -34,8 +34,6 @@ pub struct Me {
 pub struct OwnAgent {
     #[serde(flatten)]
     row: AgentRow,
-    /// Whether it remembers anything beyond a conversation.
-    memory: bool,
     /// Of `chat`, `read`, `approve`, `manage` and `admin` those that the caller has.
     verbs: Vec<&'static str>,
 }
@@ -61,8 +59,7 @@ pub async fn me(State(server): State<Server>, caller: Caller, original: Original
     let own = own.into_iter().map(|(id, (entry, verbs))| {
         let row = AgentRow::of(id, entry);
         let row = if verbs.contains(&Verb::Read) { row } else { row.for_members() };
-        let memory = entry.state.context().is_some_and(|it| it.memory.is_some());
-        OwnAgent { row, memory, verbs: verbs.into_iter().map(Verb::as_str).collect() }
+        OwnAgent { row, verbs: verbs.into_iter().map(Verb::as_str).collect() }
     });
     let admin = matches!(caller, Caller::Local);
     let version = env!("CARGO_PKG_VERSION");

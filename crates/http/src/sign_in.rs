@@ -3,11 +3,14 @@
 
 use crate::Server;
 use axum::Json;
+use axum::body::Body;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
-use axum::http::header::{COOKIE, SET_COOKIE};
+use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, COOKIE, SET_COOKIE};
 use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::{AppendHeaders, IntoResponse as _, Response};
+use futures_util::StreamExt as _;
+use futures_util::stream;
 use insula_api::{ApiError, Caller, ErrorBody};
 use insula_registry::Actor;
 use insula_registry::sign_ins::{Holder, LASTS_MS};
@@ -28,6 +31,10 @@ const LINK_LASTS: Duration = Duration::from_secs(120);
 
 /// Links that wait to be opened. With one more the oldest goes.
 const LINKS_MAX: usize = 16;
+
+/// The last frame of a stream whose sign-in ended.
+const SIGNED_OUT: &str =
+    "event: error\ndata: {\"error\":{\"code\":\"signed_out\",\"message\":\"You signed out.\"}}\n\n";
 
 /// Links that the command line made, until they are opened.
 #[derive(Default)]
@@ -98,6 +105,34 @@ impl Server {
         let mut pairs = cookies.flat_map(|all| all.split(';')).filter_map(|it| it.split_once('='));
         let (_, cookie) = pairs.find(|(key, _)| key.trim() == name)?;
         self.sign_ins.find(cookie.trim(), page, self.world.clock.now())
+    }
+
+    /// The sign-in by which these headers ask, if it is one that decides.
+    pub(crate) fn sign_in_of(&self, headers: &HeaderMap) -> Option<Box<str>> {
+        let shows_more = headers.contains_key(AUTHORIZATION);
+        (!shows_more).then(|| self.signed_in(headers).map(|(id, _)| id)).flatten()
+    }
+
+    /// The answer; a stream of events ends with the sign-in that it was asked by, as one that was
+    /// asked by a token ends with that.
+    pub(crate) fn until_signed_out(&self, id: Box<str>, answer: Response) -> Response {
+        let kind = answer.headers().get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
+        if !kind.is_some_and(|it| it.starts_with("text/event-stream")) {
+            return answer;
+        }
+        let sign_ins = self.sign_ins.clone();
+        let ended = Box::pin(async move { sign_ins.ended(&id).await });
+        let (parts, body) = answer.into_parts();
+        let open = Some((ended, body.into_data_stream()));
+        let frames = stream::unfold(open, |open| async move {
+            let (mut ended, mut frames) = open?;
+            tokio::select! {
+                biased;
+                () = &mut ended => Some((Ok(SIGNED_OUT.into()), None)),
+                frame = frames.next() => Some((frame?, Some((ended, frames)))),
+            }
+        });
+        Response::from_parts(parts, Body::from_stream(frames))
     }
 
     fn set_cookie(&self, value: &str, lasts_s: i64) -> Response {

@@ -5,6 +5,7 @@
 //! page: browsers hand cookies to every port of a host, and what another program there gets is
 //! worth nothing alone. Both are kept here as hashes.
 
+use crate::signal::Signal;
 use arc_swap::ArcSwap;
 use insula_store::{Feed, FeedChange, Subscription};
 use insula_world::Timestamp;
@@ -70,11 +71,13 @@ fn hash(text: &str) -> String {
 #[derive(Default)]
 pub struct SignIns {
     known: ArcSwap<BTreeMap<Box<str>, SignIn>>,
+    /// Told of every change, for whoever holds a stream open by one.
+    changed: Signal,
 }
 
 impl SignIns {
     pub(crate) fn load(text: Option<&str>) -> Self {
-        Self { known: ArcSwap::from_pointee(read(text)) }
+        Self { known: ArcSwap::from_pointee(read(text)), ..Self::default() }
     }
 
     /// Hears of those that begin and end.
@@ -83,6 +86,7 @@ impl SignIns {
         feed.subscribe(move |change| match change {
             FeedChange::Value { key, value } if &**key == KEPT => {
                 all.known.store(Arc::new(read(value.as_deref())));
+                all.changed.send();
             }
             _ => {}
         })
@@ -95,6 +99,14 @@ impl SignIns {
         let (id, found) = known.get_key_value(id)?;
         (found.is_shown(secret, page) && !found.is_over(now))
             .then(|| (id.clone(), found.holder.clone()))
+    }
+
+    /// Waits until the sign-in of this id is over, because somebody signed out.
+    pub async fn ended(&self, id: &str) {
+        let mut changes = self.changed.listen();
+        while self.known.load().contains_key(id) {
+            changes.changed().await;
+        }
     }
 
     pub(crate) fn all(&self) -> BTreeMap<Box<str>, SignIn> {

@@ -269,6 +269,8 @@ pub enum Cut {
     Length,
     /// The provider withheld the rest.
     Filtered,
+    /// The model said the same again and again, and was cut off by us.
+    Repeating,
 }
 
 impl Cut {
@@ -277,6 +279,7 @@ impl Cut {
         match self {
             Self::Length => "length",
             Self::Filtered => "filtered",
+            Self::Repeating => "repeating",
         }
     }
 
@@ -286,6 +289,7 @@ impl Cut {
             None => 0,
             Some(Self::Length) => 1,
             Some(Self::Filtered) => 2,
+            Some(Self::Repeating) => 3,
         }
     }
 
@@ -294,6 +298,7 @@ impl Cut {
             0 => Some(None),
             1 => Some(Some(Self::Length)),
             2 => Some(Some(Self::Filtered)),
+            3 => Some(Some(Self::Repeating)),
             _ => None,
         }
     }

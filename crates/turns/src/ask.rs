@@ -410,8 +410,8 @@ fn nothing_said(model: &str, answer: &Answer) -> String {
 /// Why an answer that ended so is not all that the model would have said.
 pub(super) fn cut(stop: &StopReason) -> Option<Cut> {
     match stop {
-        // What goes on and on is as one that found no end.
-        StopReason::Length | StopReason::Repeating => Some(Cut::Length),
+        StopReason::Length => Some(Cut::Length),
+        StopReason::Repeating => Some(Cut::Repeating),
         StopReason::Filtered => Some(Cut::Filtered),
         StopReason::Finished | StopReason::ToolCalls | StopReason::Other(_) => None,
     }

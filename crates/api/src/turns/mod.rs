@@ -22,8 +22,8 @@ use course::Happening;
 use insula_domain::{FailureCause, Integrity, Label};
 use insula_registry::AgentContext;
 use insula_store::{
-    Message, MessageSeq, Part, SessionId, SessionRef, SessionState, Step, StepKind, StoreError,
-    Turn, TurnId, TurnStatus,
+    Cut, Message, MessageSeq, Part, SessionId, SessionRef, SessionState, Step, StepKind,
+    StoreError, Turn, TurnId, TurnStatus,
 };
 use rulings::RulingView;
 use serde::{Deserialize, Serialize};
@@ -61,6 +61,11 @@ pub struct TurnSummary {
     /// What began it.
     began: Began,
     status: &'static str,
+    /// Why its reply is not all that the model would have said: `length` (it reached the most it
+    /// may say), `filtered` (its provider withheld the rest) or `repeating` (it said the same
+    /// again and again, and was cut off); left out of one that is whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cut: Option<&'static str>,
     /// What went wrong.
     error: Option<String>,
     /// Why, by name: the same in records and figures.
@@ -248,6 +253,7 @@ impl Shown<'_> {
             principal: turn.principal.to_string(),
             began,
             status: status(turn.status),
+            cut: turn.cut.map(Cut::as_str),
             error: turn.error.clone().map(|error| secrets.told(&self.agent.id, error)),
             cause: cause.map(FailureCause::as_str),
             accepted: turn.accepted_at.to_string(),

@@ -34,7 +34,8 @@ pub fn finish(cut: Option<Cut>, calls: &[ClientCall]) -> &'static str {
     match cut {
         None if !calls.is_empty() => "tool_calls",
         None => "stop",
-        Some(Cut::Length) => "length",
+        // Their words know no circle: it is as one that found no end.
+        Some(Cut::Length | Cut::Repeating) => "length",
         Some(Cut::Filtered) => "content_filter",
     }
 }

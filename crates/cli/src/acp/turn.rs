@@ -227,7 +227,7 @@ fn ended(name: &str, data: &Value, told: &Told) -> Result<Value, Fault> {
                 None => chunk(name, "agent_message_chunk", &format!("\n\n{text}")),
             }
             match data["cut"].as_str() {
-                Some("length") => stop("max_tokens"),
+                Some("length" | "repeating") => stop("max_tokens"),
                 Some("filtered") => stop("refusal"),
                 _ => stop("end_turn"),
             }

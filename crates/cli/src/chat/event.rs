@@ -89,7 +89,8 @@ pub struct Ended {
     pub status: Status,
     /// The reply.
     pub text: Option<String>,
-    /// Why that is not all that the model would have said: `length` or `filtered`.
+    /// Why that is not all that the model would have said: `length`, `filtered` or
+    /// `repeating`.
     pub cut: Option<String>,
     /// Why it failed.
     pub error: Option<String>,
@@ -103,6 +104,7 @@ impl Ended {
         match self.cut.as_deref()? {
             "length" => Some("the reply breaks off: the model reached the most it may say"),
             "filtered" => Some("the reply breaks off: the provider withheld the rest"),
+            "repeating" => Some("the reply was cut off: it said the same again and again"),
             _ => Some("the reply breaks off"),
         }
     }

@@ -127,9 +127,10 @@ fn began(began: &Value) -> String {
     }
 }
 
-/// How a turn stands, and why it failed.
+/// How a turn stands, and why it failed or its reply is not whole.
 fn state(turn: &Value) -> String {
-    match turn["cause"].as_str() {
+    let why = turn["cause"].as_str().or(turn["cut"].as_str());
+    match why {
         Some(cause) => format!("{}: {cause}", text(turn, "status")),
         None => text(turn, "status"),
     }

@@ -19,6 +19,7 @@ mod rule_10;
 mod scene;
 mod sign_in;
 mod silence;
+mod strict;
 mod words;
 
 use axum::Router;

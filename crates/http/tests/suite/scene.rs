@@ -52,7 +52,7 @@ impl Scene {
         let answer = self.answer(token, call, &body).await;
         let status = answer.status();
         let bytes = to_bytes(answer.into_body(), usize::MAX).await.unwrap();
-        (status, serde_json::from_slice(&bytes).unwrap_or(Value::Null))
+        (status, crate::strict::parsed(call, &bytes))
     }
 
     /// What the admin shows.

@@ -56,7 +56,7 @@ impl Scene {
         let answer = self.answer(call, shown, &body).await;
         let status = answer.status();
         let bytes = to_bytes(answer.into_body(), usize::MAX).await.unwrap();
-        (status, serde_json::from_slice(&bytes).unwrap_or(Value::Null))
+        (status, crate::strict::parsed(call, &bytes))
     }
 
     async fn as_admin(&self, call: &str, body: Value) -> Value {
@@ -86,6 +86,13 @@ impl Scene {
         let said: Value = serde_json::from_slice(&bytes).unwrap();
         let (pair, _) = cookie.split_once(';').unwrap();
         Some((pair.to_owned(), said["key"].as_str().unwrap().to_owned()))
+    }
+
+    /// Signs in by a link, as the admin.
+    async fn by_link(&self) -> (String, String) {
+        let link = self.as_admin("POST /api/sign-in/links", json!({})).await;
+        let (_, code) = link["url"].as_str().unwrap().split_once("/#open=").unwrap();
+        self.enter(&[], json!({ "link": code })).await.unwrap()
     }
 
     async fn enter_with(&self, token: &str) -> (String, String) {
@@ -154,10 +161,31 @@ async fn a_cookie_opens_nothing_that_our_own_page_does_not_ask() {
         let (status, said) = scene.ask("GET /api/me", shown, json!({})).await;
         assert!([401, 403].contains(&status.as_u16()), "{shown:?}: {status} {said}");
     }
-    // Who signs out takes it from whoever copied it.
+    // Who signs out takes it from whoever copied it, also where they hear what happens.
+    let by_link = scene.by_link().await;
+    let mut streams = Vec::new();
+    for (cookie, key) in [(&cookie, &key), (&by_link.0, &by_link.1)] {
+        let shown: Shown<'_> = &[("cookie", cookie), ("x-insula-page", key)];
+        let heard = scene.answer("GET /api/events", shown, &json!({})).await;
+        streams.push(heard.into_body().into_data_stream());
+        let begun = streams.last_mut().unwrap().next().await.unwrap().unwrap();
+        assert!(begun.starts_with(b": listening"), "{begun:?}");
+    }
     let answer = scene.answer("DELETE /api/sign-in", &both, &json!({})).await;
     assert_eq!(answer.status(), 204);
     assert_eq!(scene.ask("GET /api/me", &both, json!({})).await.0, 401);
+    let mut last = streams.remove(0);
+    let said = last.next().await.unwrap().unwrap();
+    assert!(String::from_utf8_lossy(&said).contains("signed_out"), "{said:?}");
+    assert!(last.next().await.is_none());
+    // Another's goes on, until it is theirs.
+    let link: Shown<'_> = &[("cookie", &by_link.0), ("x-insula-page", &by_link.1)];
+    scene.answer("DELETE /api/sign-in", link, &json!({})).await;
+    let mut rest = String::new();
+    while let Some(said) = streams[0].next().await {
+        rest += &String::from_utf8_lossy(&said.unwrap());
+    }
+    assert!(rest.ends_with("You signed out.\"}}\n\n"), "{rest}");
     scene.daemon.close().await.unwrap();
 }
 

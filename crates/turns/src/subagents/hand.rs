@@ -414,6 +414,7 @@ fn report(text: String, cut: Option<Cut>) -> String {
             text + "\n[It breaks off here: its model reached the most it may say.]"
         }
         Some(Cut::Filtered) => text + "\n[It breaks off here: its provider withheld the rest.]",
+        Some(Cut::Repeating) => text + "\n[It was cut off here: it said the same again and again.]",
     }
 }
 

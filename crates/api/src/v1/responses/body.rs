@@ -149,7 +149,7 @@ fn standing(cut: Option<Cut>) -> &'static str {
 /// Why something is not whole, in OpenAI's words.
 fn reason(cut: Cut) -> &'static str {
     match cut {
-        Cut::Length => "max_output_tokens",
+        Cut::Length | Cut::Repeating => "max_output_tokens",
         Cut::Filtered => "content_filter",
     }
 }

@@ -182,3 +182,15 @@ async fn a_reply_that_ends_before_its_end_says_why_then_and_later() {
         assert_eq!(end(again).await, first, "{reason}");
     }
 }
+
+#[tokio::test]
+async fn a_reply_that_was_cut_off_for_its_circles_says_so() {
+    let fixture = scripted(|_, _| says(&"and again. ".repeat(500))).await;
+    let handle = fixture.submit("c", "hello").await;
+    let turn = handle.turn;
+    let told = end(handle).await;
+    assert!(matches!(told, TurnEnd::Replied { cut: Some(Cut::Repeating), .. }), "{told:?}");
+    let agent = insula_domain::AgentId::new("a").unwrap();
+    let kept = fixture.daemon.store_of(&agent).turn(turn).await.unwrap().unwrap();
+    assert_eq!(kept.cut, Some(Cut::Repeating));
+}
