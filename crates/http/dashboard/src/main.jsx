@@ -3,7 +3,7 @@ import { render } from "preact";
 import { signedOut } from "./lib/api.js";
 import * as events from "./lib/events.js";
 import * as focus from "./lib/focus.js";
-import { signIn, whoAmI } from "./lib/me.js";
+import { followTabs, signIn, whoAmI } from "./lib/me.js";
 import * as router from "./lib/router.js";
 import { goOn } from "./lib/talk.js";
 import * as theme from "./lib/theme.js";
@@ -30,6 +30,7 @@ async function enter(link) {
 async function begin() {
   theme.start();
   router.start();
+  followTabs();
   events.start();
   focus.start();
   const link = takeLink();

@@ -16,6 +16,7 @@ import { hostile } from "./hostile.mjs";
 import { pages1 } from "./pages1.mjs";
 import { pages2 } from "./pages2.mjs";
 import { pages3 } from "./pages3.mjs";
+import { plain } from "./plain.mjs";
 import { talks } from "./talks.mjs";
 import { weight } from "./weight.mjs";
 
@@ -477,7 +478,7 @@ async function axeOf(page, where) {
 }
 
 if (shots) mkdirSync(shots, { recursive: true });
-const parts = { talks, pages3, pages2, pages1, hostile, clicks, controls, weight };
+const parts = { talks, plain, pages3, pages2, pages1, hostile, clicks, controls, weight };
 for (const [name, part] of Object.entries(parts)) {
   if (wants(name)) await part({ check, open, byLink, signIn, quiet, axeOf, provider, shots });
 }

@@ -5,12 +5,12 @@ import { test } from "node:test";
 import { address, blocks, inline } from "../src/lib/markdown.js";
 import { reader } from "../src/lib/sse.js";
 import { AROUND, inSight } from "../src/lib/window.js";
-import { ago, count, took, usd } from "../src/lib/words.js";
+import { ago, count, cutOff, sentence, took, usd } from "../src/lib/words.js";
 import { lastIn, lastUse, saidOf, toldBy } from "../src/lib/last_used.js";
 import { recalled } from "../src/lib/memory.js";
 import { apart, besideFiles, byTurn, choicesOf, titleOf, unmarked } from "../src/lib/transcript.js";
 import { at, heard, placeOf } from "../src/lib/talk_state.js";
-import { graph, related } from "../src/lib/graph.js";
+import { graph, isLike, related } from "../src/lib/graph.js";
 import { nextOf } from "../src/lib/api.js";
 import { oneByOne } from "../src/lib/one.js";
 import { parse, to } from "../src/lib/router.js";
@@ -199,6 +199,10 @@ test("the map shows what leads to a thing and what it leads to, and nothing of o
   assert.ok(!near.has("agent:b") && !near.has("binding:1"));
   assert.deepEqual([...related(all, "tool:terminal")].filter((it) => it.startsWith("agent:")), ["agent:a"]);
   assert.equal(all.reached.find((it) => it.id === "tool:todo").count, 2);
+  // A search finds a rule by the agent that it leads to.
+  const of = (text) => all.ways.filter((it) => isLike(it, text)).map((it) => it.id);
+  assert.deepEqual(of("b"), ["binding:1"]);
+  assert.deepEqual(of("chat=1"), ["binding:0"]);
 });
 
 test("what is asked for again and again comes to its end each time, and once more for all who asked meanwhile", async () => {
@@ -254,4 +258,14 @@ test("what of a memory was in an answer is what stands in its request", () => {
   const entries = ["cut\n\"the hedge\"", "the roses", " "].map((text, id) => ({ id, text }));
   const body = JSON.stringify({ messages: [{ role: "system", content: 'memory:\n- cut\n"the hedge"' }] });
   assert.deepEqual(recalled(entries, body).map((it) => it.id), [0]);
+});
+
+test("a reply that is not whole says why, and what the daemon said begins as a sentence does", () => {
+  assert.equal(cutOff("repeating"), "cut off: it said the same again and again");
+  assert.equal(cutOff("something_new"), "cut off: something_new");
+  assert.equal(cutOff(null), null);
+  const told = heard({ text: "", steps: [] }, { event: "turn.ended", data: { turn: 1, status: "replied", text: "x", cut: "length" } });
+  assert.equal(told.cut, "length");
+  assert.equal(sentence("the token was revoked"), "The token was revoked");
+  assert.equal(usd(1), "< $0.0001");
 });

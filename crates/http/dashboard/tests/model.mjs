@@ -34,6 +34,8 @@ async function answer(asked, response) {
     );
   } else if (/\bwide table\b/.test(text)) {
     await words([`| ${COLUMNS.join(" | ")} |\n|${"---|".repeat(COLUMNS.length)}\n| ${COLUMNS.map((it) => `${it} of one`).join(" | ")} |\n`]);
+  } else if (/\bcircles\b/.test(text)) {
+    await words(Array.from({ length: 400 }, () => "and again. "));
   } else if (/\bhostile\b/.test(text)) {
     await words([HOSTILE]);
   } else if (/\bcall ([a-z_]+) (\{.*\})/.test(text)) {

@@ -50,7 +50,7 @@ export async function pages3({ check, open, byLink, signIn, quiet, axeOf, provid
     assert.match(await text(own).inputValue(), /tools: coding/);
     assert.equal(onDisk(own), null, "nothing is written before it was shown");
     const dialog = await review();
-    await dialog.getByText("agent `smith` is added").waitFor();
+    await dialog.getByText("agent smith is added").waitFor();
     await dialog.getByRole("button", { name: "Apply" }).click();
     await page.getByRole("heading", { name: "smith", exact: true }).waitFor();
     await page.locator(".title .state", { hasText: "ready" }).waitFor();
@@ -80,7 +80,7 @@ export async function pages3({ check, open, byLink, signIn, quiet, axeOf, provid
     await text(own).fill("# mine\nmemory: true\ntools: messaging\n");
     await bar.getByText("it would load").waitFor();
     const dialog = await review();
-    await dialog.getByText("smith loses tool `terminal`").waitFor();
+    await dialog.getByText("smith loses tool terminal").waitFor();
     await dialog.locator(".text-diff tr.in", { hasText: "tools: messaging" }).waitFor();
     await dialog.getByRole("button", { name: "Apply" }).click();
     await page.getByText("Applied: changed smith").waitFor();
@@ -115,7 +115,20 @@ export async function pages3({ check, open, byLink, signIn, quiet, axeOf, provid
     await to("agents/main?tab=change");
     await page.getByLabel("Approvals", { exact: true }).selectOption("smart");
     await page.getByLabel("Dollars a day").fill("2.5");
-    await page.keyboard.press("Tab");
+    // What would not load is not called good while it is typed, and nothing of what is typed is lost.
+    await bar.getByText("it would load").waitFor();
+    const model = page.getByLabel("Model", { exact: true });
+    await model.fill("no");
+    assert.equal(await bar.getByText("it would load").count(), 0);
+    await bar.getByText("1 error").waitFor();
+    await model.pressSequentially("pe", { delay: 300 });
+    await bar.getByText("1 error").waitFor();
+    assert.equal(await model.inputValue(), "nope");
+    await model.fill("");
+    await bar.getByText("it would load").waitFor();
+    await page.getByLabel("Dollars a day").fill("-5");
+    await bar.getByText("1 error").waitFor();
+    await page.getByLabel("Dollars a day").fill("2.5");
     await page.getByLabel("Chat, or nothing for all of the platform").fill("-100777");
     await page.getByRole("button", { name: "Add", exact: true }).click();
     await page.getByText("telegram: -100777").waitFor();

@@ -14,6 +14,21 @@ export const drafts = signal(new Map());
 /** What the daemon said of the drafts as they are; null while it is asked. */
 export const checked = signal(null);
 
+/** Fields whose words are in no draft yet: nothing is good before they were looked at. */
+const typing = signal(new Set());
+
+/** Whether something was typed that is in no draft yet. */
+export const untaken = computed(() => typing.value.size > 0);
+
+/** Says of a field, by any mark of its own, whether what was typed in it is in no draft yet. */
+export function typed(field, is) {
+  if (typing.value.has(field) === is) return;
+  const next = new Set(typing.value);
+  if (is) next.add(field);
+  else next.delete(field);
+  typing.value = next;
+}
+
 const put = (draft) => (drafts.value = new Map(drafts.value).set(draft.file, draft));
 
 function taken({ file, text, mark, trouble }) {

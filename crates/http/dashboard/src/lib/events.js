@@ -64,6 +64,7 @@ async function follow(stop) {
 function hear({ event, data }) {
   if (event === "error") {
     signedOut.value = data.error?.message ?? "You are signed out.";
+    me.value = null;
     return;
   }
   if (event === "missed") {

@@ -60,6 +60,9 @@ export function graph(map) {
   return { ways: [...accounts.values(), ...ways], agents, reached, lines };
 }
 
+/** Whether a search finds a thing: by its name, what it is of, or the agent that a rule leads to. */
+export const isLike = (it, wanted) => [it.label, it.group, it.kind === "binding" ? it.of.agent : null].some((part) => part?.toLowerCase().includes(wanted));
+
 /** All that a thing has to do with: what leads to it, and what it leads to. */
 export function related({ lines }, id) {
   const found = new Set([id]);

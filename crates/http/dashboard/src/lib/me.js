@@ -2,6 +2,7 @@
 import { computed, signal } from "@preact/signals";
 import { api, pageKey, signedOut } from "./api.js";
 import { oneByOne } from "./one.js";
+import { hearDoor, tellDoor } from "./tabs.js";
 
 /** What `/api/me` says; null until it is known. */
 export const me = signal(null);
@@ -59,12 +60,24 @@ export async function signIn({ token, link }) {
   const made = await api.post("/api/sign-in", link ? { link } : {}, { headers, quiet: true });
   pageKey.set(made.key);
   await whoAmI();
+  tellDoor(true);
+}
+
+/** Nobody is here any more: nothing of theirs stays on the page. */
+function leave() {
+  signedOut.value = "You signed out.";
+  me.value = null;
 }
 
 /** Signs out, here and for whoever copied the cookie. */
 export async function signOut() {
   await api.del("/api/sign-in", { quiet: true }).catch(() => {});
   pageKey.set(null);
-  me.value = null;
-  signedOut.value = "You signed out.";
+  leave();
+  tellDoor(false);
+}
+
+/** Goes with the other tabs of this browser, in and out. */
+export function followTabs() {
+  hearDoor((isIn) => (isIn ? askAgain() : leave()));
 }

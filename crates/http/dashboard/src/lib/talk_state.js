@@ -1,7 +1,7 @@
 // What is known of a turn while it runs: each event makes it another.
 
 /** What is known of a turn before anything was heard of it. */
-export const unheard = { text: "", reasoning: "", steps: [], approvals: [], state: "sending", error: null, turn: null };
+export const unheard = { text: "", reasoning: "", steps: [], approvals: [], state: "sending", error: null, cut: null, turn: null };
 
 /** How a turn can end. */
 export const isOver = (now) => ["replied", "failed", "stopped"].includes(now.state);
@@ -51,6 +51,7 @@ export function heard(now, { event, data }, at = Date.now()) {
     case "turn.ended":
       next.state = data.status;
       next.error = data.error ?? null;
+      next.cut = data.cut ?? null;
       next.text = data.text ?? next.text;
       break;
     default:

@@ -24,7 +24,7 @@ export function heard({ doing, recent }, { event, agent, data }, at) {
   if (event === "turn.ended") {
     const left = new Map(doing);
     left.delete(key);
-    const one = { key, agent, turn: data.turn, session: data.session, status: data.status, error: data.error ?? null, usage: data.usage ?? null, at };
+    const one = { key, agent, turn: data.turn, session: data.session, status: data.status, error: data.error ?? null, cut: data.cut ?? null, usage: data.usage ?? null, at };
     return { doing: left, recent: [one, ...recent.filter((it) => it.key !== key)].slice(0, RECENT_MAX) };
   }
   const now = DOING[event]?.(data);
@@ -35,24 +35,11 @@ export function heard({ doing, recent }, { event, agent, data }, at) {
 /** A turn that ended before anything was heard, as one that was heard to end. */
 export function endedTurn(agent, it, sessions) {
   const session = sessions.find((one) => one.agent === agent && String(one.id) === String(it.session));
-  return { key: turnKey(agent, it.id), agent, turn: it.id, session: session?.key ?? null, status: it.status, error: it.error ?? null, usage: null, at: new Date(it.ended ?? it.accepted).getTime() };
+  return { key: turnKey(agent, it.id), agent, turn: it.id, session: session?.key ?? null, status: it.status, error: it.error ?? null, cut: it.cut ?? null, usage: null, at: new Date(it.ended ?? it.accepted).getTime() };
 }
 
 /** Those that were heard to end and those that had before, each once, the last first. */
 export function allEnded(heard, before) {
   const known = new Set(heard.map((it) => it.key));
   return [...heard, ...before.filter((it) => !known.has(it.key))].sort((a, b) => b.at - a.at).slice(0, RECENT_MAX);
-}
-
-/** A conversation's key as people read it: where, and with whom. */
-export function place(session) {
-  const [, , platform, account, kind, ...rest] = String(session).split(":").map((part) => {
-    try {
-      return decodeURIComponent(part);
-    } catch {
-      return part;
-    }
-  });
-  if (platform === undefined) return String(session);
-  return `${platform} ${account} ${kind} ${rest.join(" ")}`;
 }

@@ -30,7 +30,7 @@ export function took(ms) {
 export function usd(micros) {
   if (micros === null || micros === undefined) return "";
   const dollars = micros / 1e6;
-  return dollars === 0 ? "$0" : dollars < 0.01 ? `$${dollars.toFixed(4)}` : `$${dollars.toFixed(2)}`;
+  return dollars === 0 ? "$0" : dollars > 0 && dollars < 0.00005 ? "< $0.0001" : dollars < 0.01 ? `$${dollars.toFixed(4)}` : `$${dollars.toFixed(2)}`;
 }
 
 /** A count: 1234567 is `1.2 M`. */
@@ -44,3 +44,15 @@ export function count(n) {
 export function many(n, one, more = `${one}s`) {
   return `${n} ${n === 1 ? one : more}`;
 }
+
+/** What the daemon said, as a sentence of its own. */
+export const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+const CUT = {
+  length: "the model reached the most it may say",
+  filtered: "its provider withheld the rest",
+  repeating: "it said the same again and again",
+};
+
+/** Why a reply is not whole, after `cut off`; nothing of one that is. */
+export const cutOff = (cut) => (cut ? `cut off: ${CUT[cut] ?? cut}` : null);

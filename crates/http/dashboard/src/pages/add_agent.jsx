@@ -7,7 +7,7 @@ import { useResource } from "../lib/resource.js";
 import { go, to } from "../lib/router.js";
 import { names } from "../ui/agent_form.jsx";
 import { Editor } from "../ui/editor.jsx";
-import { Button, Field, Page, Problem, Section, Shown } from "../ui/parts.jsx";
+import { Button, Field, Page, Problem, Section, Shown, Ticked } from "../ui/parts.jsx";
 import { DraftBar, findingsOf, NoChanges } from "../ui/review.jsx";
 
 export function AddAgent() {
@@ -56,14 +56,14 @@ export function AddAgent() {
                   <label key={it.name}>
                     <input type="radio" name="template" value={it.name} checked={wish.template === it.name} onChange={type("template")} />
                     <span class="strong">{it.name}</span>
-                    <span class="quiet small">{it.about}</span>
+                    <span class="quiet small"><Ticked text={it.about} /></span>
                   </label>
                 ))}
               </fieldset>
             )}
           </Shown>
           <div class="form-grid">
-            <Field label="Id" hint="a to z, 0 to 9, _ and -; it stays for good." required pattern="[a-z0-9][a-z0-9_\-]{0,63}" autocomplete="off" value={wish.id} onInput={type("id")} />
+            <Field label="Id" hint="a to z, 0 to 9, _ and -; it stays for good." required title="a to z, 0 to 9, _ and -" pattern="[a-z0-9][a-z0-9_\-]{0,63}" autocomplete="off" value={wish.id} onInput={type("id")} />
             <Field label="Name" hint="What people see it called; may be left out." value={wish.name} onInput={type("name")} />
             <Field label="Model" hint="provider/name; without one, the model of all agents." value={wish.model} onInput={type("model")} />
           </div>
@@ -77,6 +77,7 @@ export function AddAgent() {
       ) : (
         open.map((file) => (
           <Section key={file} title={file}>
+            {/^default: true$/m.test(drafts.value.get(file).text) && <p class="under-tabs">No agent is the default yet, so this one becomes it: it answers wherever no rule leads to another.</p>}
             <Editor label={`Text of ${file}`} kind={file.endsWith(".yaml") ? "agent" : "prose"} text={drafts.value.get(file).text} schema={schema} names={names()} findings={findingsOf(checked.value?.answer, (it) => it === file)} onInput={(text) => edit(file, text)} />
           </Section>
         ))

@@ -7,6 +7,7 @@ import { many } from "../lib/words.js";
 import { Empty, Page, Search, State, Ticked } from "../ui/parts.jsx";
 import { Table } from "../ui/table.jsx";
 import { Agent } from "./agent.jsx";
+import "../ui/narrow.css";
 
 // How an agent is stands in what `/api/me` says; it is asked again when one changes.
 listen(({ event }) => event === "health" && askAgain());
@@ -32,22 +33,26 @@ function All() {
           )}
         </>
       }
+      wide
     >
       {rows.length === 0 ? (
         <Empty title={all.length === 0 ? "There are no agents yet." : "No agent is called like that."} />
       ) : (
+        <div class="narrow">
         <Table
           label="Agents"
+          card={172}
           rows={rows}
           rowKey={(it) => it.id}
           onOpen={(it) => go(to("agents", [it.id]))}
           columns={[
-            { key: "id", title: "Agent", cell: (it) => <a class="strong" href={to("agents", [it.id])}>{it.id}</a> },
-            { key: "state", title: "State", cell: (it) => <State state={it.state} title={it.reason} /> },
-            { key: "model", title: "Model", cell: (it) => it.model ?? "" },
-            { key: "about", title: "About", cell: (it) => (it.reason ? <Ticked text={it.reason} /> : (it.description ?? "")) },
+            { key: "id", title: "Agent", width: "34%", wraps: true, cell: (it) => <a class="strong" href={to("agents", [it.id])}>{it.id}</a> },
+            { key: "state", title: "State", width: "9rem", cell: (it) => <State state={it.state} title={it.reason} /> },
+            { key: "model", title: "Model", width: "22%", wraps: true, cell: (it) => it.model && <span>{it.model}</span> },
+            { key: "about", title: "About", cell: (it) => (it.reason ? <Ticked text={it.reason} /> : it.description && <span>{it.description}</span>) },
           ]}
         />
+        </div>
       )}
     </Page>
   );

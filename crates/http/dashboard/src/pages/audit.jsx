@@ -212,8 +212,8 @@ function Records({ agent, asked }) {
               { key: "seq", title: "No.", num: true, width: "5rem", cell: (it) => it.seq },
               { key: "at", title: "When", width: "8rem", cell: (it) => <time dateTime={it.at} title={moment(it.at)}>{ago(it.at)}</time> },
               { key: "kind", title: "Kind", width: "13rem", cell: (it) => <span class="kind mono">{it.kind}</span> },
-              { key: "who", title: "Who", width: "11rem", cell: (it) => it.actor },
-              { key: "where", title: "Where", width: "20%", cell: (it) => (it.session ? whereOf(it.session) : scopeOf(it.scope)) },
+              { key: "who", title: "Who", width: "13rem", cell: (it) => <span>{it.actor}</span> },
+              { key: "where", title: "Where", width: "18%", cell: (it) => (it.session ? whereOf(it.session) : scopeOf(it.scope)) },
               { key: "what", title: "Details", cell: (it) => <span class="quiet">{summary(it.content)}</span> },
             ]}
           />

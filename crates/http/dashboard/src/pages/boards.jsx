@@ -81,6 +81,16 @@ function useHappenings(board, hear) {
   }, [board?.name]);
 }
 
+/** Whether a board goes on beyond its right edge. */
+function useGoesOn() {
+  const [more, setMore] = useState(false);
+  const box = useRef(null);
+  const look = () => box.current && setMore(box.current.scrollLeft + box.current.clientWidth < box.current.scrollWidth - 4);
+  useEffect(look);
+  useEffect(() => (addEventListener("resize", look), () => removeEventListener("resize", look)), []);
+  return { box, more, look };
+}
+
 /** What is said under a card's title: who has it, or what it waits for. */
 function Under({ card }) {
   if (card.status === "running") {
@@ -90,11 +100,24 @@ function Under({ card }) {
       </span>
     );
   }
-  const parts = [];
-  if (card.status === "blocked") parts.push(<span class="bad">{card.why ?? (card.block ?? "blocked").replaceAll("_", " ")}</span>);
-  if (card.needs_open.length > 0) parts.push(<span>waits for {card.needs_open.map((it) => `#${it}`).join(", ")}</span>);
-  if (card.assignee) parts.push(<span>{card.assignee}</span>);
-  return parts.length === 0 ? <span class="quiet">for nobody yet</span> : parts.map((part, index) => <span key={index}>{part}</span>);
+  const why = card.status === "blocked" ? (card.why ?? (card.block ?? "blocked").replaceAll("_", " ")) : null;
+  const needs = card.needs_open.map((it) => `#${it}`).join(", ");
+  if (!why && !needs && !card.assignee) return <span class="quiet">for nobody yet</span>;
+  return (
+    <>
+      {why && (
+        <span class="bad" title={why}>
+          {why}
+        </span>
+      )}
+      {needs && <span>waits for {needs}</span>}
+      {card.assignee && (
+        <span class="whose" title={card.assignee}>
+          {card.assignee}
+        </span>
+      )}
+    </>
+  );
 }
 
 function Face({ card, rights, saving, onOpen, onMove, onDrag }) {
@@ -178,6 +201,7 @@ function Board({ board, boards, reloadBoards }) {
   const [adds, setAdds] = useState(false);
   const [seen, setSeen] = useState(0);
   const timer = useRef(null);
+  const edge = useGoesOn();
   const look = useCallback(() => {
     timer.current ??= setTimeout(() => ((timer.current = null), of.reload(), reloadBoards()), 250);
   }, []);
@@ -240,7 +264,7 @@ function Board({ board, boards, reloadBoards }) {
       </p>
       <Shown of={of}>
         {() => (
-          <div class="board" tabIndex={0} role="region" aria-label={`Board ${board.name}`}>
+          <div ref={edge.box} onScroll={edge.look} class={edge.more ? "board goes-on" : "board"} tabIndex={0} role="region" aria-label={`Board ${board.name}`}>
             {statuses.map((status) => (
               <Column key={status} status={status} cards={shown.get(status)} total={text ? shown.get(status).length : (board.cards[status] ?? 0)} dragged={dragged} rights={board.rights} onDrop={(card, to) => (setDragged(null), wish(card, to))}>
                 {shown.get(status).length > 0 && (

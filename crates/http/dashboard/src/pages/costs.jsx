@@ -76,7 +76,7 @@ function Bar({ of, label }) {
       <div class="row small">
         <span>{say(of.used)}</span>
         <span class="quiet">of {say(of.limit)}{of.what === "tokens" ? " tokens" : ""}</span>
-        <span class={`push ${nearness(of.part) === "bad" ? "bad" : "quiet"}`}>{of.part >= 1 ? "used up" : `${Math.round(of.part * 100)} %`}</span>
+        <span class={`push ${nearness(of.part) === "bad" ? "bad" : "quiet"}`}>{of.part >= 1 ? "used up" : `${Math.floor(of.part * 100)} %`}</span>
       </div>
       <meter class={nearness(of.part)} aria-label={label} min={0} max={1} value={of.part} />
     </div>

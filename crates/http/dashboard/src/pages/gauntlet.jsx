@@ -5,7 +5,7 @@ import { api } from "../lib/api.js";
 import { me } from "../lib/me.js";
 import { useResource } from "../lib/resource.js";
 import { ago, many, moment, took } from "../lib/words.js";
-import { Button, Code, Empty, Page, Problem, Search, Section, Shown, State } from "../ui/parts.jsx";
+import { Button, Code, Empty, Page, Problem, Search, Section, Shown, State, Ticked } from "../ui/parts.jsx";
 import "./gauntlet.css";
 
 const TONES = { held: "good", broken: "bad", failed: "warn", missed: "warn", "not run": "calm", lost: "bad" };
@@ -48,6 +48,8 @@ function Board({ sections, wanted }) {
               <span class="lost">
                 {totals.broken > 0 && <State state={`${totals.broken} broken`} tone="bad" />}
                 {totals.failed > 0 && <State state={`${totals.failed} could not judge`} tone="warn" />}
+                {totals.missed > 0 && <State state={`${totals.missed} missed`} tone={TONES.missed} />}
+                {totals.not_run > totals.failed && <State state={`${totals.not_run - totals.failed} not run`} tone={TONES["not run"]} />}
               </span>
             </summary>
             <ul tabIndex={0} aria-label={`Attempts of ${section.id}`}>
@@ -57,7 +59,7 @@ function Board({ sections, wanted }) {
                   <span class="mono">{it.row}</span>
                   <span>
                     {it.variant}
-                    {it.why && <span class="quiet"> · {it.why}</span>}
+                    {it.why && <span class="quiet"> · <Ticked text={it.why} /></span>}
                   </span>
                 </li>
               ))}
@@ -101,7 +103,7 @@ function Runs({ of }) {
       <div class="stack">
         {of.missing ? (
           <Empty title="No run can be started here.">
-            <p>{of.missing}</p>
+            <p><Ticked text={of.missing} /></p>
           </Empty>
         ) : !me.value.changes ? (
           <p class="quiet">Nothing is started over HTTP here: api.changes is false.</p>

@@ -2,7 +2,7 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { api, at, query } from "../lib/api.js";
 import { differing } from "../lib/generations.js";
-import { KINDS, bare, graph, related } from "../lib/graph.js";
+import { KINDS, bare, graph, isLike, related } from "../lib/graph.js";
 import { isAdmin } from "../lib/me.js";
 import { useResource } from "../lib/resource.js";
 import { ask, route, to } from "../lib/router.js";
@@ -11,7 +11,7 @@ import { lastIn, lastUse, saidOf, toldBy, UNTOLD } from "../lib/last_used.js";
 import { titleOf } from "../lib/transcript.js";
 import { whereOf } from "../lib/where.js";
 import { Ask, Explained, Route } from "../ui/explain.jsx";
-import { Choice, Empty, Facts, Page, Problem, Search, Section, Shown, State, When } from "../ui/parts.jsx";
+import { Choice, Empty, Facts, Page, Problem, Search, Section, Shown, State, When, Ticked } from "../ui/parts.jsx";
 import { List } from "../ui/table.jsx";
 import "./map.css";
 
@@ -231,7 +231,7 @@ function Detail({ it, all }) {
             ["Leads to", it.of.agent],
             ["Decides by", it.of.tier],
             ["Stands in", it.of.place && <span class="mono">{it.of.place}</span>],
-            ["Refuses", it.of.refusal],
+            ["Refuses", it.of.refusal && <Ticked text={it.of.refusal} />],
           ]}
         />
         <LastIn key={it.id} way={it.of} />
@@ -242,7 +242,7 @@ function Detail({ it, all }) {
     const [, platform, account] = it.id.split(":");
     return (
       <div class="stack">
-        <Facts rows={[["Account", it.label], ["State", it.state && <State state={it.state} />], ["Why", it.note]]} />
+        <Facts rows={[["Account", it.label], ["State", it.state && <State state={it.state} />], ["Why", it.note && <Ticked text={it.note} />]]} />
         <LastIn key={it.id} way={{ platform, account }} />
       </div>
     );
@@ -272,7 +272,11 @@ export function MapPage() {
   const { agent, at: asked } = route.value.query;
   const chosen = asked ?? (agent ? `agent:${agent}` : null);
   const near = useMemo(() => (all && chosen ? related(all, chosen) : null), [all, chosen]);
-  const choose = (id) => ask({ at: id, agent: null });
+  const choose = (id) => (setText(""), ask({ at: id, agent: null }));
+  const search = (words) => {
+    if (chosen) choose(null);
+    setText(words);
+  };
   useEffect(() => setKind("all"), [chosen]);
   if (!all) {
     return (
@@ -282,9 +286,9 @@ export function MapPage() {
     );
   }
   const wanted = text.toLowerCase();
-  const hits = (it) => wanted === "" || it.label.toLowerCase().includes(wanted) || it.group?.toLowerCase().includes(wanted);
-  // With something chosen the columns are what it has to do with, and a search goes through all.
-  const seen = (items) => items.filter((it) => (near && wanted === "" ? near.has(it.id) : hits(it)));
+  // A search goes through all; with something chosen the columns are what that has to do with, and
+  // no search hides any of it.
+  const seen = (items) => items.filter((it) => (near ? near.has(it.id) : isLike(it, wanted)));
   const reached = seen(all.reached).filter((it) => kind === "all" || it.kind === kind);
   const found = chosen && [...all.ways, ...all.agents, ...all.reached].find((it) => it.id === chosen);
   const drawn = near ? all.lines.filter(([a, b]) => near.has(a) && near.has(b)) : [];
@@ -297,7 +301,7 @@ export function MapPage() {
       actions={
         <>
           <Choice label="What is reached" value={kind} options={kinds} onChange={setKind} />
-          <Search label="Search the map" value={text} onInput={setText} />
+          <Search label="Search the map" value={text} onInput={search} />
           {chosen && (
             <button type="button" class="button" onClick={() => choose(null)}>
               Show all

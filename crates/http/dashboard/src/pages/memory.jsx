@@ -10,7 +10,7 @@ import { scopeOf } from "../lib/where.js";
 import { ago, many, moment } from "../lib/words.js";
 import { AgentChoice } from "../ui/agent_choice.jsx";
 import { Confirm } from "../ui/confirm.jsx";
-import { Button, Copy, Dialog, Empty, Facts, Field, Loading, Page, Problem, Search, Section, Shown, State, Tabs } from "../ui/parts.jsx";
+import { Button, Copy, Dialog, Empty, Facts, Field, Loading, Page, Problem, Search, Section, Shown, State, Tabs, Ticked } from "../ui/parts.jsx";
 import { List } from "../ui/table.jsx";
 import "./memory.css";
 
@@ -232,7 +232,7 @@ function Checks({ agent }) {
             <b>{report.ok ? "Intact" : `Broken at record ${report.broken_at}`}</b>
             <span>
               {many(report.records, "record")}, {many(report.fragments, "entry", "entries")}
-              {report.reason && `: ${report.reason}`}
+              {report.reason && <>: <Ticked text={report.reason} /></>}
             </span>
           </div>
         )}

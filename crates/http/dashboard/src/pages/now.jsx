@@ -1,7 +1,7 @@
 // What is under way: each agent's turns, what waits, what failed, and how accounts stand.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { signal } from "@preact/signals";
-import { api, at, query } from "../lib/api.js";
+import { effect, signal } from "@preact/signals";
+import { api, at, query, signedOut } from "../lib/api.js";
 import { useClock } from "../lib/clock.js";
 import { listen } from "../lib/events.js";
 import { waiting } from "../lib/inbox.js";
@@ -9,8 +9,9 @@ import { isAdmin, may, me } from "../lib/me.js";
 import { useResource } from "../lib/resource.js";
 import { to } from "../lib/router.js";
 import { at as doingOf, isOver, heard as talked, unheard } from "../lib/talk_state.js";
-import { allEnded, endedTurn, heard, nothing, place, turnKey } from "../lib/under_way.js";
-import { ago, many, took } from "../lib/words.js";
+import { allEnded, endedTurn, heard, nothing, turnKey } from "../lib/under_way.js";
+import { whereOf } from "../lib/where.js";
+import { ago, cutOff, many, took } from "../lib/words.js";
 import { Heard } from "../ui/exchange.jsx";
 import { Button, Dialog, Empty, Page, Problem, Search, Section, Shown, State, Ticked } from "../ui/parts.jsx";
 import { Table } from "../ui/table.jsx";
@@ -21,6 +22,8 @@ import "./now.css";
 /** What was heard since the page was loaded, also while another one was open. */
 const known = signal(nothing);
 listen((told) => (known.value = heard(known.value, told, Date.now())));
+// Whoever signs in next in this tab is somebody else.
+effect(() => signedOut.value && (known.value = nothing));
 
 /** What a turn asks and waits for, also where nobody was here when it began to. */
 const asksOf = (agent, turn) => (waiting.value ?? []).filter((it) => it.agent === agent && String(it.turn) === String(turn));
@@ -122,7 +125,7 @@ function Lane({ agent, turns, now, onOpen }) {
             <State state={kind} />
             <span class="what">{it.state === "waiting" ? "waits for its place" : (doing?.what ?? "model")}</span>
             <span class="num quiet">{it.accepted && took(now - new Date(it.accepted).getTime())}</span>
-            <span class="under quiet small">{doing?.about || `${it.principal} · ${place(it.session)}`}</span>
+            <span class="under quiet small">{doing?.about || `${it.principal} · ${whereOf(it.session)}`}</span>
           </button>
         );
       })}
@@ -237,8 +240,8 @@ export function Now() {
             columns={[
               { key: "agent", title: "Agent", width: "18%", cell: (it) => <span class="strong">{it.agent}</span> },
               { key: "status", title: "State", cell: (it) => <State state={it.status} /> },
-              { key: "where", title: "Where", width: "32%", cell: (it) => (it.session ? place(it.session) : "") },
-              { key: "why", title: "Why", cell: (it) => it.error && <Ticked text={it.error} /> },
+              { key: "where", title: "Where", width: "32%", cell: (it) => (it.session ? whereOf(it.session) : "") },
+              { key: "why", title: "Why", cell: (it) => (it.error ? <Ticked text={it.error} /> : cutOff(it.cut)) },
               { key: "at", title: "When", width: "7rem", cell: (it) => ago(it.at, now) },
             ]}
           />

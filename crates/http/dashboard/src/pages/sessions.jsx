@@ -10,6 +10,7 @@ import { scopeOf, whereOf } from "../lib/where.js";
 import { ago, many, moment } from "../lib/words.js";
 import { AgentChoice } from "../ui/agent_choice.jsx";
 import { Confirm } from "../ui/confirm.jsx";
+import { CutOff } from "../ui/exchange.jsx";
 import { Message } from "../ui/message.jsx";
 import { Button, Dialog, Empty, Facts, Page, Problem, Search, Shown, State, When, Ticked } from "../ui/parts.jsx";
 import { ShownToModel } from "../ui/shown.jsx";
@@ -161,6 +162,7 @@ function Group({ of, names, session, agent, labels, meant, message, onLook, onSh
       {of.messages.map((it) => (
         <Message key={it.seq} of={it} names={names} session={session} agent={agent} labels={labels} isMeant={String(it.seq) === message} />
       ))}
+      <CutOff cut={summary?.cut} />
     </section>
   );
 }

@@ -17,6 +17,21 @@ const HEAD = 172;
 const BAND = 22;
 const SIDE = 168;
 const USUAL = 15.6;
+/** What stands beside a name: its count, and the space around. */
+const BESIDE = 62;
+/** A line of a name, and the most of them. */
+const LINE = 18;
+const LINES_MAX = 3;
+/** How much of the table names may take, where there is much room and where there is little. */
+const NAMES_MAX = 0.4;
+const NAMES_NARROW_MAX = 0.52;
+
+/** How wide the widest of some names is, as it is drawn in bold. */
+function widest(names, scale) {
+  const pen = document.createElement("canvas").getContext("2d");
+  pen.font = `600 ${0.92 * USUAL * scale}px ${getComputedStyle(document.body).fontFamily}`;
+  return names.reduce((most, name) => Math.max(most, pen.measureText(name).width), 0);
+}
 
 const SIGN = { in: "●", out: "–", none: "" };
 const WORD = { in: "has it", out: "does not have it", none: "can't have it" };
@@ -45,7 +60,14 @@ function Grid({ matrix, rows, columns, chosen, onChoose }) {
   const head = Math.round(HEAD * scale);
   const band = Math.round(BAND * scale);
   const bands = useMemo(() => bandsOf(columns), [columns]);
-  const side = Math.round((narrow ? 104 : SIDE) * scale);
+  // As wide as the names, as far as there is room; longer ones take more lines.
+  const wide = useMemo(() => widest(rows.map((it) => it.id), scale), [rows, scale]);
+  const beside = BESIDE * scale;
+  const most = Math.max((narrow ? 104 : SIDE) * scale, seen.width * (narrow ? NAMES_NARROW_MAX : NAMES_MAX));
+  const side = Math.round(Math.min(Math.max((narrow ? 104 : SIDE) * scale, wide + beside), most));
+  // A line breaks where a name has a hyphen, so none is full.
+  const lines = wide + beside <= side ? 1 : Math.min(LINES_MAX, Math.ceil((1.2 * wide) / (side - beside)));
+  const tall = lines === 1 ? size : Math.max(size, Math.round((lines * LINE + 8) * scale));
   const [focus, setFocus] = useState(() => {
     const at = chosen ? [rows.findIndex((it) => it.id === chosen[0]), columns.findIndex((it) => it.name === chosen[1])] : [0, 0];
     return at.map((it) => Math.max(0, it));
@@ -53,17 +75,17 @@ function Grid({ matrix, rows, columns, chosen, onChoose }) {
   // What the address names is in sight, and nothing is taken from where the keyboard is.
   const follow = useRef(chosen ? "look" : null);
   const [r, c] = [Math.min(focus[0], rows.length - 1), Math.min(focus[1], columns.length - 1)];
-  const page = Math.max(1, Math.floor((seen.height - head) / size) - 1);
-  const [firstRow, lastRow] = span(rows.length, size, seen.top, seen.height - head);
+  const page = Math.max(1, Math.floor((seen.height - head) / tall) - 1);
+  const [firstRow, lastRow] = span(rows.length, tall, seen.top, seen.height - head);
   const [firstColumn, lastColumn] = span(columns.length, size, seen.left, seen.width - side);
 
   /** Brings a cell into sight, and the keyboard to it. */
   useLayoutEffect(() => {
     if (!follow.current || seen.fresh) return;
     const element = box.current;
-    const [x, y] = [c * size, r * size];
+    const [x, y] = [c * size, r * tall];
     if (y < element.scrollTop) element.scrollTop = y;
-    else if (y + size > element.scrollTop + element.clientHeight - head) element.scrollTop = y + size - element.clientHeight + head;
+    else if (y + tall > element.scrollTop + element.clientHeight - head) element.scrollTop = y + tall - element.clientHeight + head;
     if (x < element.scrollLeft) element.scrollLeft = x;
     else if (x + size > element.scrollLeft + element.clientWidth - side) element.scrollLeft = x + size - element.clientWidth + side;
     const cell = element.querySelector(`[data-cell="${r}:${c}"]`);
@@ -86,7 +108,7 @@ function Grid({ matrix, rows, columns, chosen, onChoose }) {
   if (columns[c] && (c < firstColumn || c >= lastColumn)) drawnColumns.push({ tool: columns[c], column: c });
   return (
     <div ref={box} class="matrix" role="grid" aria-label="Agents and tools" aria-rowcount={rows.length + 1} aria-colcount={columns.length + 1} onKeyDown={key}>
-      <div class="sheet" role="presentation" style={{ width: `${side + columns.length * size}px`, height: `${head + rows.length * size}px` }}>
+      <div class="sheet" role="presentation" style={{ width: `${side + columns.length * size}px`, height: `${head + rows.length * tall}px` }}>
         <div class="heads" role="row" aria-rowindex={1} style={{ height: `${head}px`, width: `${side + columns.length * size}px` }}>
           <div class="corner small quiet" role="columnheader" aria-colindex={1} style={{ width: `${side}px`, height: `${head}px` }}>
             {many(rows.length, "agent")}, {many(columns.length, "tool")}
@@ -103,7 +125,7 @@ function Grid({ matrix, rows, columns, chosen, onChoose }) {
           ))}
         </div>
         {drawnRows.map(({ agent, row }) => (
-          <div key={agent.id} class={row === r ? "line here" : "line"} role="row" aria-rowindex={row + 2} style={{ top: `${head + row * size}px`, height: `${size}px`, width: `${side + columns.length * size}px` }}>
+          <div key={agent.id} class={row === r ? "line here" : "line"} role="row" aria-rowindex={row + 2} style={{ top: `${head + row * tall}px`, height: `${tall}px`, width: `${side + columns.length * size}px` }}>
             <div class="name" role="rowheader" aria-colindex={1} style={{ width: `${side}px` }} title={`${agent.id}: ${agent.have} of ${columns.length}`}>
               <span class={agent.state === "ready" ? "" : "quiet"}>{agent.id}</span>
               <span class="quiet small">{agent.have}</span>
@@ -112,7 +134,7 @@ function Grid({ matrix, rows, columns, chosen, onChoose }) {
               const cell = cellOf(matrix, agent, tool.at);
               const isChosen = chosen && chosen[0] === agent.id && chosen[1] === tool.name;
               return (
-                <div key={tool.name} role="gridcell" aria-colindex={column + 2} aria-selected={isChosen ? "true" : "false"} class="spot" style={{ left: `${side + column * size}px`, width: `${size}px`, height: `${size}px` }}>
+                <div key={tool.name} role="gridcell" aria-colindex={column + 2} aria-selected={isChosen ? "true" : "false"} class="spot" style={{ left: `${side + column * size}px`, width: `${size}px`, height: `${tall}px` }}>
                   <button
                     type="button"
                     class={`cell ${cell.kind}${isChosen ? " chosen" : ""}`}

@@ -17,7 +17,7 @@ function Found({ of }) {
   const [word, tone] = FOUND[of.status] ?? [of.status, "calm"];
   return (
     <p class="found" role="status">
-      <State state={word} tone={tone} /> <span>{of.detail}</span>
+      <State state={word} tone={tone} /> <Ticked text={of.detail} />
     </p>
   );
 }
@@ -151,13 +151,15 @@ function Steps({ platform, account, wrong, setAccount, values, setValues, agent,
           <h3>On the side of {platform.platform}</h3>
           <ol class="steps">
             {platform.steps.map((it) => (
-              <li key={it}>{it}</li>
+              <li key={it}>
+                <Ticked text={it} />
+              </li>
             ))}
           </ol>
         </div>
       )}
       <div class="pair">
-        <Field label="What it is called here" required value={account} error={wrong && <Ticked text={wrong} />} onInput={(event) => setAccount(event.currentTarget.value.trim())} />
+        <Field label="What it is called here" required value={account} error={wrong} onInput={(event) => setAccount(event.currentTarget.value.trim())} />
         <Field label="Who answers there" hint="without one, whoever answers by the other rules" list="account-agents" value={agent} onInput={(event) => setAgent(event.currentTarget.value.trim())} />
         <datalist id="account-agents">
           {me.value.agents.map((it) => (
@@ -267,7 +269,7 @@ export function NewAccount({ onClose, onChange }) {
                   {isAdmin() && changes() && <WriteIt platform={platform} account={account} values={values} agent={agent} />}
                   <p>Or let the command line write it:</p>
                   <Code label="The same by the command line" text={command(platform, account, values, agent)} />
-                  <p class="quiet">The daemon connects as soon as that is written. Who may talk there is said by `access.allow` of the agent; who asks to be let in stands under pairing.</p>
+                  <p class="quiet">The daemon connects as soon as that is written. Who may talk there is said by <code>access.allow</code> of the agent; who asks to be let in stands under pairing.</p>
                 </>
               ) : (
                 <p class="quiet">{missing.length > 0 ? `It still takes ${missing.join(" and ")}.` : "It needs a name of its own."}</p>

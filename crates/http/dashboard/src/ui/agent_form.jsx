@@ -1,7 +1,7 @@
 // The common settings of an agent as a form. Every field writes one key into the text of the file
 // where it stands, or where it would stand; what is written in another way stays with the text.
-import { useEffect, useState } from "preact/hooks";
-import { drafts, useValue, write } from "../lib/drafts.js";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { drafts, typed as untaken, useValue, write } from "../lib/drafts.js";
 import { me } from "../lib/me.js";
 import { HooksForm } from "./hooks_form.jsx";
 import { Button, Choice, Field, Loading, Problem } from "./parts.jsx";
@@ -27,15 +27,42 @@ export function placeOf(agent, own, shared, key) {
   return !hasOwn && isNamed ? inConfig : inOwn;
 }
 
-/** A line of text that is taken when it is left, or by Enter. What is being typed stays until it was. */
+/** How long after the last key a line is taken. */
+const PAUSE_MS = 400;
+
+/**
+ * A line of text that is taken as it is typed, a moment after the last key, and when it is left.
+ * What is typed since stays as it is.
+ */
 export function Line({ label, value, hint, placeholder, onTake, type = "text", multi }) {
   const [typed, setTyped] = useState(null);
-  useEffect(() => setTyped(null), [value]);
+  const mark = useRef({ timer: null, isLeft: true }).current;
+  const latest = useRef(null);
+  latest.current = { value: String(value ?? ""), onTake };
+  useEffect(() => setTyped((now) => (mark.isLeft || now === latest.current.value ? null : now)), [value]);
+  useEffect(() => () => (clearTimeout(mark.timer), untaken(mark, false)), []);
+  async function take(input) {
+    clearTimeout(mark.timer);
+    // What is no number yet is nothing that could be taken.
+    if (input.validity.badInput) return;
+    const text = input.value;
+    if (text !== latest.current.value) await latest.current.onTake(text);
+    if (input.value === text) untaken(mark, false);
+  }
   const shared = {
     value: typed ?? value ?? "",
     placeholder,
-    onInput: (event) => setTyped(event.currentTarget.value),
-    onChange: (event) => event.currentTarget.value !== String(value ?? "") && onTake(event.currentTarget.value),
+    onInput: ({ currentTarget: input }) => {
+      mark.isLeft = false;
+      setTyped(input.value);
+      untaken(mark, true);
+      clearTimeout(mark.timer);
+      mark.timer = setTimeout(() => take(input), PAUSE_MS);
+    },
+    onChange: (event) => {
+      mark.isLeft = true;
+      take(event.currentTarget);
+    },
   };
   return (
     <Field label={label} hint={hint}>
@@ -99,18 +126,18 @@ export function AgentForm({ agent, settings }) {
           hint={now("model") ?? "Several, with commas between: each is asked when those before fail."}
           onTake={(text) => set(["model"], text === "" ? null : list(text).length > 1 ? list(text) : list(text)[0])}
         />
-        <Field label="Tools" hint={now("tools") ?? "A profile; single tools are written in the text."}>
-          {Array.isArray(tools) ? (
-            <input value={tools.join(", ")} onChange={(event) => set(["tools"], list(event.currentTarget.value))} />
-          ) : (
+        {Array.isArray(tools) ? (
+          <Line label="Tools" value={tools.join(", ")} hint={now("tools") ?? "With commas between."} onTake={(text) => set(["tools"], list(text))} />
+        ) : (
+          <Field label="Tools" hint={now("tools") ?? "A profile; single tools are written in the text."}>
             <Choice
               label="Tools"
               value={profile ?? ""}
               options={[["", "not said here"], ...PROFILES, ...(profile && !PROFILES.includes(profile) ? [profile] : [])]}
               onChange={(value) => set(isMap(tools) ? ["tools", "profile"] : ["tools"], value)}
             />
-          )}
-        </Field>
+          </Field>
+        )}
         <Field label="Memory" hint={now("memory") ?? "Whether it remembers."}>
           <Choice
             label="Memory"

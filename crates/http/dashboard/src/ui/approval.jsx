@@ -76,7 +76,7 @@ function Answers({ agent, of, title, onAnswer }) {
       <Button kind="danger" onClick={() => answer("deny")}>
         Deny
       </Button>
-      <input class="reason" aria-label={`Reason against ${title}, which the agent is told`} placeholder="Reason, which the agent is told with a no" value={reason} onInput={(event) => setReason(event.currentTarget.value)} />
+      <input class="reason" aria-label={`Reason against ${title}, which the agent is told`} placeholder="Why not, for the agent" value={reason} onInput={(event) => setReason(event.currentTarget.value)} />
     </div>
   );
 }

@@ -93,7 +93,7 @@ function Needs({ card, act }) {
   }
   return (
     <form class="row" onSubmit={add}>
-      <input class="number" aria-label={`Card that #${card.id} is to wait for`} placeholder="#" required pattern="#?[0-9]+" value={number} onInput={(event) => setNumber(event.currentTarget.value)} />
+      <input class="number" aria-label={`Card that #${card.id} is to wait for`} placeholder="#" required title="the number of a card" pattern="#?[0-9]+" value={number} onInput={(event) => setNumber(event.currentTarget.value)} />
       <Button type="submit">Wait for it</Button>
     </form>
   );

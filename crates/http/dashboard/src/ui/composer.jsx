@@ -13,9 +13,11 @@ export function Composer({ agent, session, busy, onSaid, onMemory }) {
   const [files, setFiles] = useState(() => unsent(agent, session).files);
   const [error, setError] = useState(null);
   const [over, setOver] = useState(false);
+  const [early, setEarly] = useState(false);
   const area = useRef(null);
   const pick = useRef(null);
   useEffect(() => area.current?.focus({ preventScroll: true }), [agent, session]);
+  useEffect(() => setEarly(false), [busy]);
   useEffect(() => keepText(agent, session, text), [text]);
   useEffect(() => keepFiles(agent, session, files), [files]);
   useEffect(() => {
@@ -33,6 +35,7 @@ export function Composer({ agent, session, busy, onSaid, onMemory }) {
   async function send(event) {
     event?.preventDefault();
     const said = text.trim();
+    if (busy && !isEmpty) setEarly(true);
     if (isEmpty || busy) return;
     let brought;
     try {
@@ -88,7 +91,13 @@ export function Composer({ agent, session, busy, onSaid, onMemory }) {
           <button type="button" class="button small" onClick={onMemory}>
             What is remembered here
           </button>
-          <span class="quiet small hint">Enter sends, Shift+Enter breaks the line</span>
+          {early ? (
+            <span class="warn small" role="status">
+              It still answers: wait, or stop it. What you wrote stays.
+            </span>
+          ) : (
+            <span class="quiet small hint">Enter sends, Shift+Enter breaks the line</span>
+          )}
           <span class="actions push">
             {busy ? (
               <Button kind="danger" onClick={() => api.post(at("agents", agent, "stop"), { session })}>

@@ -1,6 +1,7 @@
 // A text of the configuration, to write in: line numbers, what is wrong beside them, and what could
 // stand at the cursor by the schema. A plain text field underneath, so that it works as every other.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { Ticked } from "./parts.jsx";
 import { about, complete } from "../lib/complete.js";
 import "./editor.css";
 
@@ -41,8 +42,13 @@ export function Findings({ findings, onGo }) {
             <span class="mono">
               {it.line}:{it.column}
             </span>{" "}
-            <b>{it.tone === "bad" ? "error" : "warning"}</b> {it.message}
-            {it.help && <span class="quiet"> · {it.help}</span>}
+            <b>{it.tone === "bad" ? "error" : "warning"}</b> <Ticked text={it.message} />
+            {it.help && (
+              <span class="quiet">
+                {" "}
+                · <Ticked text={it.help} />
+              </span>
+            )}
           </button>
         </li>
       ))}

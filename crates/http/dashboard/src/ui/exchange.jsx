@@ -4,7 +4,7 @@ import { may } from "../lib/me.js";
 import { retry, say } from "../lib/talk.js";
 import { isOver } from "../lib/talk_state.js";
 import { apart, besideFiles, choicesOf, textsOf } from "../lib/transcript.js";
-import { ago } from "../lib/words.js";
+import { ago, cutOff } from "../lib/words.js";
 import { Approval } from "./approval.jsx";
 import { File, TextFile } from "./files.jsx";
 import { Markdown } from "./markdown.jsx";
@@ -46,6 +46,15 @@ function Ended({ state, why, name }) {
   );
 }
 
+/** That a reply is not whole, and why. */
+export function CutOff({ cut }) {
+  return cut ? (
+    <p class="row">
+      <State state="cut off" tone="warn" /> <span class="quiet">{cutOff(cut).replace("cut off: ", "")}</span>
+    </p>
+  ) : null;
+}
+
 /** What can be asked of a turn that is over. */
 function LookAt({ agent, turn, onLook }) {
   if (turn === null || turn === undefined || !may(agent, "read")) return null;
@@ -83,6 +92,7 @@ export function Reply({ agent, session, where, it, isLast, onLook }) {
         <Step key={index} step={step} />
       ))}
       {it.reply && <Markdown text={it.reply.text} />}
+      <CutOff cut={it.said?.cut} />
       <Files where={where} of={it.made} />
       {it.said?.became && <Ended state={it.said.became} why={it.said.why_failed} name={it.said.turn_name} />}
       {choices.length > 0 && <Choices of={choices} onChoose={(text) => say(agent, session, text)} />}
@@ -179,6 +189,7 @@ export function Live({ agent, of, onLook }) {
       <div class="theirs" aria-live="polite" aria-busy={of.state === "running"}>
         <Heard agent={agent} of={of} />
         {over && of.state !== "replied" && <Ended state={of.state} why={of.error} />}
+        {over && <CutOff cut={of.cut} />}
         <div class="foot">
           {!over && <State state={of.state} tone={{ sending: "busy", reconnecting: "warn" }[of.state]} />}
           {over && (of.text || of.error) && <Copy text={of.text || of.error} />}

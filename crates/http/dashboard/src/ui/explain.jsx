@@ -102,20 +102,20 @@ export function Route({ platforms }) {
         <div class={`answer ${answer.agent ? "yes" : "no"}`} role="status">
           <div class="row">
             <State state={answer.agent ?? "nobody"} tone={answer.agent ? "good" : "bad"} />
-            <span>{answer.refused ?? `by a rule for a ${answer.tier ?? "default"}`}</span>
+            <Ticked text={answer.refused ?? `by a rule for a ${answer.tier ?? "default"}`} />
           </div>
           <Facts
             rows={[
               ["Conversation", answer.session_key && <span class="mono">{answer.session_key}</span>],
-              ["Memory", answer.scope ?? answer.scope_refused],
-              ["May they talk", answer.may_talk === undefined ? null : `${answer.may_talk ? "yes" : "no"}${answer.may_talk_why ? `: ${answer.may_talk_why}` : ""}`],
+              ["Memory", answer.scope ?? <Ticked text={answer.scope_refused} />],
+              ["May they talk", answer.may_talk === undefined ? null : <Ticked text={`${answer.may_talk ? "yes" : "no"}${answer.may_talk_why ? `: ${answer.may_talk_why}` : ""}`} />],
             ]}
           />
           {answer.considered.length > 0 && (
             <ul class="small">
               {answer.considered.map((it) => (
                 <li key={`${it.binding}-${it.rule}`}>
-                  <State state={it.matched ? "matched" : "lost"} tone={it.matched ? "good" : "calm"} /> {it.rule} → {it.agent}: {it.why} {it.place && <span class="quiet mono">{it.place}</span>}
+                  <State state={it.matched ? "matched" : "lost"} tone={it.matched ? "good" : "calm"} /> {it.rule} → {it.agent}: <Ticked text={it.why} /> {it.place && <span class="quiet mono">{it.place}</span>}
                 </li>
               ))}
             </ul>

@@ -92,7 +92,7 @@ export function JobWindow({ job, onClose, onChange }) {
             {said}
           </span>
         </div>
-        {job.why && <p class="why-blocked">{job.why}</p>}
+        {job.why && <p class="why-blocked"><Ticked text={job.why} /></p>}
         {job.origin === "config" && (
           <p class="quiet">
             It stands in the configuration of the agent, which alone changes it. It can be paused here all the same.
@@ -165,7 +165,7 @@ export function NewJob({ agent: first, onClose, onAdded }) {
               <option key={it} value={it} />
             ))}
           </datalist>
-          <Field label="Name" hint="one is found where you give none" pattern="[A-Za-z0-9_\-]*" value={job.name} onInput={set("name")} />
+          <Field label="Name" hint="letters, digits, _ and -; one is found where you give none" title="letters, digits, _ and -" pattern="[A-Za-z0-9_\-]*" value={job.name} onInput={set("name")} />
         </div>
         <Field label="When" hint="every weekday at 8:30 · every 2h · tomorrow at 9 · 30 8 * * 1-5" required value={job.schedule} onInput={set("schedule")} autoFocus />
         <Field label="What it is told">

@@ -55,7 +55,7 @@ export function NewCard({ board, onClose, onAdded }) {
           <Field label="Labels" hint="with commas between" value={card.labels} onInput={set("labels")} />
           <Field label="Due" type="datetime-local" value={card.due} onInput={set("due")} />
           <Field label="Not before" type="datetime-local" value={card.start} onInput={set("start")} />
-          <Field label="Waits for" hint="numbers of cards, with commas between" pattern="[#0-9, ]*" value={card.parents} onInput={set("parents")} />
+          <Field label="Waits for" hint="numbers of cards, with commas between" title="numbers, with commas between" pattern="[#0-9, ]*" value={card.parents} onInput={set("parents")} />
         </div>
         <div class="row">
           <Button kind="main" type="submit">

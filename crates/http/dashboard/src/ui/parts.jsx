@@ -87,20 +87,23 @@ export function When({ at }) {
   );
 }
 
-/** Where there is nothing: what would be here, and how it comes. */
-export function Empty({ title, children }) {
-  return (
-    <div class="empty">
-      <p class="strong">{title}</p>
-      {children && <div class="quiet">{children}</div>}
-    </div>
-  );
-}
-
 /** A text with what stands between backticks as code; one that stands alone is a mark like any other. */
 export function Ticked({ text }) {
   const parts = String(text ?? "").split("`");
   return <span>{parts.length % 2 === 0 ? text : parts.map((it, index) => (index % 2 === 1 ? <code key={index}>{it}</code> : it))}</span>;
+}
+
+/** A sentence as it is told; what is no text stays as it is. */
+const told = (it) => (typeof it === "string" ? <Ticked text={it} /> : it);
+
+/** Where there is nothing: what would be here, and how it comes. */
+export function Empty({ title, children }) {
+  return (
+    <div class="empty">
+      <p class="strong">{told(title)}</p>
+      {children && <div class="quiet">{told(children)}</div>}
+    </div>
+  );
 }
 
 /** What went wrong, and a way to try again. That the daemon is away is said once, by the bar. */
@@ -142,10 +145,10 @@ export function Field({ label, hint, error, children, ...input }) {
     <label class="field">
       <span class="label">{label}</span>
       {children ?? <input {...input} />}
-      {hint && <span class="quiet small">{hint}</span>}
+      {hint && <span class="quiet small">{told(hint)}</span>}
       {error && (
         <span class="bad small" role="alert">
-          {error}
+          {told(error)}
         </span>
       )}
     </label>

@@ -2,11 +2,11 @@
 // differs in the texts. And the bar that leads there.
 import { useEffect, useState } from "preact/hooks";
 import { api } from "../lib/api.js";
-import { changed, drop, over, sent, theirs, useCheck, wrote } from "../lib/drafts.js";
+import { changed, drop, over, sent, theirs, untaken, useCheck, wrote } from "../lib/drafts.js";
 import { folded } from "../lib/line_diff.js";
 import { whoAmI } from "../lib/me.js";
 import { many } from "../lib/words.js";
-import { Button, Dialog, Empty, Problem, State } from "./parts.jsx";
+import { Button, Dialog, Empty, Problem, State, Ticked } from "./parts.jsx";
 import "./review.css";
 
 const KINDS = { grants: ["grants", "warn"], takes: ["takes", "good"], changes: ["changes", "calm"] };
@@ -59,7 +59,7 @@ export function RightsDiff({ changes }) {
               .filter((it) => it.agent === agent)
               .map((it, at) => (
                 <li key={at}>
-                  <State state={KINDS[it.kind][0]} tone={KINDS[it.kind][1]} /> <span>{it.what}</span>
+                  <State state={KINDS[it.kind][0]} tone={KINDS[it.kind][1]} /> <Ticked text={it.what} />
                 </li>
               ))}
           </ul>
@@ -147,8 +147,13 @@ function Review({ onClose, onDone }) {
                       <span class="mono">
                         {it.file}:{it.line}:{it.column}
                       </span>{" "}
-                      {it.message}
-                      {it.help && <span class="quiet"> · {it.help}</span>}
+                      <Ticked text={it.message} />
+                      {it.help && (
+                        <span class="quiet">
+                          {" "}
+                          · <Ticked text={it.help} />
+                        </span>
+                      )}
                     </li>
                   ))}
                 </ul>
@@ -176,7 +181,9 @@ function Review({ onClose, onDone }) {
 
 /** What is not applied yet. `checked` is what `useCheck` gave. */
 export function DraftBar({ onDone }) {
-  const check = useCheck();
+  const told = useCheck();
+  // What is being typed was not looked at yet.
+  const check = untaken.value ? null : told;
   const [isOpen, setOpen] = useState(false);
   const [leaves, setLeaves] = useState(false);
   const [done, setDone] = useState(null);

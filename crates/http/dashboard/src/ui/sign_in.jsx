@@ -1,7 +1,8 @@
 // Signing in by a token. A link of `insula open` needs no form.
 import { useState } from "preact/hooks";
 import { signIn } from "../lib/me.js";
-import { Button, Field } from "./parts.jsx";
+import { sentence } from "../lib/words.js";
+import { Button, Field, Ticked } from "./parts.jsx";
 
 export function SignIn({ why }) {
   const [token, setToken] = useState("");
@@ -18,7 +19,11 @@ export function SignIn({ why }) {
   return (
     <main class="door" id="main">
       <h1>Insula</h1>
-      {why && <p role="status">{why}</p>}
+      {why && (
+        <p role="status">
+          <Ticked text={sentence(why)} />
+        </p>
+      )}
       <form onSubmit={enter}>
         <Field label="Token" type="password" autocomplete="current-password" spellcheck={false} required value={token} onInput={(event) => setToken(event.currentTarget.value)} error={error} />
         <Button kind="main" type="submit">

@@ -5,6 +5,19 @@ import { inSight } from "../lib/window.js";
 /** How many rows are drawn whole, without a window. */
 const WHOLE_MAX = 60;
 
+/** Where a table's rows are cards: the same as in narrow.css. */
+const telephone = matchMedia("(max-width: 640px)");
+
+function useTelephone() {
+  const [is, setIs] = useState(telephone.matches);
+  useEffect(() => {
+    const look = () => setIs(telephone.matches);
+    telephone.addEventListener("change", look);
+    return () => telephone.removeEventListener("change", look);
+  }, []);
+  return is;
+}
+
 /** How much larger than usual text is drawn here: rows grow with it. */
 const scale = () => Number.parseFloat(getComputedStyle(document.documentElement).fontSize) / 15.6;
 
@@ -29,18 +42,21 @@ function useWindow(count, usual) {
 }
 
 /**
- * A table. `columns` are `{key, title, cell(row), width, num}`; `rowKey(row)` names a row;
- * `onOpen(row)` makes rows open by click and Enter; `height` is that of a row in a long table.
+ * A table. `columns` are `{key, title, cell(row), width, num, wraps}`: what wraps takes two lines
+ * also in a long table. `rowKey(row)` names a row; `onOpen(row)` makes rows open by click and
+ * Enter; `height` is that of a row in a long table, `card` that of one on a telephone, where it is
+ * a card.
  */
-export function Table({ label, columns, rows, rowKey, onOpen, height: usual = 44, selected }) {
-  const { at, first, last, before, after, height } = useWindow(rows.length, usual);
+export function Table({ label, columns, rows, rowKey, onOpen, height: usual = 44, card, selected }) {
+  const isCards = useTelephone() && card !== undefined;
+  const { at, first, last, before, after, height } = useWindow(rows.length, isCards ? card : usual);
   const long = rows.length > WHOLE_MAX;
   const open = (row) => (event) => {
     if (event.target.closest("a, button, input, select")) return;
     if (event.type === "click" || event.key === "Enter") onOpen(row);
   };
   return (
-    <div ref={at} class={long ? "table long" : "table"} tabIndex={0} role="region" aria-label={label}>
+    <div ref={at} class={long ? (isCards ? "table long cards" : "table long") : "table"} tabIndex={0} role="region" aria-label={label}>
       <table aria-rowcount={rows.length + 1} style={long ? { "--row": `${height}px` } : undefined}>
         <thead>
           <tr>
@@ -64,7 +80,7 @@ export function Table({ label, columns, rows, rowKey, onOpen, height: usual = 44
               onKeyDown={onOpen && open(row)}
             >
               {columns.map((it) => (
-                <td key={it.key} class={it.num ? "num" : undefined} data-title={it.title}>
+                <td key={it.key} class={it.num ? "num" : it.wraps ? "wraps" : undefined} data-title={it.title}>
                   {it.cell(row)}
                 </td>
               ))}

@@ -2,7 +2,7 @@
 import { api, at } from "../lib/api.js";
 import { useClock } from "../lib/clock.js";
 import { useResource } from "../lib/resource.js";
-import { count, took } from "../lib/words.js";
+import { count, cutOff, sentence, took } from "../lib/words.js";
 import { Facts, Shown, State, Ticked, When } from "./parts.jsx";
 
 function Happening({ it }) {
@@ -103,6 +103,7 @@ export function Turn({ agent, turn, doing }) {
               ["State", <State state={it.status} />],
               ["Asked by", it.principal],
               ["When", <When at={it.accepted} />],
+              ["Its reply", it.cut && <span class="warn">{sentence(cutOff(it.cut))}</span>],
               ["Why it failed", it.error && <Ticked text={it.error} />],
               ["Has read words of", it.integrity.own ? null : it.integrity.many ? "many places" : it.integrity.sources.join(", ")],
               ["Children", children.length || null],
