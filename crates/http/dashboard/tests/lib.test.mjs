@@ -14,6 +14,7 @@ import { graph, isLike, related } from "../src/lib/graph.js";
 import { nextOf } from "../src/lib/api.js";
 import { oneByOne } from "../src/lib/one.js";
 import { parse, to } from "../src/lib/router.js";
+import { linesOf } from "../src/lib/matrix.js";
 
 test("events are read whole however the stream is cut", () => {
   const text = ': listening\n\nevent: a\ndata: {"x":1}\n\nevent: b\ndata: {"y":\ndata: "ä"}\n\nevent: c\ndata: no json\n\n';
@@ -268,4 +269,14 @@ test("a reply that is not whole says why, and what the daemon said begins as a s
   assert.equal(told.cut, "length");
   assert.equal(sentence("the token was revoked"), "The token was revoked");
   assert.equal(usd(1), "< $0.0001");
+});
+
+test("a name takes as many lines as its pieces need", () => {
+  const measure = (text) => text.length * 10;
+  const of = (name, width) => linesOf(name, width, measure);
+  assert.equal(of("short", 100), 1);
+  assert.equal(of("agent-with-a-long-name", 120), 2);
+  assert.equal(of("agent-with-a-long-name", 60), 5);
+  assert.equal(of("x".repeat(25), 100), 3);
+  assert.equal(of(`a-${"x".repeat(25)}`, 100), 4);
 });

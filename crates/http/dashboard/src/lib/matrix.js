@@ -68,3 +68,20 @@ export function span(count, size, begin, view) {
   const first = Math.max(0, Math.floor(begin / size) - AROUND);
   return [Math.min(first, count), Math.min(count, Math.ceil((begin + view) / size) + AROUND)];
 }
+
+/** How many lines a name takes: one breaks behind a hyphen, and anywhere where it has none. */
+export function linesOf(name, width, measure) {
+  let lines = 1;
+  let line = "";
+  for (const piece of name.split(/(?<=-)/)) {
+    if (measure(line + piece) <= width) {
+      line += piece;
+      continue;
+    }
+    if (line !== "") lines += 1;
+    const more = Math.ceil(measure(piece) / width) - 1;
+    lines += Math.max(0, more);
+    line = more > 0 ? piece.slice(-Math.ceil(piece.length / (more + 1))) : piece;
+  }
+  return lines;
+}

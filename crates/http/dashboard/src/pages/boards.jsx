@@ -259,9 +259,16 @@ function Board({ board, boards, reloadBoards }) {
       }
     >
       <Problem error={failed} />
-      <p class="told" role="status" aria-live="polite">
-        {said}
-      </p>
+      <div class="told">
+        <p role="status" aria-live="polite">
+          {said}
+        </p>
+        {edge.more && (
+          <button type="button" class="button small" onClick={() => edge.box.current.scrollBy({ left: edge.box.current.clientWidth / 2, behavior: "smooth" })}>
+            More to the right →
+          </button>
+        )}
+      </div>
       <Shown of={of}>
         {() => (
           <div ref={edge.box} onScroll={edge.look} class={edge.more ? "board goes-on" : "board"} tabIndex={0} role="region" aria-label={`Board ${board.name}`}>

@@ -1,7 +1,7 @@
 // Agents and tools: who has which, and by which rule. Only what is in sight is drawn, both ways.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { api, at } from "../lib/api.js";
-import { bandsOf, cellOf, columnsOf, groupName, groups, rowsOf, span, stepped } from "../lib/matrix.js";
+import { bandsOf, cellOf, columnsOf, groupName, groups, linesOf, rowsOf, span, stepped } from "../lib/matrix.js";
 import { isAdmin } from "../lib/me.js";
 import { useResource } from "../lib/resource.js";
 import { ask, route, to } from "../lib/router.js";
@@ -18,19 +18,19 @@ const BAND = 22;
 const SIDE = 168;
 const USUAL = 15.6;
 /** What stands beside a name: its count, and the space around. */
-const BESIDE = 62;
+const BESIDE = 56;
 /** A line of a name, and the most of them. */
 const LINE = 18;
-const LINES_MAX = 3;
+const LINES_MAX = 4;
 /** How much of the table names may take, where there is much room and where there is little. */
 const NAMES_MAX = 0.4;
 const NAMES_NARROW_MAX = 0.52;
 
-/** How wide the widest of some names is, as it is drawn in bold. */
-function widest(names, scale) {
+/** How wide a text is, as a name is drawn in bold. */
+function ruler(scale) {
   const pen = document.createElement("canvas").getContext("2d");
   pen.font = `600 ${0.92 * USUAL * scale}px ${getComputedStyle(document.body).fontFamily}`;
-  return names.reduce((most, name) => Math.max(most, pen.measureText(name).width), 0);
+  return (text) => pen.measureText(text).width;
 }
 
 const SIGN = { in: "●", out: "–", none: "" };
@@ -61,12 +61,14 @@ function Grid({ matrix, rows, columns, chosen, onChoose }) {
   const band = Math.round(BAND * scale);
   const bands = useMemo(() => bandsOf(columns), [columns]);
   // As wide as the names, as far as there is room; longer ones take more lines.
-  const wide = useMemo(() => widest(rows.map((it) => it.id), scale), [rows, scale]);
+  const names = rows.map((it) => it.id);
+  const named = names.join(" ");
+  const measure = useMemo(() => ruler(scale), [scale]);
+  const wide = useMemo(() => names.reduce((most, name) => Math.max(most, measure(name)), 0), [named, measure]);
   const beside = BESIDE * scale;
   const most = Math.max((narrow ? 104 : SIDE) * scale, seen.width * (narrow ? NAMES_NARROW_MAX : NAMES_MAX));
   const side = Math.round(Math.min(Math.max((narrow ? 104 : SIDE) * scale, wide + beside), most));
-  // A line breaks where a name has a hyphen, so none is full.
-  const lines = wide + beside <= side ? 1 : Math.min(LINES_MAX, Math.ceil((1.2 * wide) / (side - beside)));
+  const lines = useMemo(() => (wide + beside <= side ? 1 : Math.min(LINES_MAX, Math.max(...names.map((name) => linesOf(name, side - beside, measure))))), [named, measure, side]);
   const tall = lines === 1 ? size : Math.max(size, Math.round((lines * LINE + 8) * scale));
   const [focus, setFocus] = useState(() => {
     const at = chosen ? [rows.findIndex((it) => it.id === chosen[0]), columns.findIndex((it) => it.name === chosen[1])] : [0, 0];
