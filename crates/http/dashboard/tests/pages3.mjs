@@ -117,7 +117,7 @@ export async function pages3({ check, open, byLink, signIn, quiet, axeOf, provid
     await page.getByLabel("Dollars a day").fill("2.5");
     // What would not load is not called good while it is typed, and nothing of what is typed is lost.
     await bar.getByText("it would load").waitFor();
-    const model = page.getByLabel("Model", { exact: true });
+    const model = page.getByRole("textbox", { name: /^Model/ });
     await model.fill("no");
     assert.equal(await bar.getByText("it would load").count(), 0);
     await bar.getByText("1 error").waitFor();

@@ -29,14 +29,14 @@ function Node({ it, chosen, onChoose }) {
   );
 }
 
-function Column({ title, items, total, chosen, onChoose }) {
+function Column({ title, items, total, searched, chosen, onChoose }) {
   return (
     <div class="column">
       <h2>
         {title}
         <span class="quiet small">{items.length === total ? total : `${items.length} / ${total}`}</span>
       </h2>
-      {items.length === 0 ? <Empty title="Nothing here." /> : <List label={title} items={items} itemKey={(it) => it.id} height={46} row={(it) => <Node it={it} chosen={chosen} onChoose={onChoose} />} />}
+      {items.length === 0 ? <Empty title={searched ? "Nothing is like that." : "Nothing here."} /> : <List label={title} items={items} itemKey={(it) => it.id} height={46} row={(it) => <Node it={it} chosen={chosen} onChoose={onChoose} />} />}
     </div>
   );
 }
@@ -319,9 +319,9 @@ export function MapPage() {
       )}
       <div class={found ? "mapped with-why" : "mapped"}>
       <div class="map" ref={box}>
-        <Column title="Ways in" items={seen(all.ways)} total={all.ways.length} chosen={chosen} onChoose={choose} />
-        <Column title="Agents" items={seen(all.agents)} total={all.agents.length} chosen={chosen} onChoose={choose} />
-        <Column title="What they reach" items={reached} total={all.reached.length} chosen={chosen} onChoose={choose} />
+        <Column title="Ways in" items={seen(all.ways)} total={all.ways.length} searched={wanted !== ""} chosen={chosen} onChoose={choose} />
+        <Column title="Agents" items={seen(all.agents)} total={all.agents.length} searched={wanted !== ""} chosen={chosen} onChoose={choose} />
+        <Column title="What they reach" items={reached} total={all.reached.length} searched={wanted !== ""} chosen={chosen} onChoose={choose} />
         <Lines box={box} lines={drawn} deps={[chosen, text, kind, all]} />
       </div>
       {found && (

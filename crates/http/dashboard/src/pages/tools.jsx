@@ -23,7 +23,7 @@ const BESIDE = 56;
 const LINE = 18;
 const LINES_MAX = 4;
 /** How much of the table names may take, where there is much room and where there is little. */
-const NAMES_MAX = 0.4;
+const NAMES_MAX = 0.3;
 const NAMES_NARROW_MAX = 0.52;
 
 /** How wide a text is, as a name is drawn in bold. */
