@@ -38,6 +38,10 @@ pub(crate) async fn run(shop: &Arc<Whole<Shop>>, cx: &TurnContext) -> TurnEnd {
             TurnEnd::Failed { .. } => TurnEnd::OverBudget(refusal),
             other => other,
         },
+        // It would be too long again however often the turn went on.
+        Err(Broken::Store(error @ StoreError::TooLong { .. })) => {
+            turn.fail(TurnFailure::new(FailureCause::Store, error.to_string())).await
+        }
         Err(Broken::Store(error)) => turn.unwritten(&error),
     }
 }

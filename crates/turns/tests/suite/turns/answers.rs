@@ -4,7 +4,8 @@
 use crate::turns::support::{
     Fixture, build, calls, end, reply, says, scripted, shown, shown_apart,
 };
-use insula_store::Part;
+use insula_domain::AgentId;
+use insula_store::{Part, TurnId, TurnStatus};
 use insula_testkit::model::configured;
 use insula_testkit::upstream::{Seen, Step, Upstream, answer, event_stream};
 use insula_testkit::world;
@@ -164,4 +165,30 @@ async fn a_question_of_the_person_that_comes_back_to_them_is_sent_back_once() {
     let asked = fixture.say("a", "c", "Tell me of a tree.").await;
     assert!(asked.contains("2. willow"), "{asked}");
     assert_eq!(fixture.upstream().seen().len(), 3);
+}
+
+#[tokio::test]
+async fn an_answer_too_large_to_be_kept_ends_its_turn_and_not_the_conversation() {
+    // As many calls as are taken, and words beside them: one part more than a message has.
+    let calls = (0..256).map(|index| {
+        json!({ "index": index, "id": index.to_string(), "type": "function",
+            "function": { "name": "todo", "arguments": "{}" } })
+    });
+    let calls: Vec<_> = calls.collect();
+    let delta = json!({ "content": "I do all.", "tool_calls": calls });
+    let delta = json!({ "choices": [{ "index": 0, "delta": delta }] }).to_string();
+    let fixture = scripted(move |_, number| match number {
+        0 => event_stream([&*delta, "[DONE]"]),
+        _ => says("here"),
+    })
+    .await;
+    let TurnEnd::Failed { error } = end(fixture.submit("c", "hello").await).await else {
+        panic!("no failure")
+    };
+    assert!(error.contains("at most 256"), "{error}");
+    // It is over: whoever starts again does not go on with it.
+    let store = fixture.daemon.store_of(&AgentId::new("a").unwrap());
+    let turn = store.turn(TurnId(1)).await.unwrap().unwrap();
+    assert_eq!(turn.status, TurnStatus::Failed);
+    assert_eq!(fixture.say("a", "c", "and now?").await, "here");
 }
