@@ -32,6 +32,7 @@ mod per_asker;
 mod picture;
 pub mod price;
 mod provider;
+mod put;
 mod reading;
 mod rehearsal;
 mod repetition;

@@ -1,9 +1,8 @@
 //! Calls between DeepSeek's tokens: `function`, a separator, a name and JSON in a fence; or a name,
 //! a separator and JSON.
 
-use super::found::{Form, Found, ToolNames};
+use super::found::{Form, Found, Outcome, ToolNames, blank_len};
 use super::lenient::{AtEnd, Failed, prefix};
-use super::sequence::{Outcome, blank_len};
 
 pub const BEGIN: &str = "<｜tool▁calls▁begin｜>";
 const END: &str = "<｜tool▁calls▁end｜>";

@@ -1,10 +1,10 @@
 //! Calls in a code fence, and where a fence ends that holds something else.
 
-use super::found::{Form, ToolNames};
+use super::found::{Form, Outcome, Sequence, ToolNames, blank_len};
 use super::lenient::AtEnd;
 use super::marked;
 use super::python;
-use super::sequence::{self, Outcome, Sequence, blank_len};
+use super::sequence;
 use super::shape::Setting;
 
 /// What a fence with calls is said to be written in. Any other language is somebody else's text.

@@ -26,6 +26,28 @@ pub enum Form {
     Schema,
 }
 
+/// What stands at a place where calls may begin.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// Calls, and where they end.
+    Block { end: usize, calls: Vec<Found>, form: Form },
+    /// It can still become calls.
+    Unfinished,
+    /// Something else.
+    No,
+}
+
+/// Calls in JSON.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Sequence {
+    /// Calls, and where the last of them ends.
+    Calls(Vec<Found>, usize),
+    /// Calls of which the text ends inside the last.
+    CutOff(Vec<Found>),
+    Unfinished,
+    No,
+}
+
 /// What the ids of calls begin with that came as text.
 pub const TEXT_CALL_ID: &str = "text_";
 
@@ -143,4 +165,10 @@ impl ToolNames {
             it.optional.as_ref().is_none_or(|it| it.iter().any(|name| name == argument))
         })
     }
+}
+
+/// The length of the blanks that a text begins with, and of separators among them.
+pub fn blank_len(text: &str, separators: &[char]) -> usize {
+    let rest = text.trim_start_matches(|c: char| c.is_whitespace() || separators.contains(&c));
+    text.len() - rest.len()
 }

@@ -2,10 +2,10 @@
 //! Mistral's `[TOOL_CALLS]`, Llama's python tag, `functools[…]`, DeepSeek's tokens.
 
 use super::deepseek;
-use super::found::{Form, Found, ToolNames};
+use super::found::{Form, Found, Outcome, Sequence, ToolNames, blank_len};
 use super::lenient::{AtEnd, Failed, prefix};
 use super::python::{self, keywords};
-use super::sequence::{self, Outcome, Sequence, blank_len};
+use super::sequence;
 use super::shape::Setting;
 use serde_json::{Map, Value};
 

@@ -1,9 +1,8 @@
 //! Calls in Python: `NAME(key=value, …)`, as Gemma writes them into a fence of `tool_code` and
 //! Llama behind its tag or in a list.
 
-use super::found::{Form, Found, ToolNames};
+use super::found::{Form, Found, Outcome, Sequence, ToolNames, blank_len};
 use super::lenient::{AtEnd, Failed, prefix};
-use super::sequence::{Outcome, Sequence, blank_len};
 use serde_json::{Map, Value};
 
 /// What may stand around a call or before its name.

@@ -3,9 +3,9 @@
 //! meant is not decided here.
 
 use super::fence::{self, Fence};
-use super::found::{Form, Found, ToolNames};
+use super::found::{Form, Found, Outcome, ToolNames, blank_len};
 use super::lenient::AtEnd;
-use super::sequence::{Outcome, bare, blank_len};
+use super::sequence::bare;
 use super::thoughts::{Begins, Ending};
 use super::{marked, thoughts};
 use std::ops::Range;

@@ -1,31 +1,9 @@
 //! Calls in JSON, one after the other, up to what closes them.
 
-use super::found::{Form, Found, ToolNames};
+use super::found::{Form, Found, Outcome, Sequence, ToolNames, blank_len};
 use super::lenient::{AtEnd, Document, Failed, prefix};
 use super::python;
 use super::shape::{self, Setting};
-
-/// What stands at a place where calls may begin.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Outcome {
-    /// Calls, and where they end.
-    Block { end: usize, calls: Vec<Found>, form: Form },
-    /// It can still become calls.
-    Unfinished,
-    /// Something else.
-    No,
-}
-
-/// Calls in JSON.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Sequence {
-    /// Calls, and where the last of them ends.
-    Calls(Vec<Found>, usize),
-    /// Calls of which the text ends inside the last.
-    CutOff(Vec<Found>),
-    Unfinished,
-    No,
-}
 
 /// Reads objects and lists of calls until something else comes. `closers` are what may follow
 /// them: one of their braces may be missing before that.
@@ -126,12 +104,6 @@ fn may_become(
         }
         Err(Failed::Wrong(_)) => false,
     }
-}
-
-/// The length of the blanks that a text begins with, and of separators among them.
-pub fn blank_len(text: &str, separators: &[char]) -> usize {
-    let rest = text.trim_start_matches(|c: char| c.is_whitespace() || separators.contains(&c));
-    text.len() - rest.len()
 }
 
 fn stray_brace(text: &str) -> Option<usize> {
